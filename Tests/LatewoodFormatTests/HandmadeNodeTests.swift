@@ -59,7 +59,7 @@ import Testing
     }
     try expectDamage("a kind there is not") { $0.set(UInt8(3), at: NodeLayout.kind) }
     try expectDamage("no entries") { $0.set(UInt16(0), at: NodeLayout.count) }
-    try expectDamage("arrays that reach beyond it", because: "a node's arrays reach beyond it") {
+    try expectDamage("arrays that reach beyond it", because: "a node's arrays extend beyond the node") {
       $0.set(UInt16(9999), at: NodeLayout.count)
     }
     for bit in 32..<64 {
@@ -93,7 +93,7 @@ import Testing
         $0.set(length, at: Int(Node(validated: $0).slots.u16(0)))
       }
     }
-    try expectDamage("a value that reaches beyond it", because: "a value reaches beyond its node") { node in
+    try expectDamage("a value that reaches beyond it", because: "a value extends beyond its node") { node in
       let last = Node(validated: node).count - 1
       node.set(UInt8(0x7E), at: Int(Node(validated: node).slots.u16(2 * last)) + 1)
     }
@@ -108,7 +108,7 @@ import Testing
       (node + (Node(validated: node).heads - UnsafeRawPointer(node))).set(UInt32(1), at: 0)
     }
     try expectDamage(
-      "a separator that reaches beyond it", isBranch: true, because: "a separator reaches beyond its node"
+      "a separator that reaches beyond it", isBranch: true, because: "a separator extends beyond its node"
     ) { node in
       let last = Node(validated: node).count - 1
       node.set(UInt8(0x7F), at: Int(Node(validated: node).slots.u16(2 * last)))

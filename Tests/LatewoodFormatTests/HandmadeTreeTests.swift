@@ -85,10 +85,10 @@ import Testing
       let child = node + NodeLayout.arrays
       child.set(UnsafeRawPointer(child).u64(NodeLayout.childEntries) + 1, at: NodeLayout.childEntries)
     }
-    #expect(proof(of: surgery)?.contains("does not say of a child what was read") == true)
+    #expect(proof(of: surgery)?.contains("a branch contradicts its child") == true)
     #expect(
       try verification(of: surgery).contains(
-        "the entries or live bytes under a node are not what the reference to it says"))
+        "the entries or live bytes under a node contradict the reference to it"))
   }
 
   @Test(arguments: [-1, 1])
@@ -108,8 +108,8 @@ import Testing
     #expect(
       try verification(of: surgery).contains(
         step < 0
-          ? "a node holds keys that are not below the separator after it"
-          : "a node holds keys below the separator before it"))
+          ? "a node has keys that are not below the separator after it"
+          : "a node has keys below the separator before it"))
   }
 
   @Test func `a child that belongs to the tree twice`() throws {
@@ -118,26 +118,26 @@ import Testing
       let children = node + NodeLayout.arrays
       (children + NodeLayout.childLength).copyMemory(from: children, byteCount: NodeLayout.childLength)
     }
-    #expect(try verification(of: surgery).contains("a node belongs to the tree twice"))
-    #expect(proof(of: surgery)?.contains("does not say of a child what was read") == true)
+    #expect(try verification(of: surgery).contains("a node occurs twice in the tree"))
+    #expect(proof(of: surgery)?.contains("a branch contradicts its child") == true)
   }
 
   @Test func `another root, nodes twice, and a branch before its children`() throws {
     var other = root
     other.reference.checksum ^= 1
-    #expect(proof(of: sound, root: other) == "the root is not that of the nodes that were read")
+    #expect(proof(of: sound, root: other) == "the root does not match the nodes that were read")
     let regions = regions(of: sound)
-    #expect(proof(of: sound, regions: regions + regions) == "nodes were written over others")
+    #expect(proof(of: sound, regions: regions + regions) == "a region of nodes overlaps an earlier one")
     let alone = root.reference.offset..<root.reference.offset + UInt64(root.reference.length)
     #expect(
-      proof(of: sound, regions: [alone]) == "a branch names children that were not written before it")
+      proof(of: sound, regions: [alone]) == "a branch refers to children that were not written before it")
     let leaf = try #require(regions.first).lowerBound
     let length = sound.bytes.withUnsafeBytes { all in
       all.loadUnaligned(fromByteOffset: Int(leaf) + NodeLayout.length, as: UInt32.self)
     }
     #expect(
       proof(of: sound, regions: [leaf..<leaf + UInt64(UInt32(littleEndian: length)), alone])
-        == "a branch names children that were not written before it")
+        == "a branch refers to children that were not written before it")
   }
 
   @Test func `nodes and values that are not all there`() throws {
@@ -148,11 +148,11 @@ import Testing
         == "a node does not lie within its region")
     #expect(
       proof(of: sound, length: Int(first.lowerBound) + 100)
-        == "the disk has less of the file than was written")
+        == "the file is shorter on the disk than what was written")
     #expect(
       proof(of: sound, limit: FileLayout.logStart + 100) == "a value's extent does not lie within the file"
         || proof(of: sound, limit: FileLayout.logStart + 100)
-          == "the disk has less of the file than was written"
+          == "the file is shorter on the disk than what was written"
     )
   }
 }

@@ -222,6 +222,6 @@ import Testing
     #expect(try contents(changed).map(\.key) == [key, [2, 6]])
     #expect(
       BaseVerify.run(changed).faults.map(\.reason)
-        == ["the prefix of a node is not the longest its keys have in common"])
+        == ["the prefix of a node is not the longest common prefix of its keys"])
   }
 }

@@ -107,7 +107,7 @@ import Testing
   @Test func `a verification names a node that belongs to the tree twice, and ends`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let report = BaseVerify.run(try tree(levels: 27, in: file))
-    #expect(report.faults.contains { $0.reason == "a node belongs to the tree twice" })
+    #expect(report.faults.contains { $0.reason == "a node occurs twice in the tree" })
     #expect(report.nodes < 60)
   }
 }

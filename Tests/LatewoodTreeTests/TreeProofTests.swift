@@ -63,7 +63,7 @@ import Testing
         try builder.append(key(name), extent: offset, length: 500, checksum: checksum)
       }
     }
-    #expect(fault([region]) == .damaged(at: offset, "two nodes or values lie in the same place"))
+    #expect(fault([region]) == .damaged(at: offset, "two nodes or values overlap"))
   }
 
   @Test func `a value that lies over nodes`() throws {
@@ -74,7 +74,7 @@ import Testing
         key("key 2"), extent: value.lowerBound, length: UInt64(value.count), checksum: checksum(value))
     }
     #expect(
-      fault([first, second]) == .damaged(at: value.lowerBound, "two nodes or values lie in the same place"))
+      fault([first, second]) == .damaged(at: value.lowerBound, "two nodes or values overlap"))
   }
 
   @Test func `a value that lies beyond what was written, though it has no bytes`() throws {
@@ -106,6 +106,6 @@ import Testing
     #expect(
       fault([region])
         == .damaged(
-          at: region.lowerBound, "the prefix of a node is not the longest its keys have in common"))
+          at: region.lowerBound, "the prefix of a node is not the longest common prefix of its keys"))
   }
 }

@@ -63,12 +63,12 @@ class Node:
             self.cells.append(self._read_cell(self.offset + slots[index]))
             rest = self.cells[-1][0][len(self.prefix):]
             if int.from_bytes(rest[:4].ljust(4, b"\0"), "big") != heads[index]:
-                raise Damaged(self.offset, "a head is not that of its key")
+                raise Damaged(self.offset, "a head does not match its key")
         keys = [key for key, _ in self.cells[1 if children else 0:]]
         if any(not low < high for low, high in zip(keys, keys[1:])):
             raise Damaged(self.offset, "the keys of a node do not ascend")
         if self.prefix != (os.path.commonprefix([keys[0], keys[-1]]) if keys else b""):
-            raise Damaged(self.offset, "the prefix of a node is not the longest its keys have in common")
+            raise Damaged(self.offset, "the prefix of a node is not the longest common prefix of its keys")
 
     def _read_cell(self, at):
         """The full key of a cell, and of a leaf where its value is: (low, high, checksum of an extent or None)."""

@@ -57,7 +57,7 @@ package struct NodeReader {
   package func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> InspectedNode {
     let found = try node(reference)
     guard found.node.level == level else {
-      throw Fault.damaged(at: reference.offset, "a node has another level than the reference to it says")
+      throw Fault.damaged(at: reference.offset, "the level of a node contradicts the reference to it")
     }
     return found
   }

@@ -44,7 +44,7 @@ package struct TreeWalk {
     var node: InspectedNode?
     var fault: Fault?
     if !seen.insert(subtree.reference.offset).inserted {
-      fault = .damaged(at: subtree.reference.offset, "a node belongs to the tree twice")
+      fault = .damaged(at: subtree.reference.offset, "a node occurs twice in the tree")
     } else if readsLeaves || subtree.level > 0 {
       do throws(Fault) {
         node = try nodes.node(subtree.reference, level: subtree.level)

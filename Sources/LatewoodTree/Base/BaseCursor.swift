@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A place in a base tree: on an entry, before the first, or past the last.
+/// A position in a base tree: on an entry, before the first, or past the last.
 ///
 /// ```
 /// path   level 2: (node, child index)
@@ -12,20 +12,20 @@ import LatewoodFile
 /// Hot loops iterate over `leaf` from `index` themselves, then set `index` and call `nextLeaf`.
 ///
 /// Invariants:
-/// 1. `path` holds the branch and child taken at each level from 1 to the root's, as long as `leaf`
-///    is a node of the tree.
+/// 1. While `leaf` is a node of the tree, `path` holds the branch and child taken at each level
+///    from 1 to the root's.
 /// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the
 ///    tree.
 /// 3. A step forward leads to a greater key, a step backward to a lesser one, and a seek to a key
-///    on the right side of the one sought, so a caller that goes on from there makes progress. The
-///    nodes of a file may each be sound and not belong together, so this is checked where a step
-///    or a seek goes from one leaf to another.
+///    on the right side of the target, so a caller that continues from there makes progress. The
+///    nodes of a file may each be sound but not belong together, so this is checked whenever the
+///    cursor moves from one leaf to another.
 ///
-/// After an error the cursor is on no entry and has to seek again.
+/// After an error the cursor is on no entry and must seek again.
 struct BaseCursor {
   let source: NodeSource
   let root: Subtree?
-  /// The leaf that the cursor is in; an empty one if it is nowhere.
+  /// The current leaf; an empty one if there is none.
   private(set) var leaf: Node
   var index: Int
   private var path = CursorPath()
@@ -48,12 +48,12 @@ struct BaseCursor {
   @inline(__always) var key: PrefixedKey { leaf.key(index) }
   @inline(__always) var value: BaseValue { leaf.entry(index).value }
 
-  /// Returns a copy of the key. Throws `damaged` if the key lies outside of the file: its node may
-  /// have changed.
+  /// Returns a copy of the key. Throws `damaged` if the key lies outside the file because its node
+  /// has changed.
   func keyBytes() throws(Fault) -> [UInt8] {
     let key = key
     guard source.contains(key) else {
-      throw Fault(.damaged, "a key in a node lies outside of the file: the node has changed")
+      throw Fault(.damaged, "a key in a node lies outside the file: the node has changed")
     }
     return key.bytes
   }
@@ -123,8 +123,8 @@ struct BaseCursor {
     return false
   }
 
-  /// Obtains the nodes that the cursor points into from the source again. They are the same nodes,
-  /// because a tree never changes.
+  /// Reads the nodes that the cursor points into again. A tree never changes, so they are the same
+  /// nodes.
   mutating func revive() throws(Fault) {
     guard let root, leaf.count > 0 else { return }
     let place = index
@@ -160,7 +160,7 @@ struct BaseCursor {
   /// Moves to the first entry whose key is not less than `key`. If there is none, moves past the
   /// last and returns false.
   mutating func seek(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
-    // A key nearby is in the current leaf, unless it is before or after all of its keys.
+    // The key belongs in the current leaf unless it is before or after all of its keys.
     let (near, found) = leaf.lowerBound(key, keyCount)
     if near < leaf.count, near > 0 || found {
       index = near
@@ -200,14 +200,14 @@ struct BaseCursor {
       })
     else { return false }
     index = rest < UInt64(leaf.count) ? Int(rest) : leaf.count
-    // Wrong totals in the file could leave the cursor at the end of a leaf that is not the last.
+    // Wrong totals in the file could put the cursor at the end of a leaf that is not the last.
     return index < leaf.count ? true : try nextLeaf()
   }
 
   // MARK: Order
 
-  /// Throws `damaged` unless all keys of a leaf come before those of another. On an error the
-  /// cursor is nowhere.
+  /// Throws `damaged` unless all keys of a leaf precede those of another. On an error the cursor is
+  /// on no leaf.
   private mutating func checkOrder(_ before: Node, _ after: Node) throws(Fault) {
     let last = before.key(before.count &- 1)
     let first = after.key(0)
@@ -216,12 +216,13 @@ struct BaseCursor {
     }
   }
 
-  /// Leaves the tree and returns the error that the leaf contradicts its place in the tree.
+  /// Resets the cursor and returns the error for a leaf with keys that do not belong at its place
+  /// in the tree.
   mutating func outOfOrder() -> Fault {
     let offset = UInt64(UInt(bitPattern: leaf.base) &- UInt(bitPattern: source.file.base))
     leaf = Node(emptyAt: source.file.base)
     index = 0
-    return Fault.damaged(at: offset, "the keys of a leaf are not those that belong in its place in the tree")
+    return Fault.damaged(at: offset, "the keys of a leaf do not belong at its place in the tree")
   }
 
   // MARK: Descending

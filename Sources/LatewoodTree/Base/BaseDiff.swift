@@ -4,21 +4,21 @@ import LatewoodFile
 /// A key whose entry differs between two trees.
 struct BaseChange {
   let key: PrefixedKey
-  /// The value in the older tree; nil if the key is not there.
+  /// The value in the older tree; nil if it does not have the key.
   let before: BaseValue?
-  /// The value in the newer tree; nil if the key is not there.
+  /// The value in the newer tree; nil if it does not have the key.
   let after: BaseValue?
 }
 
 /// Finds the differences between two trees without reading the parts that they share.
 ///
-/// Both are walked at once in key order. Next in each is an unopened subtree or an entry. If the
-/// same subtree is next in both, it is skipped; otherwise the one that starts lower is opened, and
-/// of two with the same start the higher one. So only nodes that the trees do not share are read,
-/// whatever their heights and however their leaves are divided.
+/// Walks both in key order. The next item in each is an unopened subtree or an entry. If both have
+/// the same subtree next, it is skipped; otherwise the one that starts lower is opened, and of two
+/// with the same start the taller one. So only nodes that the trees do not share are read,
+/// regardless of their heights and leaf boundaries.
 ///
-/// Throws `damaged` if a tree has more nodes than there is space in the file, because some of them
-/// belong to it many times.
+/// Throws `damaged` if a tree's nodes are together longer than the file, because some of them occur
+/// in it many times.
 struct BaseDiff {
   private var old: DiffSide
   private var new: DiffSide
@@ -31,7 +31,7 @@ struct BaseDiff {
   /// The number of nodes opened so far in both trees.
   var nodesRead: Int { old.nodesRead + new.nodesRead }
 
-  /// Calls `body` with each change in key order until it returns false. Returns whether it never
+  /// Calls `body` with each change in key order until it returns false, and returns false if it
   /// did.
   mutating func run(_ body: (BaseChange) throws(Fault) -> Bool) throws(Fault) -> Bool {
     while true {
@@ -89,7 +89,7 @@ struct BaseDiff {
 /// One of the two trees of a diff, with its next entry or subtree.
 private struct DiffSide {
   enum Next {
-    /// A subtree that was not read yet, and a lower bound of its keys.
+    /// An unread subtree, and a lower bound of its keys.
     case subtree(Subtree, PrefixedKey)
     case entry(PrefixedKey, BaseValue)
     case end
@@ -119,7 +119,7 @@ private struct DiffSide {
     bytesRead &+= UInt64(subtree.reference.length)
     guard bytesRead <= source.file.limit else {
       throw Fault.damaged(
-        at: subtree.reference.offset, "the tree has more nodes than the file: some belong to it many times")
+        at: subtree.reference.offset, "the nodes of the tree are longer than the file: some occur many times")
     }
     path.append(Step(node: try source.root(subtree), low: low))
     settle()

@@ -4,8 +4,7 @@ import LatewoodFile
 /// The immutable B+tree of a checkpoint, read in place in the file.
 ///
 /// A plain value; its owner also keeps the mapping that `source` points into. Any thread may read
-/// it. Every read throws `damaged` if the bytes it needs are wrong. Wrong bytes have no worse
-/// effect.
+/// it. Wrong bytes in the file cause reads to throw `damaged`, and have no worse effect.
 struct BaseTree {
   let root: Subtree?
   let source: NodeSource
@@ -19,17 +18,17 @@ struct BaseTree {
   var count: UInt64 { root?.entries ?? 0 }
   /// The number of levels of nodes; 0 for the empty tree.
   var height: Int { root.map { Int($0.level) + 1 } ?? 0 }
-  /// The number of bytes of all nodes and extents of the tree.
+  /// The total length of all nodes and extents of the tree.
   var liveBytes: UInt64 { root?.liveBytes ?? 0 }
 
-  /// The value under `key`. O(log n).
+  /// Returns the value of `key`. O(log n).
   @inline(__always) func find(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> BaseValue? {
     guard let leaf = try leaf(for: key, keyCount) else { return nil }
     let (index, found) = leaf.lowerBound(key, keyCount)
     return found ? leaf.entry(index).value : nil
   }
 
-  /// The leaf in which a key belongs; nil if the tree is empty. O(log n).
+  /// Returns the leaf in which a key belongs; nil if the tree is empty. O(log n).
   @inline(__always) func leaf(for key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Node? {
     guard let root else { return nil }
     var level = root.level
@@ -41,8 +40,7 @@ struct BaseTree {
     return node
   }
 
-  /// Whether keys of a range lie under several children of the root: a cheap way to see that a range
-  /// does not lie within one leaf.
+  /// Returns whether a range spans several children of the root, and so does not lie within one leaf.
   func rootDivides(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
   ) throws(Fault) -> Bool {
@@ -52,7 +50,7 @@ struct BaseTree {
     return next < node.count && node.key(next).compare(high, highCount) < 0
   }
 
-  /// The number of keys that are less than `key`. O(log n), because branches hold the number of
+  /// Returns the number of keys less than `key`. O(log n), because branches have the number of
   /// entries under each child.
   func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> UInt64 {
     guard let root else { return 0 }
@@ -61,8 +59,7 @@ struct BaseTree {
     var level = root.level
     while level > 0 {
       let index = node.childIndex(key, keyCount)
-      // Totals come from the file. Wrong ones cause a wrong rank, which `BaseVerify` finds, and
-      // never a trap.
+      // Wrong totals in the file cause a wrong rank, which `BaseVerify` detects, but never a trap.
       for before in 0..<index { rank &+= node.childEntries(before) }
       level &-= 1
       node = try source.node(node.childReference(index), level: level)
@@ -70,7 +67,7 @@ struct BaseTree {
     return rank &+ UInt64(node.lowerBound(key, keyCount).index)
   }
 
-  /// The number of keys from `low` to `high`, not including `high`; nil means no bound. O(log n).
+  /// Returns the number of keys in `low ..< high`; nil means no bound. O(log n).
   func count(from low: UnsafeRawBufferPointer?, below high: UnsafeRawBufferPointer?) throws(Fault) -> UInt64 {
     var below = count
     if let high, let start = high.baseAddress { below = try rank(of: start, high.count) }
@@ -79,10 +76,10 @@ struct BaseTree {
     return below > before ? below - before : 0
   }
 
-  /// A cursor that is on no entry yet.
+  /// Returns a cursor that is on no entry yet.
   func cursor() -> BaseCursor { BaseCursor(self) }
 
-  /// A cursor on the entry that has `rank` keys before it, or past the last one. O(log n).
+  /// Returns a cursor on the entry that has `rank` keys before it, or past the last one. O(log n).
   func cursor(atRank rank: UInt64) throws(Fault) -> BaseCursor {
     var cursor = BaseCursor(self)
     _ = try cursor.seek(rank: rank)

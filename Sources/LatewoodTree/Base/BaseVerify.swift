@@ -8,17 +8,17 @@ struct BaseVerifyReport {
   var extents: UInt64 = 0
   /// The number of bytes of nodes and extents whose checksums were computed.
   var bytesChecked: UInt64 = 0
-  /// The faults in the order in which they were found; overlaps last.
+  /// The faults in the order of discovery; overlaps last.
   var faults: [Fault] = []
 }
 
-/// Verifies everything that can be reached from the root of a tree, as the disk has it and whatever
-/// was verified before: checksums of nodes and extents, the order of keys in and between nodes,
-/// prefixes, separators, totals, and that nothing overlaps.
+/// Verifies everything reachable from the root of a tree, on the disk and regardless of earlier
+/// verifications: checksums of nodes and extents, the order of keys in and between nodes, prefixes,
+/// separators, totals, and that nothing overlaps.
 ///
-/// A fault is noted and the walk continues: nodes under a damaged node are out of reach, everything
-/// else is still checked. A node that is reached twice is noted and not walked again, so that a
-/// crafted file cannot make this slow.
+/// The walk continues after a fault: only nodes under a damaged node are unreachable. A node that
+/// is reached twice is a fault and is not walked again, so that a crafted file cannot make this
+/// slow.
 struct BaseVerify {
   private let file: FileView
   private let reads: CheckedReads
@@ -32,7 +32,7 @@ struct BaseVerify {
   /// - Parameters:
   ///   - floor: nodes and extents before this offset are not checked. Everything under a node was
   ///     written before it.
-  ///   - progress: called now and then with the report so far.
+  ///   - progress: called regularly with the report so far.
   init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     file = source.file
     reads = CheckedReads(source, readsMedium: true)
@@ -54,7 +54,7 @@ struct BaseVerify {
     report.faults.append(Fault.damaged(at: offset, reason))
   }
 
-  /// Verifies a subtree. `low` and `high` are the separators around it.
+  /// Verifies a subtree between the separators `low` and `high`.
   private mutating func visit(_ subtree: Subtree, from low: PrefixedKey?, below high: PrefixedKey?) {
     let offset = subtree.reference.offset
     guard offset >= floor, let copy = proved(subtree) else { return }
@@ -80,20 +80,20 @@ struct BaseVerify {
           below: index + 1 < node.count ? node.separator(index + 1) : high)
       }
     }
-    // Each level is compared with what its children claim, so one wrong total is reported once.
+    // Each level is compared with its children's references, so one wrong total is reported once.
     if entries != subtree.entries || liveBytes != subtree.liveBytes {
-      note(offset, "the entries or live bytes under a node are not what the reference to it says")
+      note(offset, "the entries or live bytes under a node contradict the reference to it")
     }
     if report.nodes % 64 == 0 { progress?(report) }
   }
 
-  /// The node, read from the disk and validated again; nil if it is damaged or was visited before.
+  /// Reads a node from the disk and validates it; nil if it is damaged or was visited before.
   private mutating func proved(_ subtree: Subtree) -> NodeCopy? {
     let offset = subtree.reference.offset
     do {
       let node = try reads.node(subtree)
       guard seen.insert(offset).inserted else {
-        note(offset, "a node belongs to the tree twice")
+        note(offset, "a node occurs twice in the tree")
         return nil
       }
       return node
@@ -111,13 +111,13 @@ struct BaseVerify {
     let lowest = node.isLeaf ? node.key(first) : node.separator(first)
     let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
     if lowest.commonPrefix(highest) != node.prefixCount {
-      note(offset, "the prefix of a node is not the longest its keys have in common")
+      note(offset, "the prefix of a node is not the longest common prefix of its keys")
     }
     if let low, lowest.compare(low) < (node.isLeaf ? 0 : 1) {
-      note(offset, "a node holds keys below the separator before it")
+      note(offset, "a node has keys below the separator before it")
     }
     if let high, highest.compare(high) >= 0 {
-      note(offset, "a node holds keys that are not below the separator after it")
+      note(offset, "a node has keys that are not below the separator after it")
     }
   }
 
@@ -142,7 +142,7 @@ struct BaseVerify {
     places.sort { $0.offset < $1.offset }
     var end: UInt64 = 0
     for place in places {
-      if place.offset < end { note(place.offset, "two nodes or values lie in the same place") }
+      if place.offset < end { note(place.offset, "two nodes or values overlap") }
       end = max(end, place.offset + place.length)
     }
     places = []

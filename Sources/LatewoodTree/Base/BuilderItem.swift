@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// An item of a node under construction: an entry of a leaf, or a child of a branch. One type for
-/// both, so that all levels of the tree have the same type.
+/// An item of a node under construction: an entry of a leaf, or a child of a branch. One type
+/// serves all levels of the tree.
 ///
-/// Key and value are not copied: the pointers must stay valid until the node is made.
+/// Key and value are not copied: the pointers must stay valid until the node is encoded.
 struct BuilderItem {
   /// The key of the entry, or the separator before the child, which is empty for the first child of
   /// the tree.
@@ -20,7 +20,7 @@ struct BuilderItem {
   /// 0.
   var entries: UInt64
   var liveBytes: UInt64 = 0
-  /// The number of bytes that the key has in common with that of the previous item in the level.
+  /// The length of the prefix that the key shares with the previous item in the level.
   var shared = 0
 
   @inline(__always) init(_ key: PrefixedKey, inline value: UnsafeRawPointer, _ length: Int) {
@@ -51,11 +51,11 @@ struct BuilderItem {
   // MARK: As an entry
 
   @inline(__always) var isExtent: Bool { entries != 0 }
-  /// The tagged length of the value, which stands before the key in the leaf.
+  /// The tagged length of the value, which precedes the key in the leaf.
   @inline(__always) var taggedLength: UInt64 { UInt64(length) &<< 1 | entries }
   @inline(__always) var valueBytes: Int { isExtent ? NodeLayout.extentLength : Int(length) }
-  /// The number of bytes in a leaf without a prefix, including head and slot. An upper bound if a
-  /// prefix shortens the key's length field.
+  /// The number of bytes in a leaf without a prefix, including head and slot. An upper bound,
+  /// because a prefix may shorten the key's length field.
   @inline(__always) var entryCost: Int {
     NodeLayout.headLength &+ NodeLayout.slotLength &+ Varint.length(UInt64(key.count))
       &+ Varint.length(taggedLength) &+ key.count &+ valueBytes

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The items of one level of a tree under construction that are not in nodes yet.
+/// The items of one level of a tree under construction that are not yet in nodes.
 ///
 /// ```
 /// items   0 ..< held        a finished node's worth, not written yet, so that it can share
@@ -9,15 +9,15 @@ import LatewoodBytes
 /// ```
 ///
 /// Invariants:
-/// 1. Keys ascend strictly; `shared` of every item but the first is the length of the prefix in
-///    common with the previous one.
+/// 1. Keys ascend strictly; `shared` of every item but the first is the length of the prefix that
+///    it shares with the previous one.
 /// 2. `cells` and `prefixLength` describe the items `held ..< count`.
 struct BuilderLevel {
   let isLeaf: Bool
   private(set) var items: UnsafeMutablePointer<BuilderItem>
   /// The allocated memory. Items before `items` are already in nodes.
   private var memory: UnsafeMutablePointer<BuilderItem>
-  /// The number of items that there is room for, counted from `items`.
+  /// The number of items that fit into the memory at `items`.
   private var capacity = 0
   private(set) var count = 0
   private(set) var held = 0
@@ -29,8 +29,8 @@ struct BuilderLevel {
 
   init(isLeaf: Bool) {
     self.isLeaf = isLeaf
-    // SAFETY: `items` always has room for `capacity` items, of which the first `count` are
-    // initialized; they are trivial.
+    // SAFETY: `items` has memory for `capacity` items, of which the first `count` are initialized;
+    // they are trivial.
     capacity = 64
     memory = .allocate(capacity: capacity)
     items = memory
@@ -48,13 +48,13 @@ struct BuilderLevel {
     return NodeLayout.arrays &+ cells &- (keys > 0 ? (keys &- 1) &* prefixLength : 0)
   }
 
-  /// Whether the waiting items are too few for a node.
+  /// Whether there are too few items for a node.
   func isUnderfull(nodeSize: Int) -> Bool {
     count > 0 && held == 0 && (currentLength < nodeSize / 4 || (!isLeaf && count < 2))
   }
 
-  /// Adds an item to the current node if it fits. If this returns false, the caller has to
-  /// `advance` first.
+  /// Adds an item to the current node. Returns false if it does not fit: the caller must `advance`
+  /// first.
   @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(Fault) -> Bool {
     var item = new
     if count > 0 {
@@ -63,7 +63,7 @@ struct BuilderLevel {
       guard
         common < item.key.count
           && (common == before.count || before.byte(common) < item.key.byte(common))
-      else { throw Fault(.damaged, "the keys that make up a new tree are not in ascending order") }
+      else { throw Fault(.damaged, "the keys of a new tree are not in ascending order") }
       item.shared = common
     }
     let number = currentCount
@@ -100,15 +100,14 @@ struct BuilderLevel {
     items = memory
   }
 
-  /// Holds the current node, which is finished. The one held before has been written.
+  /// Holds back the current node, which is complete. The one held back before has been written.
   mutating func hold() {
     held = count
     cells = 0
     prefixLength = 0
   }
 
-  /// Removes the first `number` items, which are in a node now. The rest of the held items stay
-  /// held.
+  /// Removes the first `number` items, which are now in a node. The remaining held items stay held.
   mutating func removeFirst(_ number: Int) {
     count -= number
     items += number
@@ -127,7 +126,7 @@ struct BuilderLevel {
     return item
   }
 
-  /// Removes and returns all waiting items.
+  /// Removes and returns all items.
   mutating func removeAll() -> [BuilderItem] {
     let all = Array(UnsafeBufferPointer(start: items, count: count))
     count = 0
@@ -136,13 +135,14 @@ struct BuilderLevel {
     return all
   }
 
-  /// Updates `cells` and `prefixLength` after a change of the current items.
+  /// Recomputes `cells` and `prefixLength` after a change of the current items.
   mutating func recount() {
     cells = held < count ? cost(held, count) : 0
     prefixLength = prefix(held, count)
   }
 
-  /// The length of the longest common prefix of the keys in a node of the items `start ..< end`.
+  /// Returns the length of the longest common prefix of the keys in a node of the items `start ..<
+  /// end`.
   func prefix(_ start: Int, _ end: Int) -> Int {
     let first = isLeaf ? start : start + 1
     guard first < end else { return 0 }
@@ -166,7 +166,7 @@ struct BuilderLevel {
     return NodeLayout.arrays + cost(start, end) - max(0, keys - 1) * prefix(start, end)
   }
 
-  /// The index at which to cut all items into two nodes of about the same length.
+  /// Returns the index at which to divide all items into two nodes of similar length.
   func evenCut(nodeSize: Int) -> Int {
     let half = cost(0, count) / 2
     var sum = 0
@@ -180,7 +180,7 @@ struct BuilderLevel {
     let least = isLeaf ? 1 : 2
     guard count >= 2 * least else { return held }
     cut = min(max(cut, least), count - least)
-    // If the keys of a part share a shorter prefix than before, the part can be too long.
+    // With a shorter common prefix than before, a part can be too long.
     let limit = { (number: Int) in number <= 3 ? NodeLayout.maximumLength : nodeSize }
     let fits = length(0, cut) <= limit(cut) && length(cut, count) <= limit(count - cut)
     return fits ? cut : held

@@ -1,11 +1,12 @@
 import LatewoodBytes
 
-/// The memory that items of a tree under construction point into, kept as long as any of them does.
+/// The memory that items of a tree under construction point into, retained as long as any of them
+/// does.
 ///
 /// It consists of copies of nodes that were read, and of separators, which are copied into separate
-/// pieces. From time to time the owner passes the addresses still in use, and the rest is freed. So
-/// its size is that of the waiting items plus half a mebibyte, however long the build runs.
-// SAFETY: a pointer that was given out is valid until a `release` to which it is not passed.
+/// pieces. The owner occasionally passes the addresses still in use, and the rest is freed, so the
+/// size stays at that of the pending items plus half a mebibyte.
+// SAFETY: a returned pointer is valid until a `release` to which it is not passed.
 struct KeptBytes: ~Copyable {
   private struct Piece {
     var start: UnsafeMutableRawPointer
@@ -32,24 +33,24 @@ struct KeptBytes: ~Copyable {
     for piece in pieces where piece.owner == nil { piece.start.deallocate() }
   }
 
-  /// Whether so much is kept that a call of `release` is worthwhile.
+  /// Whether enough is retained to make a call of `release` worthwhile.
   var isFull: Bool { length > limit }
 
-  /// Keeps a node's memory. The last one kept is never released.
+  /// Retains a node's memory. The latest node is never released.
   mutating func keep(_ copy: NodeCopy) {
     latest = copy
     pieces.append(Piece(start: copy.memory, length: copy.length, owner: copy))
     length += copy.length
   }
 
-  /// Copies a key to kept memory.
+  /// Copies a key into retained memory.
   mutating func copy(_ key: PrefixedKey) -> PrefixedKey {
     let count = key.count
     if count == 0 { return PrefixedKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
     var target = open ?? openPiece(KeptBytes.pieceLength)
     if count > KeptBytes.pieceLength - used { target = openPiece(max(KeptBytes.pieceLength, count)) }
     let start = target + used
-    // SAFETY: the piece has room for `count` bytes from `used` on.
+    // SAFETY: the piece has at least `count` bytes after `used`.
     start.copyMemory(from: key.prefix, byteCount: key.prefixCount)
     (start + key.prefixCount).copyMemory(from: key.suffix, byteCount: key.suffixCount)
     used += count

@@ -1,24 +1,24 @@
 import LatewoodBytes
 
 extension Node {
-  /// The index of the first entry of a leaf whose key is not less than `key`, or `count`; and
-  /// whether it is equal to `key`.
+  /// Returns the index of the first entry of a leaf whose key is not less than `key`, or `count`;
+  /// and whether its key is equal to `key`.
   @inline(__always) func lowerBound(_ key: UnsafeRawPointer, _ keyCount: Int) -> (index: Int, found: Bool) {
     search(key, keyCount, from: 0, ofLeaf: true)
   }
 
-  /// The index of the child of a branch under which `key` belongs.
+  /// Returns the index of the child of a branch under which `key` belongs.
   @inline(__always) func childIndex(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let (index, found) = search(key, keyCount, from: 1, ofLeaf: false)
     return found ? index : index &- 1
   }
 
-  /// The lower bound among the keys `first ..< count`: compares heads first, and whole keys only
-  /// inside a run of equal heads.
+  /// Finds the lower bound among the keys `first ..< count`. Compares heads first, and complete
+  /// keys only in a run of equal heads.
   @inline(__always) private func search(
     _ key: UnsafeRawPointer, _ keyCount: Int, from first: Int, ofLeaf: Bool
   ) -> (index: Int, found: Bool) {
-    // A key that does not start with the prefix is before or after all keys of the node.
+    // A key that does not start with the prefix precedes or follows all keys of the node.
     if prefixCount > 0 {
       let shared = keyCount < prefixCount ? keyCount : prefixCount
       let order = KeyOrder.compare(key, shared, prefix, prefixCount)
@@ -31,8 +31,8 @@ extension Node {
     guard low < count, self.head(low) == head else { return (low, false) }
     var high = low &+ 1
     if high < count, self.head(high) == head {
-      // Binary inside the run too: a node whose heads are all equal must not be searched one by
-      // one.
+      // Binary inside the run too, so that a node whose heads are all equal is not searched
+      // linearly.
       high = head == .max ? count : Node.lowerBound(heads, high, count, head &+ 1)
     }
     while low < high {
@@ -45,7 +45,8 @@ extension Node {
     return (low, false)
   }
 
-  /// The index of the first of the heads `first ..< end` that is not less than `head`, or `end`.
+  /// Returns the index of the first of the heads `first ..< end` that is not less than `head`, or
+  /// `end`.
   ///
   /// One head of every cache line is compared first. These loads do not depend on each other, so
   /// missing lines are fetched together; a binary search would wait for each in turn.

@@ -31,11 +31,11 @@ package enum NodeLayout {
   package static let alignment = 64
   package static let maximumLength = 65535
   package static let maximumValueLength: UInt64 = 1 << 31
-  /// The least length of a full key: the number of its keyspace and at least one byte.
+  /// The minimum length of a full key: its keyspace number and at least one byte.
   package static let minimumKeyLength = 5
   package static let maximumKeyLength = 16388
-  /// The limit of a tree's levels. With nodes at multiples of 64 and three children to a branch, no
-  /// tree in a file of 256 TiB is higher.
+  /// The maximum number of levels of a tree. With nodes at multiples of 64 and three children per
+  /// branch, no tree in a file of 256 TiB has more.
   package static let maximumLevels = 28
   /// The offset of the first byte after headers and root slots.
   package static let firstFrame: UInt64 = 16384
@@ -43,7 +43,8 @@ package enum NodeLayout {
 
 /// The value of an entry in the base tree.
 package struct BaseValue {
-  /// The value; for an extent, its offset (8 bytes) and checksum (4 bytes) in the leaf.
+  /// The address of the value or, for an extent, of its offset (8 bytes) and checksum (4 bytes) in
+  /// the leaf.
   package let pointer: UnsafeRawPointer
   /// The length of the value in bytes, inline or in an extent.
   package let length: Int
@@ -52,11 +53,11 @@ package struct BaseValue {
   @inline(__always) package var extentOffset: UInt64 { pointer.u64(0) }
   @inline(__always) package var extentChecksum: UInt32 { pointer.u32(8) }
 
-  /// The bytes of the value. An extent is verified the first time this process reads it.
+  /// Returns the bytes of the value. An extent is verified the first time this process reads it.
   ///
-  /// Throws `damaged` if they lie outside of the file: a node may change after it was verified.
+  /// Throws `damaged` if they lie outside the file: a node may change after it was verified.
   @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
-    // Signed, so that nothing fits behind the end. No length is negative, and no limit near 2^63.
+    // Signed, so that nothing fits after the end. No length is negative, and no limit is near 2^63.
     let room = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
     if !isExtent {
       guard length <= room else { throw BaseValue.outside }
@@ -73,7 +74,7 @@ package struct BaseValue {
   }
 
   @inline(never) private static var outside: Fault {
-    Fault(.damaged, "a value in a node lies outside of the file: the node has changed since it was checked")
+    Fault(.damaged, "a value in a node lies outside the file: the node has changed since it was verified")
   }
 
   /// Whether both are the same value: equal inline bytes, or the same extent.
@@ -101,7 +102,7 @@ package struct LeafCell {
   }
 }
 
-/// The entries of a leaf, for a loop: the fields of the node that do not change are read once.
+/// The entries of a leaf for use in a loop: reads the constant fields of the node once.
 struct LeafEntries {
   private let base: UnsafeRawPointer
   private let slots: UnsafeRawPointer
@@ -113,7 +114,7 @@ struct LeafEntries {
     length = Int(leaf.length)
   }
 
-  /// Entry `index`, which the leaf has.
+  /// The entry at `index`, which must be in the leaf.
   @inline(__always) subscript(index: Int) -> LeafCell {
     LeafCell(at: base + min(Int(slots.u16(index &* NodeLayout.slotLength)), length))
   }
@@ -132,10 +133,10 @@ struct LeafEntries {
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
 /// 3. Keys ascend strictly, and each head is that of its key.
 ///
-/// The system may drop a page and read it again after its node was verified, and the disk may then
-/// return other bytes. This may cause wrong results or errors, but no access outside of the file:
-/// the source checks `hasRoom` each time, a cell begins within the node, the rest of a key is
-/// shorter than 32 KiB, and a value must end within the file.
+/// The system may evict a page and read it again after its node was verified, and the disk may then
+/// return other bytes. This may cause wrong results or errors, but no access outside the file: the
+/// source checks `hasRoom` each time, a cell begins within the node, the rest of a key is shorter
+/// than 32 KiB, and a value must end within the file.
 ///
 /// A plain value of pointers: copying it counts no references. Its owner also keeps the mapping it
 /// points into.
@@ -155,7 +156,8 @@ package struct Node {
     heads = base + (NodeLayout.arrays &+ children)
   }
 
-  /// A leaf without entries, for a tree without nodes. `place` is any address; it is not read.
+  /// Creates a leaf without entries, for a tree without nodes. `place` is any address; it is not
+  /// read.
   @inline(__always) init(emptyAt place: UnsafeRawPointer) {
     base = place
     heads = place
@@ -163,7 +165,7 @@ package struct Node {
     prefixCount = 0
   }
 
-  /// Returns whether header, arrays and prefix lie within `length` bytes.
+  /// Whether header, arrays and prefix lie within `length` bytes.
   @inline(__always) func hasRoom(in length: Int) -> Bool {
     let end = (heads - base) &+ count &* (NodeLayout.headLength &+ NodeLayout.slotLength) &+ prefixCount
     return count > 0 && end <= length
@@ -183,7 +185,7 @@ package struct Node {
     base + min(Int(slots.u16(index &* NodeLayout.slotLength)), Int(length))
   }
 
-  /// Cuts a key length from a cell to 15 bits. No key is longer than 16,388 bytes.
+  /// Truncates a key length from a cell to 15 bits. No key is longer than 16,388 bytes.
   @inline(__always) fileprivate static func keyLength(_ value: UInt64) -> Int {
     Int(truncatingIfNeeded: value & 0x7FFF)
   }

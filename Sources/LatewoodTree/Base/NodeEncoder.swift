@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Encodes a node that is about to be written, after computing its exact length.
+/// Encodes a node after computing its exact length.
 ///
-/// FORMAT.md, section 8. The sink fills in the fields that depend on the place in the file: the
-/// node's own offset, its checksum, and references to children without a place yet.
+/// FORMAT.md, section 8. The sink fills in the fields that depend on the offset in the file: the
+/// node's own offset, its checksum, and references to children whose offsets are provisional.
 struct NodeEncoder {
   private let items: UnsafeMutablePointer<BuilderItem>
   private let count: Int
@@ -18,7 +18,7 @@ struct NodeEncoder {
   /// The first child of a branch has no separator.
   private var firstKey: Int { isLeaf ? 0 : 1 }
 
-  /// Makes an encoder for the first `count` items that wait in a level.
+  /// Creates an encoder for the first `count` pending items of a level.
   init(_ waiting: BuilderLevel, _ count: Int, level: UInt8, transaction: UInt64) {
     items = waiting.items
     self.count = count
@@ -36,8 +36,8 @@ struct NodeEncoder {
     self.length = length
   }
 
-  /// Encodes the node into `length` bytes of memory, in which the header's bytes are zeros. Returns
-  /// the entries and live bytes in and under it.
+  /// Encodes the node into `length` bytes of memory, whose header is zeroed. Returns the entries
+  /// and live bytes in and under the node.
   func write(to target: UnsafeMutableRawPointer) -> (entries: UInt64, liveBytes: UInt64) {
     target.set(isLeaf ? NodeLayout.leafKind : NodeLayout.branchKind, at: NodeLayout.kind)
     target.set(level, at: NodeLayout.level)
@@ -58,7 +58,7 @@ struct NodeEncoder {
       target.set(UInt16(0), at: slots)
     }
     for index in firstKey..<max(count, firstKey) {
-      // SAFETY: `length` was summed up over the same items, so everything written here lies within
+      // SAFETY: `length` was computed from the same items, so everything written here lies within
       // it.
       let item = items + index
       target.set(item.pointee.key.head(from: prefixCount), at: heads &+ index &* NodeLayout.headLength)

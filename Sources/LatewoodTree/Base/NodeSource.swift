@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Reads nodes from the file in memory, and returns a node only after its bytes were verified.
+/// Reads nodes in place in the file. Returns a node only after its bytes were verified.
 ///
-/// Bounds and the fields that a reference repeats are checked every time, which costs one cache
-/// line that the search needs anyway. The checksum and the whole structure are checked the first
-/// time this process reads the node; after that a bit is tested.
+/// Bounds and the fields that a reference repeats are checked each time, in a cache line that the
+/// search needs anyway. The checksum and the structure are verified the first time this process
+/// reads the node; after that a bit is tested.
 struct NodeSource {
   var file: FileView
-  /// The least length of a leaf's key. Layers above remove the number of the keyspace without a
+  /// The minimum length of a key in a leaf. Higher layers strip the keyspace number without a
   /// check.
   var minimumKeyLength = NodeLayout.minimumKeyLength
 
-  /// The node that `reference` refers to, at the level that its parent implies.
+  /// Returns the node that `reference` refers to, at the level that its parent implies.
   @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> Node {
     let length = UInt64(reference.length)
     // 48 bytes: the header and at least one cell, so that the fields compared below lie within the
@@ -36,9 +36,9 @@ struct NodeSource {
     try node(subtree.reference, level: subtree.level)
   }
 
-  /// Verifies the node itself and marks it as verified. Its reference must lie within the file.
+  /// Verifies a node and marks it as verified. Its reference must lie within the file.
   @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
-    // SAFETY: the whole node lies within the file by the check of the reference.
+    // SAFETY: the check of the reference proves that the node lies within the file.
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     try file.makeReadable(reference.offset, Int(reference.length))
     try NodeValidation(
@@ -47,8 +47,8 @@ struct NodeSource {
     file.markVerified(reference.offset, Int(reference.length), FileView.Proof.node)
   }
 
-  /// Returns a view of a node that this source has returned before. Checks its level and bounds
-  /// again, but not its checksum.
+  /// Returns a view of a node that was returned before. Checks its level and bounds again, but not
+  /// its checksum.
   func again(at offset: UInt64, level: UInt8) throws(Fault) -> Node {
     let node = Node(validated: file.base + Int(truncatingIfNeeded: offset))
     guard node.level == level, UInt64(node.length) <= file.limit &- offset,
@@ -59,14 +59,14 @@ struct NodeSource {
     return node
   }
 
-  /// Whether the rest of a node's key lies within the file, as it may not if the node has changed.
+  /// Whether a key's suffix lies within the file. It may not if its node has changed.
   func contains(_ key: PrefixedKey) -> Bool {
     let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: file.base))
     return start <= file.limit && UInt64(key.suffixCount) <= file.limit &- start
   }
 
   @inline(never) private static func changed(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a node has changed since its checksum was compared")
+    Fault.damaged(at: offset, "a node has changed since it was verified")
   }
 
   @inline(never) private static func outside(_ reference: NodeReference) -> Fault {
@@ -75,6 +75,6 @@ struct NodeSource {
 
   @inline(never) private static func mismatch(_ reference: NodeReference) -> Fault {
     Fault.damaged(
-      at: reference.offset, "a node has another length, level or checksum than the reference to it says")
+      at: reference.offset, "the length, level or checksum of a node contradicts the reference to it")
   }
 }

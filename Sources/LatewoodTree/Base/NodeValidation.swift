@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves that the bytes of a node match its reference, and that every later access to the node
-/// stays inside it.
+/// Validates that the bytes of a node match its reference, and that later accesses to the node stay
+/// inside it.
 ///
-/// The checksum proves only that the bytes were written as they are, and they may have been written
-/// with malice. After this, invariants 1 to 3 of `Node` hold for every possible node.
+/// A checksum proves only that the bytes are as written, perhaps with malice. After validation,
+/// invariants 1 to 3 of `Node` hold regardless.
 package struct NodeValidation {
-  /// The node, in memory at least as long as the reference says.
+  /// The node, in memory of at least the length in the reference.
   package let base: UnsafeRawPointer
   /// The file seed.
   package let seed: UInt64
   package let reference: NodeReference
-  /// The least length of a leaf's keys. A separator may be shorter.
+  /// The minimum length of a key in a leaf. A separator may be shorter.
   package let minimumKeyLength: Int
 
   package init(base: UnsafeRawPointer, seed: UInt64, reference: NodeReference, minimumKeyLength: Int) {
@@ -30,16 +30,16 @@ package struct NodeValidation {
       throw fault("a node's length is not between 48 and 65,535 bytes")
     }
     guard Int(base.u32(NodeLayout.length)) == length else {
-      throw fault("a node has another length than the reference to it says")
+      throw fault("the length of a node contradicts the reference to it")
     }
-    // SAFETY: the memory is that long.
+    // SAFETY: the memory is at least that long.
     let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: seed)
     guard sum == base.u64(NodeLayout.checksum) else { throw fault("a node does not match its checksum") }
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
-      throw fault("a node is not the one that was referred to")
+      throw fault("a node does not match the checksum in the reference to it")
     }
     guard base.u64(NodeLayout.ownOffset) == reference.offset else {
-      throw fault("a node was written for another place in the file")
+      throw fault("a node's own offset contradicts the reference to it")
     }
     try structure(base, length)
   }
@@ -53,10 +53,10 @@ package struct NodeValidation {
     guard isBranch || kind == NodeLayout.leafKind, isBranch == (level > 0), level < NodeLayout.maximumLevels
     else { throw fault("a node's kind and level do not agree") }
     guard count >= 1 else { throw fault("a node is empty") }
-    // All of these are at most 16 bits wide: nothing overflows.
+    // All of these have at most 16 bits, so nothing overflows.
     let perKey = (isBranch ? NodeLayout.childLength : 0) + NodeLayout.headLength + NodeLayout.slotLength
     let cells = NodeLayout.arrays + count * perKey + prefixCount
-    guard cells <= length else { throw fault("a node's arrays reach beyond it") }
+    guard cells <= length else { throw fault("a node's arrays extend beyond the node") }
     let node = Node(validated: base)
     if isBranch {
       guard node.head(0) == 0, node.slots.u16(0) == 0 else {
@@ -71,7 +71,7 @@ package struct NodeValidation {
     for index in 0..<node.count {
       let child = node.childReference(index)
       guard child.offset & 63 == 0, child.length <= NodeLayout.maximumLength else {
-        throw fault("a child is not at a multiple of 64, or is longer than a node can be")
+        throw fault("a child is not at a multiple of 64, or exceeds the maximum length of a node")
       }
     }
   }
@@ -86,12 +86,12 @@ package struct NodeValidation {
       let (suffix, count) = try cell(node.base + slot, end: end, isBranch: isBranch)
       let keyLength = prefixCount + count
       guard keyLength <= NodeLayout.maximumKeyLength, isBranch || keyLength >= minimumKeyLength else {
-        throw fault("a key is shorter or longer than a key can be")
+        throw fault("a key is too short or too long")
       }
       let head = node.head(index)
-      guard head == KeyOrder.head(suffix, count) else { throw fault("a head is not that of its key") }
+      guard head == KeyOrder.head(suffix, count) else { throw fault("a head does not match its key") }
       if let before {
-        // Whole keys are compared only if the heads are equal.
+        // Complete keys are compared only if the heads are equal.
         guard
           before.head < head
             || (before.head == head && KeyOrder.compare(before.suffix, before.count, suffix, count) < 0)
@@ -101,30 +101,30 @@ package struct NodeValidation {
     }
   }
 
-  /// The key of the cell at `start`. Throws unless the whole cell lies before `end`.
+  /// Returns the key of the cell at `start`. Throws unless the cell ends before `end`.
   @inline(__always) private func cell(
     _ start: UnsafeRawPointer, end: UnsafeRawPointer, isBranch: Bool
   ) throws(Fault) -> (UnsafeRawPointer, Int) {
     guard let (keyLength, keyBytes) = Varint.read(start, end: end) else {
-      throw fault("the length of a key is not a proper number")
+      throw fault("the length of a key is not a valid varint")
     }
     if isBranch {
       let suffix = start + keyBytes
-      guard keyLength <= UInt64(end - suffix) else { throw fault("a separator reaches beyond its node") }
+      guard keyLength <= UInt64(end - suffix) else { throw fault("a separator extends beyond its node") }
       return (suffix, Int(keyLength))
     }
     guard let (tagged, valueBytes) = Varint.read(start + keyBytes, end: end) else {
-      throw fault("the length of a value is not a proper number")
+      throw fault("the length of a value is not a valid varint")
     }
     let suffix = start + keyBytes + valueBytes
     let room = UInt64(end - suffix)
-    guard keyLength <= room else { throw fault("a key reaches beyond its node") }
+    guard keyLength <= room else { throw fault("a key extends beyond its node") }
     let isExtent = tagged & 1 != 0
     guard tagged >> 1 <= NodeLayout.maximumValueLength else {
-      throw fault("a value is longer than a value can be")
+      throw fault("a value exceeds the maximum length")
     }
     guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= room - keyLength else {
-      throw fault("a value reaches beyond its node")
+      throw fault("a value extends beyond its node")
     }
     return (suffix, Int(keyLength))
   }

@@ -1,8 +1,8 @@
 import LatewoodBytes
 
-/// A key in two pieces: a prefix that it shares with its neighbours in a node, and a suffix.
+/// A key in two parts: a prefix that it shares with its neighbours in a node, and a suffix.
 ///
-/// Keys read from nodes keep this form until they are needed in one piece. The pointers are valid
+/// Keys read from nodes keep this form until they are needed contiguously. The pointers are valid
 /// as long as the node.
 package struct PrefixedKey {
   package var prefix: UnsafeRawPointer
@@ -19,7 +19,7 @@ package struct PrefixedKey {
     self.suffixCount = suffixCount
   }
 
-  /// Makes a key from a single piece.
+  /// Creates a key from contiguous bytes.
   @inline(__always) package init(_ key: UnsafeRawPointer, _ count: Int) {
     self.init(key, 0, key, count)
   }
@@ -33,8 +33,8 @@ package struct PrefixedKey {
       : PrefixedKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
-  /// A number less than, equal to or greater than zero, as this key is less than, equal to or
-  /// greater than `key`.
+  /// Compares this key with `key`: the result is negative, zero or positive as this key is less
+  /// than, equal to or greater than `key`.
   @inline(__always) package func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let shared = keyCount < prefixCount ? keyCount : prefixCount
     let order = KeyOrder.compare(prefix, shared, key, shared)
@@ -63,7 +63,7 @@ package struct PrefixedKey {
   }
 
   private func commonPrefixOfPieces(_ other: PrefixedKey) -> Int {
-    // The two keys may be divided at different places, so there are up to three stretches to
+    // The two keys may be divided at different positions, so there are up to three stretches to
     // compare.
     var at = 0
     let shared = min(count, other.count)
@@ -83,7 +83,7 @@ package struct PrefixedKey {
       ? (prefix + at, prefixCount &- at) : (suffix + (at &- prefixCount), suffixCount &- (at &- prefixCount))
   }
 
-  /// Copies the bytes from `start` on to `target`, which has room for them.
+  /// Copies the bytes after the first `start` to `target`.
   @inline(__always) package func copy(from start: Int, to target: UnsafeMutableRawPointer) {
     if start >= prefixCount {
       let skipped = start &- prefixCount
@@ -108,10 +108,10 @@ package struct PrefixedKey {
     return head
   }
 
-  /// The whole key, copied.
+  /// A copy of the key.
   package var bytes: [UInt8] {
-    // An empty array made in the other way writes to storage that all threads share. That is
-    // harmless, but the thread sanitizer reports it.
+    // The initializer below would write to the empty array storage that all threads share, which
+    // the thread sanitizer reports although it is harmless.
     if count == 0 { return [] }
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
       if let start = buffer.baseAddress { copy(from: 0, to: UnsafeMutableRawPointer(start)) }

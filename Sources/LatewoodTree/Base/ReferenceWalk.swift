@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Walks everything that a tree refers to, one node at a time, so that the caller can pause.
+/// Walks all references of a tree, one node at a time, so that the caller can pause.
 ///
-/// Every node is read, because the live bytes recorded in a branch may be wrong. Extents are
-/// reported without being read. Memory: the children of one branch for each level.
+/// Reads every node, because the live bytes recorded in a branch may be wrong. Extents are reported
+/// without being read. Memory: the children of one branch for each level.
 package struct ReferenceWalk {
   private let source: NodeSource
   private var pending: [Subtree]
 
-  /// - Parameter root: root of the tree, which the caller keeps in the file.
+  /// - Parameter root: root of the tree, which the caller keeps from being reclaimed.
   package init(_ root: Subtree?, in file: FileView) {
     source = NodeSource(file: file)
     pending = root.map { [$0] } ?? []
@@ -17,7 +17,7 @@ package struct ReferenceWalk {
 
   package var isFinished: Bool { pending.isEmpty }
 
-  /// Passes the next node, and the extents that it refers to, to `body`, until that returns false.
+  /// Passes the next node and the extents that it refers to to `body`, until that returns false.
   ///
   /// Returns false if `body` did. Throws `damaged` if the node does not match its reference.
   package mutating func step(_ body: (DeadRange) -> Bool) throws(Fault) -> Bool {
@@ -25,7 +25,7 @@ package struct ReferenceWalk {
     let hold = source.file.hold()
     defer { withExtendedLifetime(hold) {} }
     let node = try source.root(subtree)
-    // `source.root` has checked that it lies within the file.
+    // `source.root` checked that the node lies within the file.
     let reference = subtree.reference
     let end = reference.offset + UInt64(reference.length)
     guard body(DeadRange(start: reference.offset, end: end, endsInNode: true)) else { return false }

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Gathers nodes in memory and writes them in regions, each of which is reserved in the file with
-/// its exact length.
+/// Collects nodes in memory and writes them in regions, each reserved in the file with its exact
+/// length.
 ///
 /// ```
 /// room, room, room ...   nodes at multiples of 64 in `memory`, children by provisional offset
@@ -10,11 +10,11 @@ import LatewoodFile
 ///                        own offset, references to children, checksum; then write
 /// ```
 ///
-/// Children come before their parents, so the checksums of a node's children are known when the
-/// node is reached.
+/// Children precede their parents, so the checksums of a node's children are known when the node is
+/// placed.
 final class RegionWriter: NodeSink {
-  /// The number of bytes in one call of `write` to a file that takes commits. Larger writes hold
-  /// the file system's lock and stall commits.
+  /// The number of bytes in one call of `write` to a file with concurrent commits. Larger writes
+  /// would hold the file system's lock and stall commits.
   static let pieceLength = 128 << 10
 
   typealias Reserve = (_ length: Int) throws(Fault) -> UInt64
@@ -27,20 +27,20 @@ final class RegionWriter: NodeSink {
   private let reserve: Reserve
   private let write: Write
   private let didPlace: ((_ region: Range<UInt64>) throws(Fault) -> Void)?
-  /// The number of bytes of `memory` up to the end of the last node.
+  /// The number of bytes of `memory` in use.
   private var used = 0
   private var starts: [Int] = []
   private var references: [NodeReference] = []
   private(set) var placements = 0
-  /// The number of bytes of all regions written so far.
+  /// The total length of the regions written so far.
   private(set) var bytesWritten: UInt64 = 0
 
   /// - Parameters:
   ///   - seed: the file seed.
   ///   - capacity: the capacity of a region, in bytes.
   ///   - reserve: reserves space in the file and returns its offset, a multiple of 64.
-  ///   - write: writes a piece of a region at its place in the file.
-  ///   - didPlace: called when a whole region has been written.
+  ///   - write: writes a piece of a region to the file.
+  ///   - didPlace: called after a region has been written.
   init(
     seed: UInt64, capacity: Int = 1 << 20, pieceLength: Int = RegionWriter.pieceLength,
     reserve: @escaping Reserve, write: @escaping Write,
@@ -48,7 +48,7 @@ final class RegionWriter: NodeSink {
   ) {
     self.seed = seed
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
-    // SAFETY: freed in deinit. Nobody keeps a pointer into it after the next call of `room`.
+    // SAFETY: freed in deinit. No pointer into it is used after the next call of `room`.
     memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
     self.reserve = reserve
     self.write = write
@@ -65,7 +65,7 @@ final class RegionWriter: NodeSink {
       try place()
       start = 0
     }
-    // The gap before the node and its header start as zeros; the rest of the node is written.
+    // The gap before the node, and its header, are zeroed; the rest of the node is written.
     let zeros = start - used + min(NodeLayout.arrays, length)
     (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: zeros)
     used = start + length
@@ -103,7 +103,7 @@ final class RegionWriter: NodeSink {
     placements += 1
   }
 
-  /// Fills in the fields that were not known when the node was made.
+  /// Fills in the fields that were unknown when the node was encoded.
   private func seal(_ node: UnsafeMutableRawPointer, at offset: UInt64) -> NodeReference {
     let bytes = UnsafeRawPointer(node)
     node.set(offset, at: NodeLayout.ownOffset)

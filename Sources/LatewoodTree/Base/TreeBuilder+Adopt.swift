@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The left neighbour of the next leaf, from which that leaf's separator divides it.
+/// The left neighbour of the next leaf, which determines that leaf's separator.
 enum LeftNeighbour {
   case none
-  /// The last key before it.
+  /// The last key before the leaf.
   case key(PrefixedKey)
   /// A bound that is greater than all keys before the leaf and not greater than any of its keys.
   case fence(PrefixedKey)
-  /// A subtree whose last key has not been looked up yet.
+  /// A subtree whose last key has not been read yet.
   case subtree(Subtree)
-  /// The leaf starts where an older one did, so it keeps that one's separator.
+  /// The leaf starts where an older one did, and keeps its separator.
   case kept(PrefixedKey)
 
-  /// The shortest prefix of `first` that divides it from the left neighbour.
+  /// Returns the shortest prefix of `first` that separates it from the left neighbour.
   func separator(before first: PrefixedKey, source: NodeSource) throws(Fault) -> PrefixedKey {
     switch self {
     case .none: return first.prefix(0)
@@ -33,8 +33,8 @@ enum LeftNeighbour {
 }
 
 extension TreeBuilder {
-  /// Takes over a subtree of an older tree unchanged, or opens it if waiting items have to be
-  /// merged with its first nodes.
+  /// Adopts a subtree of an older tree unchanged, or opens it if pending items must be merged with
+  /// its first nodes.
   ///
   /// - Parameters:
   ///   - separator: greater than everything before, not greater than any key in the subtree. Empty
@@ -44,7 +44,7 @@ extension TreeBuilder {
   func adopt(
     _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey? = nil
   ) throws(Fault) {
-    // Offsets in untouched nodes are untrusted: none may pass for a provisional one.
+    // Offsets in adopted nodes are untrusted: none may pass for a provisional one.
     let length = UInt64(subtree.reference.length)
     guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
       Int(subtree.level) + 1 < NodeLayout.maximumLevels
@@ -74,8 +74,8 @@ extension TreeBuilder {
     }
   }
 
-  /// A node of the older tree. The entries of a leaf are written again, so it is verified in a
-  /// copy, and they are taken from there.
+  /// Reads a node of the older tree. The entries of a leaf are written again, so they are taken
+  /// from a copy in which it was verified.
   func opened(_ subtree: Subtree) throws(Fault) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
     let copy = try CheckedReads(source).node(subtree)
@@ -91,14 +91,14 @@ extension TreeBuilder {
     }
   }
 
-  /// At the end of the build: as long as too few items wait in `level`, takes back the previous
-  /// node and opens it.
+  /// At the end of the build: while `level` has too few pending items, opens the previous node and
+  /// merges it with them.
   func fillUp(_ level: Int) throws(Fault) {
     while levels[level].isUnderfull(nodeSize: nodeSize) {
       var above = level + 1
       while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
       guard above < NodeLayout.maximumLevels else { return }
-      // A node that this builder made was cut so that it and the items after it are long enough.
+      // A node of this builder was divided so that it and the items after it are long enough.
       guard !Provisional.isProvisional(levels[above].last.word) else { return }
       let item = levels[above].removeLast()
       let subtree = item.subtree(level: UInt8(above - 1))
@@ -130,7 +130,7 @@ extension TreeBuilder {
     }
   }
 
-  /// Replaces a root that has only one child with that child. Older trees may bring such roots.
+  /// Replaces a root that has only one child with that child. Older trees may have such roots.
   func collapsed(_ root: Subtree) throws(Fault) -> Subtree {
     var root = root
     while root.level > 0 {

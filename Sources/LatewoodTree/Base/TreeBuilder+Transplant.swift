@@ -2,20 +2,19 @@ import LatewoodBytes
 import LatewoodFile
 
 extension TreeBuilder {
-  /// Leaves may be emptier than full ones by one byte in this many, so that transplanting can
-  /// resume after a leaf that could not be taken over. That costs few bytes, because a node is only
-  /// as long as its contents, but every additional leaf makes searches, scans and branches slower.
+  /// One byte in this many may be wasted in leaves that are not full, so that transplanting can
+  /// resume after a leaf that could not be transplanted. That costs little space, because a node is
+  /// only as long as its contents, but every additional leaf slows down searches and scans.
   private static let bytesPerWasted = 256
 
-  /// Takes over a full leaf of another file unchanged, without decoding each entry. If this returns
-  /// false, nothing was done, and the caller has to append its entries.
+  /// Adds a full leaf of another file unchanged, without decoding each entry. If this returns
+  /// false, nothing has changed, and the caller must append its entries.
   ///
-  /// Waiting items are written first, as one node or two. The leaf is refused if these nodes would
-  /// be emptier than `spareRoom` allows, or if the builder would have encoded its entries
-  /// differently.
+  /// Pending items are written first, as one node or two. The leaf is refused if these nodes would
+  /// waste more than `spareRoom`, or if the builder would have encoded its entries differently.
   ///
-  /// - Parameter leaf: a verified leaf without extents, whose keys are greater than everything
-  ///   before. It need not stay in memory.
+  /// - Parameter leaf: a verified leaf without extents, whose keys are greater than all before. It
+  ///   need not stay in memory.
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
     spareRoom += length / TreeBuilder.bytesPerWasted
@@ -30,7 +29,7 @@ extension TreeBuilder {
     if case .key(let last) = left {
       let common = first.commonPrefix(last)
       guard common < first.count, common == last.count || last.byte(common) < first.byte(common) else {
-        throw Fault(.damaged, "the keys that make up a new tree are not in ascending order")
+        throw Fault(.damaged, "the keys of a new tree are not in ascending order")
       }
     }
     let separator = keep(try left.separator(before: first, source: source))

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Builds a new tree from input in key order: entries, and subtrees of an older tree that are taken
-/// over unchanged.
+/// Builds a new tree from input in key order: entries, and subtrees of an older tree that are
+/// adopted unchanged.
 ///
 /// ```
 /// append, append, adopt, append ...
@@ -11,39 +11,40 @@ import LatewoodFile
 ///    ...
 /// ```
 ///
-/// 1. Entries in sequence fill nodes completely. A full node is held back until the next one is
-///    full too, so that the two can share evenly if nothing more comes.
-/// 2. An adopted subtree ends the nodes below it. If too few items wait for a node, the subtree is
-///    opened along its left edge and its first node absorbed. If that is too much for one node, it
-///    is shared between two, so that no more siblings have to be touched.
-/// 3. If too few items are left at the end, the previous node is opened in the same way.
+/// 1. Consecutive entries fill nodes completely. A full node is held back until the next one is
+///    full too, so that the two can be balanced if no more entries follow.
+/// 2. An adopted subtree completes the nodes below it. If there are too few pending items for a
+///    node, the subtree is opened along its left edge and its first node merged with them. If they
+///    do not fit into one node, they are divided between two, so that no further siblings are
+///    rewritten.
+/// 3. If too few items are left at the end, the previous node is merged with them in the same way.
 ///
 /// Input pointers must stay valid until `finish` has returned, or point into nodes passed to
-/// `keep`. Memory: two nodes' worth of items for each level, and the nodes that these were read
-/// from. One thread. After an error the builder cannot be used any more.
+/// `keep`. Memory: the items of two nodes for each level, and the nodes that these were read from.
+/// One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
   let sink: any NodeSink
   let source: NodeSource
   let nodeSize: Int
   let transaction: UInt64
-  // SAFETY: `maximumLevels` initialized levels, freed in deinit; nobody else has the pointer.
+  // SAFETY: `maximumLevels` initialized levels, freed in deinit; the pointer is not shared.
   let levels: UnsafeMutablePointer<BuilderLevel>
-  /// The left neighbour of the next leaf, which decides its separator.
+  /// The left neighbour of the next leaf, which determines its separator.
   var left = LeftNeighbour.none
-  /// Opened nodes of the older tree, and everything else that the caller leaves out.
+  /// Opened nodes of the older tree, and everything else that the caller adds.
   var dead = DeadSpace()
-  /// The number of bytes that may be left empty; see `transplant`.
+  /// The number of bytes that may still be wasted; see `transplant`.
   var spareRoom = 0
-  /// The memory that items point to and that nobody else keeps.
+  /// The memory that items point into and that has no other owner.
   private var kept = KeptBytes()
   private var placements = 0
   /// Items that will be added to a level once it has advanced.
   private var underway: [BuilderItem] = []
 
   /// - Parameters:
-  ///   - sink: takes the nodes.
+  ///   - sink: receives the nodes.
   ///   - source: reads the adopted subtrees.
-  ///   - nodeSize: the greatest length of a node in bytes, unless fewer than three entries fit.
+  ///   - nodeSize: the maximum length of a node in bytes, unless fewer than three entries fit.
   ///   - transaction: written into every node.
   init(sink: any NodeSink, source: NodeSource, nodeSize: Int = 8192, transaction: UInt64) {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
@@ -66,16 +67,15 @@ final class TreeBuilder {
 
   // MARK: Input
 
-  /// Appends an entry whose value of `valueCount` bytes goes into the leaf. `key` is greater than
-  /// all before it.
+  /// Appends an entry whose value of `valueCount` bytes is stored in the leaf. `key` must be
+  /// greater than all before it.
   @inline(__always) func append(
     _ key: PrefixedKey, inline value: UnsafeRawPointer, _ valueCount: Int
   ) throws(Fault) {
     try push(BuilderItem(key, inline: value, valueCount), level: 0)
   }
 
-  /// Appends an entry whose value stays where it is in the file. `key` is greater than all before
-  /// it.
+  /// Appends an entry that refers to a value in the file. `key` must be greater than all before it.
   @inline(__always) func append(
     _ key: PrefixedKey, extent offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(Fault) {
@@ -102,11 +102,11 @@ final class TreeBuilder {
     underway.append(item)
     try advance(level)
     guard let item = underway.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
-      throw Fault(.valueTooLarge, "an entry does not fit a node")
+      throw Fault(.valueTooLarge, "an entry does not fit into a node")
     }
   }
 
-  /// Holds back the current node, which is full, and writes the one held before.
+  /// Holds back the current node, which is full, and writes the one held back before.
   private func advance(_ level: Int) throws(Fault) {
     if levels[level].held > 0 { try emit(level, levels[level].held) }
     levels[level].hold()
@@ -114,7 +114,7 @@ final class TreeBuilder {
 
   // MARK: Output
 
-  /// Writes all items that wait in `level`, as one node or two, which share them evenly if `even`.
+  /// Writes all pending items of `level` as one node or two, balanced if `even`.
   func flush(_ level: Int, even: Bool) throws(Fault) {
     let held = levels[level].held
     if held > 0 {
@@ -126,14 +126,16 @@ final class TreeBuilder {
 
   /// Writes the first `number` items of `level` as one node, which becomes a child one level up.
   private func emit(_ level: Int, _ number: Int) throws(Fault) {
-    guard level + 1 < NodeLayout.maximumLevels else { throw Fault(.fileTooLarge, "the tree is too high") }
+    guard level + 1 < NodeLayout.maximumLevels else {
+      throw Fault(.fileTooLarge, "the tree has too many levels")
+    }
     let node = NodeEncoder(levels[level], number, level: UInt8(level), transaction: transaction)
     guard node.length <= NodeLayout.maximumLength else {
-      throw Fault(.valueTooLarge, "an entry does not fit a node")
+      throw Fault(.valueTooLarge, "an entry does not fit into a node")
     }
     let (target, provisional) = try sink.room(for: node.length)
-    // Children that were placed just now have offsets; the node below is written from the items,
-    // so these come first.
+    // Resolved first, because the node is encoded from items whose children may just have been
+    // placed.
     resolvePlaced()
     let totals = node.write(to: target)
     let first = levels[level].items[0].key
@@ -146,7 +148,7 @@ final class TreeBuilder {
     try push(BuilderItem(separator, child: subtree), level: level + 1)
   }
 
-  /// Places all nodes made so far, before the sink has gathered as many as it can.
+  /// Places all nodes made so far, without waiting for a full batch.
   func placeFinished() throws(Fault) {
     try sink.finish()
     resolvePlaced()
@@ -160,7 +162,7 @@ final class TreeBuilder {
     for level in 1..<NodeLayout.maximumLevels {
       for index in 0..<levels[level].count { resolve(&levels[level].items[index]) }
     }
-    // At level 0 there are no children, only entries with words of their own.
+    // Items of level 0 are entries, not children, and have no live bytes.
     for index in underway.indices where underway[index].liveBytes > 0 { resolve(&underway[index]) }
   }
 
@@ -173,14 +175,14 @@ final class TreeBuilder {
 
   // MARK: Kept memory
 
-  /// Keeps a node that entries are taken from, until another one is kept and none of the entries
-  /// waits any more.
+  /// Retains a node that entries are taken from, until another one is retained and none of the
+  /// entries is pending.
   func keep(_ copy: NodeCopy) { kept.keep(copy) }
 
-  /// Copies a key to kept memory.
+  /// Copies a key into retained memory.
   func keep(_ key: PrefixedKey) -> PrefixedKey { kept.copy(key) }
 
-  /// Releases kept nodes and keys that nothing points to. Called between two entries.
+  /// Releases retained memory that no item points into. Called between two entries.
   @inline(__always) func releaseUnused() {
     if kept.isFull { releaseKept() }
   }

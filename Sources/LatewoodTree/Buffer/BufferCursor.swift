@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// A position in one version of the write buffer's tree.
 ///
-/// It follows pointers into nodes that the version keeps alive, so the owner of a cursor keeps the
-/// version. Throws `damaged` if it meets a record that has changed; then it stands on no entry.
+/// Follows pointers into nodes of the version, which the owner of the cursor keeps alive. Throws
+/// `damaged` if it encounters a record that has changed; then it is on no entry.
 struct BufferCursor: ~Copyable {
   /// A node on the way from the root to the current entry, and the index taken in it.
   private struct Step {
@@ -13,19 +13,19 @@ struct BufferCursor: ~Copyable {
   }
 
   private static let capacity = 16
-  // SAFETY: an address that is neither read nor written: without a root, no step is made.
+  // SAFETY: never read or written: without a root there are no steps.
   private static nonisolated(unsafe) let noPath = UnsafeMutablePointer<Step>.allocate(capacity: 0)
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
   private let root: UnsafeMutableRawPointer?
   let space: RecordSpace
-  /// Whether the cursor stands on an entry, which the properties below describe.
+  /// Whether the cursor is on an entry, described by the properties below.
   private(set) var isValid = false
   private(set) var reference = RecordReference(bits: 0)
   private(set) var record: LogRecord
-  /// The number of steps forward since the cursor was made.
+  /// The number of steps forward so far.
   private(set) var steps = 0
-  /// The sum of the bytes that were touched, so that they are read at all.
+  /// The sum of the touched bytes, so that the compiler does not remove the reads.
   private var touched: UInt8 = 0
 
   init(root: UnsafeMutableRawPointer?, space: RecordSpace) {
@@ -42,7 +42,7 @@ struct BufferCursor: ~Copyable {
 
   /// The value of the current entry.
   ///
-  /// - Parameter file: the file in which large values are compared with their checksums.
+  /// - Parameter file: the file in which extents are verified.
   @inline(__always) func value(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
     try space.value(of: record, reference, in: file)
   }
@@ -55,7 +55,7 @@ struct BufferCursor: ~Copyable {
     isValid = true
   }
 
-  /// Moves to the first entry that is not less than a key.
+  /// Moves to the first entry whose key is not less than `target`.
   mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     guard try descend(target, targetCount) else { return }
     try settleForward()
@@ -63,7 +63,7 @@ struct BufferCursor: ~Copyable {
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) < 0 { throw outOfOrder() }
   }
 
-  /// Moves to the last entry that is less than a key.
+  /// Moves to the last entry whose key is less than `target`.
   mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     guard try descend(target, targetCount) else { return }
     path[depth &- 1].index &-= 1
@@ -71,14 +71,13 @@ struct BufferCursor: ~Copyable {
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) >= 0 { throw outOfOrder() }
   }
 
-  /// Invalidates the cursor, whose current key contradicts its place in the buffer, and returns the
-  /// error.
+  /// Invalidates the cursor and returns the error for a key that is not in its place in the buffer.
   private mutating func outOfOrder() -> Fault {
     isValid = false
     return LogRecord.changed(at: reference.offset)
   }
 
-  /// Moves to the place of a key in the leaf where it belongs; returns false if there is no leaf.
+  /// Moves to the position of a key in its leaf; returns false if the tree is empty.
   private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) -> Bool {
     depth = 0
     isValid = false
@@ -107,15 +106,15 @@ struct BufferCursor: ~Copyable {
     if path[depth &- 1].index >= 0 { try load() } else { try settleBackward() }
   }
 
-  /// Touches the next eight records of the leaf. They are far from each other, and this fetches
-  /// them into the processor's cache together instead of one after the other.
+  /// Touches the next eight records of the leaf. They are far apart, so this fetches them into the
+  /// CPU cache in parallel instead of one after the other.
   @inline(never) private mutating func touchAhead() {
     let leaf = BufferNode(path[depth &- 1].node)
     let first = path[depth &- 1].index
     for index in min(first, leaf.count)..<min(first &+ 8, leaf.count) {
       let offset = leaf.reference(index).offset
       guard offset < space.through else { continue }
-      // SAFETY: every byte below `through` can be read, and the rest of its page with it.
+      // SAFETY: every byte below `through` can be read, as can the rest of its page.
       let start = space.base + Int(truncatingIfNeeded: offset)
       let isNextLineInPage = offset & 4095 < 4096 &- 64
       touched &+= start.u8(0) &+ start.u8(isNextLineInPage ? 64 : 0)
@@ -161,7 +160,7 @@ struct BufferCursor: ~Copyable {
 
 /// Looks up a key in one version of the write buffer's tree.
 enum BufferLookup {
-  /// Returns the reference of a key's entry and its record, which has been compared with its tag.
+  /// Returns a key's reference and its record, verified against the tag.
   @inline(__always) static func entry(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {
@@ -174,7 +173,7 @@ enum BufferLookup {
     return (reference, found)
   }
 
-  /// Returns the reference of a key's entry.
+  /// Returns a key's reference.
   static func find(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> RecordReference? {

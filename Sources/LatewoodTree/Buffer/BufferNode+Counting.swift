@@ -11,19 +11,19 @@ import Synchronization
 /// delete    -1                    0
 /// ```
 ///
-/// Whether a key is beneath is the same for all versions that show the entry. The writer records it
-/// if it knows; otherwise the first reader that counts over the leaf looks it up and notes it
-/// there, which makes the leaf *settled*. A branch is settled by adding up its children. Several
-/// readers may do so at once and get the same result. The writer copies their results into nodes
-/// that replace settled ones.
+/// Whether a key is beneath is the same for all versions with the entry. The writer records it if
+/// it knows; otherwise the first reader that counts the leaf looks it up and records it there,
+/// which makes the leaf *settled*. A branch is settled by adding up its children. Several readers
+/// may do this concurrently, with the same result. The writer copies their results into nodes that
+/// replace settled ones.
 extension BufferNode {
   /// A function that returns whether the layers beneath the buffer have a key.
   typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
 
-  /// The change by the entries from `low` to `high`, not including `high`; nil means no bound.
+  /// Returns the change by the entries in `low ..< high`; nil means no bound.
   ///
-  /// O(log n), plus a lookup for each entry in the range's leaves that was neither known nor looked
-  /// up before.
+  /// O(log n), plus a lookup for each entry in the range's leaves whose key was not yet known to be
+  /// beneath or not.
   func change(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) -> Int {
@@ -42,7 +42,7 @@ extension BufferNode {
       &+ child(last).change(from: nil, below: high, space, isBeneath)
   }
 
-  /// The change by children `first ..< end` of a branch.
+  /// Returns the change by children `first ..< end` of a branch.
   private func change(
     children first: Int, _ end: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) -> Int {
@@ -52,7 +52,7 @@ extension BufferNode {
     return total
   }
 
-  /// The change by all entries, computed now if it is not known.
+  /// Returns the change by all entries. Computes it the first time, and settles the node.
   private func settle(_ space: borrowing RecordSpace, _ isBeneath: Lookup) throws(Fault) -> Int {
     if let settledChange { return settledChange }
     var total = 0
@@ -69,7 +69,7 @@ extension BufferNode {
     return total
   }
 
-  /// Notes which of 64 entries of a leaf have keys beneath.
+  /// Records which of 64 entries of a leaf have keys beneath.
   private func lookUp(
     _ first: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(Fault) {
@@ -87,7 +87,7 @@ extension BufferNode {
     beneath(first).pointee.store(bits, ordering: .relaxed)
   }
 
-  /// The change by some entries of a settled leaf.
+  /// Returns the change by some entries of a settled leaf.
   private func change(_ entries: Range<Int>) -> Int {
     var total = 0
     for index in entries { total &+= reference(index).isTombstone ? 0 : 1 }
@@ -103,8 +103,8 @@ extension BufferNode {
 }
 
 extension BufferNode {
-  /// The last key, of an entry or of a separator on the way to it, that satisfies a condition which
-  /// all lesser keys satisfy too. O(log n) calls.
+  /// Returns the last key, of an entry or a separator on the path to it, for which `isBefore` is
+  /// true. It must be true for all lesser keys. O(log n) calls.
   func last(
     in space: borrowing RecordSpace,
     where isBefore: (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
@@ -139,16 +139,16 @@ struct KeyPointer {
   let count: Int
 }
 
-// MARK: - Notes of readers in nodes
+// MARK: - Counts that readers record in nodes
 
-// SAFETY: `sums` and `beneath` lie inside of the node, by `length(capacity:isBranch:)`, at
-// multiples of 8, and are only accessed atomically.
+// SAFETY: `sums` and `beneath` lie inside the node, by `length(capacity:isBranch:)`, at multiples
+// of 8, and are only accessed atomically.
 extension BufferNode {
   private func word(_ offset: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
     (pointer + offset).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// The word with the bits of entry `index` of a leaf and of its neighbours.
+  /// The word that contains the bit of entry `index` of a leaf.
   private func beneath(_ index: Int) -> UnsafeMutablePointer<Atomic<UInt64>> {
     word(Self.headerLength &+ capacity &* 12 &+ (index &>> 6) &* 8)
   }
@@ -175,7 +175,7 @@ extension BufferNode {
 
   // MARK: Bounds of a range
 
-  /// The entries of a leaf from `low` to `high`, not including `high`.
+  /// Returns the entries of a leaf in `low ..< high`.
   func entries(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> (first: Int, end: Int) {
@@ -185,7 +185,7 @@ extension BufferNode {
     return (first, end)
   }
 
-  /// The children of a branch under which the bounds of a range belong.
+  /// Returns the children of a branch under which the bounds of a range belong.
   func edges(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> (first: Int, last: Int) {
@@ -195,10 +195,10 @@ extension BufferNode {
     return (first, last)
   }
 
-  // MARK: The writer's part
+  // MARK: Writing
 
-  /// Copies the results of readers from `source`, a leaf with the same entries as this one, which
-  /// nobody else sees.
+  /// Copies the results of readers from `source`, a leaf with the same entries, into this private
+  /// one.
   func learn(from source: BufferNode) {
     if isBranch || source.settledChange == nil { return }
     for index in 0..<count {
@@ -209,8 +209,8 @@ extension BufferNode {
     }
   }
 
-  /// Prepares a node that nobody else sees for a change: keeps the results of readers in its
-  /// entries and makes it unsettled.
+  /// Prepares a private node for a change: moves the results of readers into its entries and makes
+  /// it unsettled.
   @inline(__always) func unsettle() {
     if !isSettled { return }
     learn(from: self)

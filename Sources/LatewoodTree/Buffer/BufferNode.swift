@@ -16,18 +16,18 @@ import Synchronization
 ///     references  capacity x u64   the record of each key, or of each separator
 ///     children    capacity x u64   of a branch: the child whose keys are not less than the separator
 ///     sums        of a branch, capacity x i64: the change of a count by the children before each
-///     tails       of a branch, capacity x 16: the bytes of each separator behind its head
+///     tails       of a branch, capacity x 16: the bytes of each separator after its head
 ///     beneath     of a leaf, a bit for each entry: whether its key is beneath this buffer
 /// ```
 ///
-/// Entry 0 of a branch has no separator: its child takes everything below separator 1. Nodes begin
-/// at multiples of 64, so that everything before the heads is in one cache line.
+/// Entry 0 of a branch has no separator: its child has everything below separator 1. Nodes begin at
+/// multiples of 64, so that everything before the heads is in one cache line.
 ///
 /// Invariants:
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
 /// 2. Every key of the node (every separator but the first) starts with the prefix.
 /// 3. A node whose `born` is not the version being written is shared with readers and never
-///    changed, except for the words in which they note counts: `settled`, `sums` and `beneath`.
+///    changed, except for the words in which they record counts: `settled`, `sums` and `beneath`.
 /// 4. All nodes under a settled node are settled.
 struct BufferNode {
   static let headerLength = 64
@@ -68,8 +68,7 @@ struct BufferNode {
   @inline(__always) var children: UnsafeMutablePointer<UnsafeMutableRawPointer> {
     (pointer + Self.headerLength + capacity &* 12).assumingMemoryBound(to: UnsafeMutableRawPointer.self)
   }
-  // SAFETY: a word of a node is a valid Atomic<UInt64> whatever it holds, and lies at a multiple of
-  // 8.
+  // SAFETY: any word of a node is a valid Atomic<UInt64>, and this one lies at a multiple of 8.
   @inline(__always) var settled: UnsafeMutablePointer<Atomic<UInt64>> {
     (pointer + 16).assumingMemoryBound(to: Atomic<UInt64>.self)
   }
@@ -92,7 +91,7 @@ struct BufferNode {
     settled.pointee.store(0, ordering: .relaxed)
   }
 
-  /// Copies the entries `from ..< to` of `source` to index `target` and following.
+  /// Copies the entries `from ..< to` of `source` to the indexes from `target`.
   func copyEntries(of source: BufferNode, _ from: Int, _ to: Int, at target: Int) {
     let moved = to &- from
     guard moved > 0 else { return }
@@ -112,18 +111,18 @@ struct BufferNode {
 // MARK: - Search
 
 extension BufferNode {
-  /// Compares a key with the node's prefix: less than 0 if the key is below all keys with that
-  /// prefix, greater than 0 if above, and 0 if it starts with it.
+  /// Compares a key with the node's prefix: negative if the key is below all keys with that prefix,
+  /// positive if above, and 0 if it starts with it.
   @inline(__always) func comparePrefix(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let length = prefixCount
     if length == 0 { return 0 }
     return KeyOrder.compare(key, keyCount < length ? keyCount : length, prefix, length)
   }
 
-  /// The index of the first entry of a leaf that is not less than the key, and whether it has that
-  /// key.
+  /// Returns the index of the first entry of a leaf that is not less than the key, and whether it
+  /// has that key.
   ///
-  /// Throws `damaged` if one of the compared records is not as it was written.
+  /// Throws `damaged` if one of the compared records has changed.
   @inline(__always) func lowerBound(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (index: Int, isFound: Bool) {
@@ -133,8 +132,8 @@ extension BufferNode {
     return (index, true)
   }
 
-  /// The same as `lowerBound`, but returns the found record, and does not compare it with its tag,
-  /// which would read its whole value.
+  /// As `lowerBound`, but returns the found record, without verifying it against its tag, which
+  /// would read its value.
   @inline(__always) func position(
     of key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (index: Int, found: LogRecord?) {
@@ -145,14 +144,14 @@ extension BufferNode {
     let skip = prefixCount
     let head = KeyOrder.head(key + skip, keyCount &- skip)
     let all = heads
-    // The lines of a leaf are seldom in the processor's cache, and this fetches them together.
+    // The lines of a leaf are seldom in the CPU cache, and this fetches them in parallel.
     let low = Node.lowerBound(UnsafeRawPointer(all), 0, total, head)
     if low == total || all[low] != head { return (low, nil) }
     let high = endOfRun(from: low, total)
     return try position(of: key, keyCount, from: low, high, space)
   }
 
-  /// The index of the child under which a key belongs.
+  /// Returns the index of the child under which a key belongs.
   @inline(__always) func childIndex(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> Int {
@@ -173,8 +172,8 @@ extension BufferNode {
     return index
   }
 
-  /// The index of the first of the entries `from ..< to` that is not less than the key, by whole
-  /// keys, and its record if it has that key.
+  /// Compares complete keys. Returns the index of the first of the entries `from ..< to` that is
+  /// not less than the key, and its record if it has that key.
   @inline(__always) private func position(
     of key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ to: Int, _ space: borrowing RecordSpace
   ) throws(Fault) -> (index: Int, found: LogRecord?) {
@@ -192,7 +191,7 @@ extension BufferNode {
     return (low, nil)
   }
 
-  /// The index behind the entries up to `to` that have the same head as entry `low`.
+  /// Returns the end of the run of entries, up to `to`, with the same head as entry `low`.
   @inline(__always) private func endOfRun(from low: Int, _ to: Int) -> Int {
     let all = heads
     let head = all[low]
@@ -218,7 +217,7 @@ extension BufferNode {
 // MARK: - Prefix
 
 extension BufferNode {
-  /// Lengthens the prefix to the first `length` bytes of `key`, which all keys from `from` on
+  /// Lengthens the prefix to the first `length` bytes of `key`, which all keys starting at `from`
   /// share, and updates the heads.
   private func lengthenPrefix(
     _ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace
@@ -231,8 +230,8 @@ extension BufferNode {
     }
   }
 
-  /// Shortens the prefix to its first `length` bytes, and updates the heads from `from` on. Reads
-  /// no records: what a head gains is what the prefix loses.
+  /// Shortens the prefix to its first `length` bytes, and updates the heads starting at `from`.
+  /// Reads no records: heads gain the bytes that the prefix loses.
   private func shortenPrefix(to length: Int, from: Int) {
     let lost = prefixCount &- length
     let kept = isBranch ? 4 &+ KeyTail.length : 4
@@ -241,7 +240,7 @@ extension BufferNode {
       guard let bytes = memory.baseAddress else { return }
       bytes.copyMemory(from: prefix + length, byteCount: lost)
       for index in from..<max(from, count) {
-        // SAFETY: the memory has room for the lost bytes, a head, and the tail of a branch.
+        // SAFETY: the memory holds the lost bytes, a head, and the tail of a branch.
         (bytes + lost).storeBytes(of: heads[index].bigEndian, as: UInt32.self)
         if isBranch { tails[index].store(to: bytes + lost + 4) }
         setHead(index, bytes, kept)
@@ -249,14 +248,14 @@ extension BufferNode {
     }
   }
 
-  /// Sets the head of an entry, and the tail of a separator, from the bytes of its key behind the
+  /// Sets the head of an entry, and the tail of a separator, from the bytes of its key after the
   /// prefix.
   @inline(__always) func setHead(_ index: Int, _ rest: UnsafeRawPointer, _ restCount: Int) {
     heads[index] = KeyOrder.head(rest, restCount)
     if isBranch { tails[index] = KeyTail(rest, restCount) }
   }
 
-  /// Shortens the prefix if necessary, so that a key about to be inserted starts with it.
+  /// Shortens the prefix, if necessary, to one that a key about to be inserted starts with.
   @inline(__always) func makeRoom(
     forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int
   ) {

@@ -1,8 +1,8 @@
-/// The memory for the nodes of one write buffer: cut from large chunks, reused through a free list
-/// for each size, freed all at once.
+/// A slab allocator for the nodes of one write buffer: nodes are cut from large chunks and reused
+/// through a free list for each size. All memory is freed at once.
 ///
-/// Only the writer allocates and frees. Readers only follow pointers into it, and keep its owner,
-/// the layer, alive.
+/// Only the writer allocates and frees. Readers follow pointers into it, and keep its owner, the
+/// layer, alive.
 struct BufferSlab: ~Copyable {
   private static let chunkLength = 256 << 10
   private static let kinds = 6

@@ -1,20 +1,20 @@
-/// Reclaims the nodes that no version reaches any more.
+/// Reclaims nodes that are no longer reachable from any version.
 ///
 /// A replaced node is reachable from the versions between the one that made it and the one that
-/// replaced it. The newest live version among these keeps it; when that version goes, the next
-/// older one does; when there is none, the node is free. So a long-lived snapshot keeps only nodes
+/// replaced it. It is assigned to the newest live version among these; when that version ends, to
+/// the next older one; if there is none, it is freed. So a long-lived snapshot keeps only nodes
 /// that it can reach, and none that were made and replaced after it.
 struct BufferReclaim {
-  /// Replaced nodes, by the number of the version that keeps them.
+  /// Replaced nodes, by the number of the version that keeps them alive.
   var held: [UInt64: [BufferTree.Retired]] = [:]
 }
 
 extension BufferTree {
-  /// Frees the nodes that no version reaches.
+  /// Frees the nodes that no version can reach.
   ///
   /// - Parameters:
-  ///   - published: number of the newest published version, which may still reach nodes replaced
-  ///     later.
+  ///   - published: number of the newest published version, which may still reach nodes that were
+  ///     replaced later.
   ///   - live: numbers of all live versions, ascending, `published` among them.
   mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
     for (holder, nodes) in state.held where !Self.contains(live, holder) {

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 
 extension BufferTree {
-  /// Removes the entries from `low` to `high`, not including `high`, which a range delete makes
-  /// void. O(log n), plus the cost of retiring the nodes completely inside the range.
+  /// Removes the entries in `low ..< high`, for a range delete. O(log n), plus the cost of retiring
+  /// the nodes completely inside the range.
   ///
   /// Throws as `insert`; then the version being written must be aborted.
   mutating func removeRange(
@@ -27,8 +27,8 @@ extension BufferTree {
     return cursor.isValid && KeyOrder.compare(cursor.key, cursor.keyCount, high.start, high.count) < 0
   }
 
-  /// Cuts a range out of a node and returns the rest; nil if nothing is left. A bound that is nil
-  /// lies beyond the node.
+  /// Removes a range from a node and returns the rest; nil if nothing is left. A nil bound lies
+  /// beyond the node.
   private mutating func cut(
     _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> BufferNode? {
@@ -51,7 +51,7 @@ extension BufferTree {
     return nil
   }
 
-  /// Cuts the children that the bounds lie in, and retires those between. Even if this throws, the
+  /// Cuts the children that contain the bounds, and retires those between. Even if this throws, the
   /// branch refers to no retired child.
   private mutating func cutChildren(
     _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace

@@ -2,12 +2,12 @@ import LatewoodBytes
 import LatewoodFile
 
 extension BufferTree {
-  /// Splits a full leaf and puts the new entry into the half it belongs to.
+  /// Splits a full leaf and inserts the new entry into one of the halves.
   mutating func split(
     _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
     at index: Int, _ space: borrowing RecordSpace
   ) throws(Fault) {
-    // Keys in ascending order leave full leaves behind.
+    // An append leaves the old leaf full.
     let middle = index == leaf.count ? index : leaf.count / 2
     let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
     right.copyPrefix(of: leaf)
@@ -24,7 +24,7 @@ extension BufferTree {
     finger = nil
   }
 
-  /// Inserts a child to the right of the one on the path, and splits full branches on the way up.
+  /// Inserts a child after the one on the path, and splits full branches on the way up.
   private mutating func insertChild(
     _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
   ) throws(Fault) {

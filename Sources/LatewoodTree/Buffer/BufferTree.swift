@@ -3,20 +3,19 @@ import LatewoodFile
 
 /// The write buffer's tree: a copy-on-write B+tree from full keys to records in the log.
 ///
-/// The root of a version leads to everything in it. The writer copies a node before its first
-/// change in a version, and then changes its own copies in place. So aborting a transaction means
-/// dropping its root.
+/// Each version has a root. The writer copies a node before its first change in a version, and then
+/// changes its own copies in place. So aborting a transaction means dropping its root.
 ///
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
 /// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
 ///    `fingerLimit` belongs in it.
-/// 3. Nodes that were replaced are in `retired` until no live version can reach them.
+/// 3. Replaced nodes stay in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
 struct BufferTree: ~Copyable {
-  /// A replaced node, reachable from the versions from `born` to `died`, not including `died`.
+  /// A replaced node, reachable from the versions `born ..< died`.
   struct Retired {
     var node: UnsafeMutableRawPointer
     var died: UInt64
@@ -48,7 +47,7 @@ struct BufferTree: ~Copyable {
     path.indexes.deallocate()
   }
 
-  /// Begins a version. All existing nodes are shared from here on.
+  /// Begins a version. All existing nodes are shared from now on.
   mutating func begin(version number: UInt64) {
     version = number
     retiredAtBegin = retired.count
@@ -64,7 +63,7 @@ struct BufferTree: ~Copyable {
     entries = oldEntries
   }
 
-  /// Restores the root of version `number`, dropping later transactions that were never published.
+  /// Restores the root of version `number`, dropping later, unpublished transactions.
   mutating func forget(after number: UInt64, root oldRoot: UnsafeMutableRawPointer?, entries oldEntries: Int)
   {
     finger = nil
@@ -84,8 +83,8 @@ struct BufferTree: ~Copyable {
 
   /// Inserts a record, replacing an older one with the same key. O(log n).
   ///
-  /// Throws `damaged` if it meets a record that has changed. Then nothing more may be inserted, and
-  /// the version being written must be aborted.
+  /// Throws `damaged` if it encounters a record that has changed. Then the version being written
+  /// must be aborted.
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(Fault) {
@@ -147,7 +146,7 @@ struct BufferTree: ~Copyable {
 // MARK: - Copying
 
 extension BufferTree {
-  /// Returns the node itself if this version made it, otherwise a copy that may be changed.
+  /// Returns the node itself if it belongs to this version, otherwise a private copy.
   @inline(__always) mutating func makePrivate(_ node: BufferNode) -> BufferNode {
     if node.born != version { return copy(node) }
     node.unsettle()
@@ -192,7 +191,8 @@ extension BufferTree {
 // MARK: - Appending in key order
 
 extension BufferTree {
-  /// Remembers a leaf that was appended to, so that the next ascending key needs no search.
+  /// Sets the finger to a leaf that was appended to, so that the next ascending key needs no
+  /// search.
   private mutating func setFinger(_ leaf: BufferNode) {
     finger = leaf.pointer
     fingerLimit = nil
@@ -214,7 +214,7 @@ extension BufferTree {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
     let count = leaf.count
-    // The nodes above a settled leaf may be settled too, and a change has to unsettle them.
+    // The nodes above a settled leaf may be settled too, and a change must unsettle them.
     guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
       self.finger = nil
       return false

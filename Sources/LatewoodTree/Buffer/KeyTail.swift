@@ -1,9 +1,10 @@
 import LatewoodBytes
 
-/// The 16 bytes of a key behind its head, as two big-endian numbers; missing bytes count as zero.
+/// The 16 bytes of a key after its head, as two big-endian numbers; missing bytes count as zero.
 ///
-/// Branches of the write buffer keep the tails of their separators. Most searches are decided by
-/// them, so that no record has to be read and compared with its tag. Equal tails decide nothing.
+/// Branches of the write buffer store the tails of their separators, which decide most searches
+/// without reading a record and verifying it against its tag. If tails are equal, the records are
+/// read.
 struct KeyTail {
   static let length = 16
   private static let headLength = 4
@@ -12,7 +13,7 @@ struct KeyTail {
   let second: UInt64
 
   /// - Parameters:
-  ///   - rest: the key behind the prefix of its node, where its head is.
+  ///   - rest: the key after the prefix of its node, beginning with the head.
   ///   - restCount: the number of its bytes.
   @inline(__always) init(_ rest: UnsafeRawPointer, _ restCount: Int) {
     first = Self.word(rest + Self.headLength, restCount &- Self.headLength)
@@ -20,11 +21,11 @@ struct KeyTail {
   }
 
   @inline(__always) private static func word(_ start: UnsafeRawPointer, _ count: Int) -> UInt64 {
-    // SAFETY: `count` bytes are there, or none if it is negative.
+    // SAFETY: there are `count` bytes, or none if it is negative.
     if count >= 8 { return start.u64(0).byteSwapped }
     if count < 4 { return UInt64(KeyOrder.head(start, count)) &<< 32 }
     let high = UInt64(start.u32(0).byteSwapped) &<< 32
-    // The last four bytes, some of them for the second time.
+    // The last four bytes, which overlap the first four.
     return high | UInt64(start.u32(count &- 4).byteSwapped) &<< UInt64(8 &* (8 &- count))
   }
 
@@ -45,8 +46,8 @@ extension BufferNode {
     (pointer + Self.headerLength + capacity &* 28).assumingMemoryBound(to: KeyTail.self)
   }
 
-  /// The separators with a tail, among `from ..< to`, which have equal heads; empty, where they
-  /// would be, if there are none.
+  /// Returns the separators among `from ..< to`, which have equal heads, that have this tail: an
+  /// empty range at the insertion point if there are none.
   @inline(__always) func run(of tail: KeyTail, in from: Int, _ to: Int) -> (low: Int, high: Int) {
     let all = tails
     var (low, end) = (from, to)

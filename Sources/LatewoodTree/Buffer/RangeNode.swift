@@ -1,10 +1,10 @@
 import LatewoodBytes
 
-/// A node of the AVL tree in which a `RangeTombstones` keeps its intervals. Nodes never change.
+/// An immutable node of the AVL tree of intervals in a `RangeTombstones`.
 ///
-/// Sets of different versions share nodes. A change makes new nodes only on the path from the root,
-/// by splitting trees (`split`) and joining them (`join`): Blelloch, Ferizovic and Sun, "Just Join
-/// for Parallel Ordered Sets", 2016.
+/// Sets of different versions share nodes. A change makes new nodes only on paths from the root, by
+/// splitting (`split`) and joining trees (`join`): Blelloch, Ferizovic and Sun, "Just Join for
+/// Parallel Ordered Sets", 2016.
 ///
 /// Invariant: the heights of two children differ by at most 1.
 final class RangeNode: Sendable {
@@ -27,8 +27,8 @@ final class RangeNode: Sendable {
 
   private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
 
-  /// The first node whose interval's end satisfies a condition that all greater ends satisfy too.
-  /// O(log n).
+  /// Returns the first node whose interval's end satisfies `isBeyond`, which all greater ends must
+  /// satisfy too. O(log n).
   @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -43,8 +43,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// The last node whose interval's start satisfies a condition that all lesser starts satisfy too.
-  /// O(log n).
+  /// Returns the last node whose interval's start satisfies `begins`, which all lesser starts must
+  /// satisfy too. O(log n).
   func last(where begins: (_ low: [UInt8]) throws(Fault) -> Bool) throws(Fault) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -59,8 +59,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// The number of entries hidden by the intervals between two bounds; nil means no bound. O(log
-  /// n), plus a call of `count` for each interval that was never counted.
+  /// Returns the number of entries hidden by the intervals between two bounds; nil means no bound.
+  /// O(log n), plus a call of `count` for each interval that was never counted.
   func hidden(
     from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
   ) throws(Fault) -> Int {
@@ -84,7 +84,7 @@ final class RangeNode: Sendable {
   }
 
   /// Splits a tree into the parts below and above a bound. An interval that contains the bound is
-  /// cut in two. O(log n).
+  /// split. O(log n).
   static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
     guard let node else { return (nil, nil) }
     let interval = node.interval
@@ -102,7 +102,7 @@ final class RangeNode: Sendable {
   }
 
   /// Joins `left`, an interval above it, and `right`, which is above both, into one tree.
-  /// O(difference of the heights).
+  /// O(difference in height).
   static func join(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) -> RangeNode
   {
     if let left, left.height > height(right) + 1 {

@@ -1,28 +1,27 @@
 import LatewoodBytes
 import Synchronization
 
-/// The ranges deleted since the last checkpoint: one entry for a range delete, however much it
-/// deletes.
+/// The ranges deleted since the last checkpoint: one entry for each range delete, regardless of how
+/// many keys it deletes.
 ///
-/// A range delete hides older entries. It removes those in its own buffer; entries beneath the
-/// buffer are hidden as long as the range is here. A record's file offset tells its age, because
-/// the log only grows: an entry at offset `e`, in either buffer, is hidden by a range that contains
-/// its key and has an offset greater than `e`.
+/// A range delete removes older entries in its own buffer and hides those beneath the buffer. A
+/// record's file offset is its age, because the log only grows: an entry at offset `e`, in either
+/// buffer, is hidden by a range that contains its key and has an offset greater than `e`.
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
 /// the interval has the newer one's offset.
 ///
 /// An immutable value shared by versions. Adding a range makes a new set that shares all but O(log
-/// n) nodes of a balanced tree with the old one. Adding and lookups are O(log n), where n is the
+/// n) nodes of a balanced tree with the old one. Adding and lookup are O(log n), where n is the
 /// number of intervals.
 package final class RangeTombstones: Sendable {
   package final class Interval: Sendable {
     package let low: [UInt8]
     /// The upper bound, not included.
     package let high: [UInt8]
-    /// The offset of the newest range delete that covers it.
+    /// The offset of the newest range delete that covers the interval.
     package let offset: UInt64
-    /// The number of entries in it beneath the buffer, once they have been counted.
+    /// The number of entries beneath the buffer in the interval, once counted.
     let hidden = KnownCount()
 
     init(low: [UInt8], high: [UInt8], offset: UInt64) {
@@ -46,7 +45,7 @@ package final class RangeTombstones: Sendable {
   /// The height of the tree.
   var height: Int { root?.height ?? 0 }
 
-  /// Returns the set with one more range, which is newer than all in it.
+  /// Returns the set with one more range, which must be newer than all others.
   package func adding(low: [UInt8], high: [UInt8], offset: UInt64) -> RangeTombstones {
     guard Self.less(low, high) else { return self }
     let (below, rest) = RangeNode.split(root, at: low)
@@ -81,15 +80,15 @@ package final class RangeTombstones: Sendable {
     return node
   }
 
-  /// The last interval whose start satisfies a condition that all lesser starts satisfy too. O(log
-  /// n) calls.
+  /// Returns the last interval whose start satisfies `begins`, which all lesser starts must satisfy
+  /// too. O(log n) calls.
   func last(
     where begins: (_ low: [UInt8]) throws(Fault) -> Bool
   ) throws(Fault) -> Interval? {
     try root?.last(where: begins)?.interval
   }
 
-  /// The number of entries beneath the buffer that are hidden in a range, whose bounds lie in no
+  /// Returns the number of hidden entries beneath the buffer in a range whose bounds lie in no
   /// interval. O(log n), plus a call of `count` for each interval in the range that was never
   /// counted.
   func hidden(
@@ -111,9 +110,9 @@ package final class RangeTombstones: Sendable {
   }
 }
 
-/// A cached count of something that never changes.
+/// A lazily computed, constant count.
 ///
-/// Thread safety: any thread. Several threads may compute it at once, with the same result.
+/// Thread safety: any thread. Several threads may compute it concurrently, with the same result.
 final class KnownCount: Sendable {
   private static let unknown = Int.min
   private let count = Atomic<Int>(unknown)

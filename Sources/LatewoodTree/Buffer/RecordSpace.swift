@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// A reference in the write buffer's leaves to a record in the log: its file offset, whether it is
-/// a delete, whether the key is known to be beneath the buffer, and a tag by which changed bytes of
-/// the record are detected.
+/// A reference in the write buffer to a record in the log: its file offset, whether it is a delete,
+/// whether the key is known to be beneath the buffer, and a tag that detects changed bytes of the
+/// record.
 ///
 /// ```
 /// bit 63      the record is a delete
@@ -40,7 +40,7 @@ struct RecordReference: Equatable {
     }
   }
 
-  /// This reference in place of an older one with the same key, of which it keeps `isBeneath`.
+  /// Returns this reference with the `isBeneath` of an older one that it replaces.
   @inline(__always) func replacing(_ old: RecordReference) -> RecordReference {
     let known = Self.knownBit | Self.beneathBit
     return RecordReference(bits: bits & ~known | old.bits & known)
@@ -48,22 +48,22 @@ struct RecordReference: Equatable {
 }
 
 extension LogRecord {
-  /// The number of bytes of an inline value that the tag covers. Writers of this library put no
-  /// longer values inline.
+  /// The number of bytes of an inline value that the tag covers. This library stores no longer
+  /// values inline.
   private static var taggedValueLimit: Int { 1024 }
 
   /// A 13-bit hash of the record, without the value of an extent, which has a checksum of its own.
   ///
-  /// The tag is computed when a record enters the write buffer, and compared whenever one is read
-  /// there. Changed bytes of the log go unnoticed once in 8,192 times. That is only for reads,
-  /// which must be fast; checkpoints and compactions verify the checksums of frames.
+  /// The tag is computed when a record enters the write buffer, and compared whenever the record is
+  /// read. It misses changed bytes once in 8,192 times, but only in reads, which must be fast:
+  /// checkpoints and compactions verify the checksums of frames.
   @inline(__always) var tag: UInt16 {
     var state =
       UInt64(code) | UInt64(truncatingIfNeeded: keyCount) &<< 8
       | UInt64(truncatingIfNeeded: valueCount) &<< 24
     state = LogRecord.fold(state ^ UInt64(valueChecksum) &<< 32, 0x9E37_79B9_7F4A_7C15)
     let count = keyCount &+ (code == OperationCode.put ? min(valueCount, LogRecord.taggedValueLimit) : 0)
-    // SAFETY: the value lies right behind the key, which has at least five bytes; both are in the
+    // SAFETY: the value directly follows the key, which has at least five bytes; both are in the
     // record.
     if count < 8 {
       state = LogRecord.fold(state ^ UInt64(key.u32(0)), UInt64(key.u32(count &- 4)) | 1 &<< 63)
@@ -81,7 +81,7 @@ extension LogRecord {
       at &+= 16
     }
     if at &+ 8 <= count { other = LogRecord.fold(other ^ key.u64(at), 0xCA5A_8263_9512_1157) }
-    // The last eight bytes, some of them for the second time.
+    // The last eight bytes, which overlap earlier ones.
     state = LogRecord.fold(state ^ key.u64(count &- 8), other ^ 0xA3B1_9535_4A39_B70D)
     return UInt16(truncatingIfNeeded: state &>> 20) & 0x1FFF
   }
@@ -95,11 +95,10 @@ extension LogRecord {
 
 /// Reads the records that the write buffer refers to.
 ///
-/// Below `through` they are in the mapping of the file. Those bytes may have been overwritten by
-/// others, or lost by the disk, so a record is checked each time it is read. Above are the
-/// operations of the running transaction and of those queued for the disk; only the writer sees
-/// these, and gets them from the log.
-// SAFETY: readers hold the mapping through their version; only the writer has a `writer`, and it
+/// Below `through` they are in the mapping of the file, whose bytes may have changed, so a record
+/// is verified each time it is read. Above are the operations of the running transaction and of
+/// queued ones, which only the writer sees and gets from the log.
+// SAFETY: readers retain the mapping through their version; only the writer has a `writer`, and it
 // outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
   var base: UnsafeRawPointer
@@ -108,7 +107,7 @@ struct RecordSpace: @unchecked Sendable {
   var through: UInt64
   var writer: Unmanaged<LogWriter>?
 
-  /// Makes a space whose records are all in the file.
+  /// Creates a reader of records that are all in the file.
   init(_ file: FileView) {
     base = file.base
     through = file.limit
@@ -121,9 +120,9 @@ struct RecordSpace: @unchecked Sendable {
     self.writer = Unmanaged.passUnretained(writer)
   }
 
-  /// The record that a reference points to. Throws `damaged` if the file no longer has it.
+  /// Returns the record that a reference points to. Throws `damaged` if the file no longer has it.
   ///
-  /// - Parameter least: the least length of the key.
+  /// - Parameter least: the minimum length of the key.
   @inline(__always) func record(
     _ reference: RecordReference, least: Int = 0
   ) throws(Fault) -> LogRecord {
@@ -132,8 +131,8 @@ struct RecordSpace: @unchecked Sendable {
     return record
   }
 
-  /// The record at a reference's offset, not compared with the tag, so that it may be another one.
-  /// Throws `damaged` if there is no readable record.
+  /// Returns the record at a reference's offset without verifying it against the tag. Throws
+  /// `damaged` if there is no readable record.
   @inline(__always) func untagged(
     _ reference: RecordReference, least: Int
   ) throws(Fault) -> LogRecord {
@@ -143,21 +142,21 @@ struct RecordSpace: @unchecked Sendable {
     guard
       let (record, _) = LogRecord.validated(
         at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: through)),
-      // The bounds of a range are no keys and have any length.
+      // The bounds of a range are not keys and may have any length.
       record.code != OperationCode.deleteRange, record.keyCount >= least,
       (record.code == OperationCode.delete) == reference.isTombstone
     else { throw LogRecord.changed(at: offset) }
     return record
   }
 
-  /// Compares a record with the tag of its reference. Throws `damaged` if they differ.
+  /// Verifies a record against the tag of its reference. Throws `damaged` if it does not match.
   @inline(__always) func prove(_ record: LogRecord, _ reference: RecordReference) throws(Fault) {
     if reference.offset < through, record.tag != reference.tag {
       throw LogRecord.changed(at: reference.offset)
     }
   }
 
-  /// The value of a record. That of an extent is compared with its checksum, as in a tree.
+  /// Returns the value of a record. An extent is verified against its checksum, as in a tree.
   @inline(__always) func value(
     of record: LogRecord, _ reference: RecordReference, in file: FileView
   ) throws(Fault) -> UnsafeRawBufferPointer {
@@ -171,8 +170,8 @@ struct RecordSpace: @unchecked Sendable {
 
   @inline(never) private func pending(_ offset: UInt64) throws(Fault) -> LogRecord {
     guard let writer else { throw LogRecord.changed(at: offset) }
-    // SAFETY: the writer outlives the transaction.
-    // No references are counted here: a get or a put comes here several times.
+    // SAFETY: the writer outlives the transaction. Avoids reference counting: each get or put comes
+    // here several times.
     return try writer._withUnsafeGuaranteedRef { writer in
       Result { () throws(Fault) in try writer.record(at: offset) }
     }.get()

@@ -2,27 +2,27 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodFile
 
-/// The leaves of a tree in key order, with their extents, in separate memory in which both were
-/// verified. A separate thread reads them ahead of the thread that writes them.
+/// Reads the leaves of a tree in key order, with their extents, and verifies both in private
+/// memory. A separate thread reads ahead of the thread that writes them.
 ///
 /// ```
 /// separate thread    read, verify | read, verify | ...          one batch after the other
 /// copying thread                    write        | write ...    from the memory of the batch
 /// ```
 ///
-/// Every byte is read once and verified once, and written from the memory in which it was verified.
-/// If there is no free thread, the copying thread reads the batches itself.
+/// Every byte is read once, verified once, and written from the memory in which it was verified. If
+/// no thread is available, the copying thread reads the batches itself.
 ///
-/// A batch has the extents of all its leaves, or one leaf alone whose extents are longer than a
+/// A batch has the extents of all its leaves, or is a single leaf whose extents are longer than a
 /// batch: the copying thread reads those itself, piece by piece.
 ///
 /// Memory: 3 batches of at most 1 MiB of extents and 32 leaves.
 ///
 /// Thread safety: `run` on a separate thread; everything else from the copying thread.
-// SAFETY: `state` is only touched with the monitor held. `reads`, `pending` and `waiting` belong to
-// the thread that has set `isReading`, and a batch to the thread that has taken it from `state`.
+// SAFETY: `state` is only accessed with the monitor held. `reads`, `pending` and `waiting` belong
+// to the thread that has set `isReading`, and a batch to the thread that has taken it from `state`.
 final class CheckedLeaves: @unchecked Sendable {
-  /// Some leaves, in order, and their extents.
+  /// Consecutive leaves and their extents.
   final class Batch {
     static let capacity = 1 << 20
     static let greatestCount = 32
@@ -30,11 +30,11 @@ final class CheckedLeaves: @unchecked Sendable {
     fileprivate(set) var leaves: [NodeCopy] = []
     /// The checksums of the extents in the new file, in order.
     fileprivate(set) var checksums: [UInt32] = []
-    /// Whether the extents were read. If not, it is one leaf.
+    /// Whether the extents were read. If not, there is only one leaf.
     fileprivate(set) var hasExtents = true
-    /// The number of bytes of extents, which lie side by side in `memory`.
+    /// The number of bytes of extents, which are adjacent in `memory`.
     fileprivate(set) var length = 0
-    // SAFETY: freed in deinit; nobody keeps a pointer into it after giving back the batch.
+    // SAFETY: freed in deinit; no pointer into it is used after the batch is returned.
     fileprivate let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
 
     var extents: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
@@ -57,7 +57,7 @@ final class CheckedLeaves: @unchecked Sendable {
     /// Whether a thread is reading a batch.
     var isReading = false
     var isStopped = false
-    /// Whether nothing comes after the ready batches, besides the fault.
+    /// Whether nothing follows the ready batches but the fault.
     var isAtEnd = false
     var fault: Fault?
   }
@@ -67,7 +67,7 @@ final class CheckedLeaves: @unchecked Sendable {
   private let newSeed: UInt64?
   /// Subtrees to read, the next one last.
   private var pending: [Subtree]
-  /// A leaf that has been read and belongs to the next batch.
+  /// A leaf that was read but belongs to the next batch.
   private var waiting: NodeCopy?
   private let monitor = Monitor()
   private var state: State
@@ -83,7 +83,7 @@ final class CheckedLeaves: @unchecked Sendable {
     state = State(free: (0..<3).map { _ in Batch() })
   }
 
-  /// Reads ahead until the end of the tree, damage, or a call of `stop`.
+  /// Reads ahead until the end of the tree, a fault, or a call of `stop`.
   func run() {
     monitor.withLock {
       while !state.isStopped, !state.isAtEnd {
@@ -92,8 +92,8 @@ final class CheckedLeaves: @unchecked Sendable {
     }
   }
 
-  /// The next batch; nil at the end. Throws `damaged`, and errors of the device, for the leaves
-  /// behind those of all earlier batches.
+  /// Returns the next batch; nil at the end. Throws `damaged`, and errors of the device, for the
+  /// leaves after those of all earlier batches.
   func next() throws(Fault) -> Batch? {
     try monitor.withLock { () throws(Fault) in
       while true {
@@ -107,7 +107,7 @@ final class CheckedLeaves: @unchecked Sendable {
     }
   }
 
-  /// Takes back a batch that has been written.
+  /// Returns a written batch for reuse.
   func giveBack(_ batch: Batch) {
     batch.clear()
     monitor.withLock {
@@ -144,7 +144,7 @@ final class CheckedLeaves: @unchecked Sendable {
     monitor.broadcast()
   }
 
-  /// Reads the next leaves and their extents, as many as fit. Returns whether these were the last.
+  /// Reads as many leaves with their extents as fit. Returns whether these were the last.
   private func fill(_ batch: Batch) throws(Fault) -> Bool {
     while batch.leaves.count < Batch.greatestCount {
       guard let leaf = try nextLeaf() else { return true }

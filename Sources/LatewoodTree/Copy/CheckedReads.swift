@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// A copy of a node in separate memory, in which it is verified, so that later changes of the file
+/// A copy of a node in private memory, in which it is verified, so that later changes of the file
 /// do not affect it.
 final class NodeCopy {
   // SAFETY: freed in deinit; the owner of a pointer into it keeps this object.
@@ -20,11 +20,11 @@ final class NodeCopy {
   var node: Node { Node(validated: memory) }
 }
 
-/// Reads nodes and values into separate memory with system calls, and verifies them there, whatever
-/// was verified before.
+/// Reads nodes and values into private memory with system calls, and verifies them there regardless
+/// of earlier verifications.
 ///
-/// For passes over a whole tree: the bytes that are written again are exactly those that were
-/// verified, and a block that cannot be read causes an error instead of ending the process.
+/// For passes over an entire tree: the bytes that are written again are exactly those that were
+/// verified, and an unreadable block causes an error instead of ending the process.
 ///
 /// Thread safety: one thread at a time.
 final class CheckedReads {
@@ -34,8 +34,8 @@ final class CheckedReads {
   private let minimumKeyLength: Int
   /// The windows for reads from the disk; nil if cached bytes suffice.
   private let medium: (nodes: DiskWindow, values: DiskWindow)?
-  /// The window for reading values through the system's cache: one system call serves many adjacent
-  /// ones.
+  /// The window for reading values through the page cache: one system call serves many adjacent
+  /// values.
   private var values: DiskWindow?
   private var piece: UnsafeMutableRawBufferPointer?
 
@@ -79,7 +79,7 @@ final class CheckedReads {
     ).run()
     guard copy.node.level == subtree.level else {
       throw Fault.damaged(
-        at: reference.offset, "a node has another level than the reference to it says")
+        at: reference.offset, "the level of a node contradicts the reference to it")
     }
     return copy
   }
@@ -110,8 +110,8 @@ final class CheckedReads {
 
   // MARK: Values
 
-  /// An extent in separate memory, after its checksum was compared, valid until the next call; nil
-  /// if it is too long for one piece.
+  /// Returns a verified extent in private memory, valid until the next call; nil if it is too long
+  /// for one piece.
   ///
   /// Throws `damaged` if the checksum differs.
   func whole(_ value: BaseValue) throws(Fault) -> UnsafeRawBufferPointer? {
@@ -136,8 +136,8 @@ final class CheckedReads {
     Fault.damaged(at: offset, "a value does not match its checksum")
   }
 
-  /// Copies an extent to the caller's memory, and compares its checksum there. Returns the checksum
-  /// that it has in a file with another seed.
+  /// Copies an extent to the caller's memory, and verifies it there. Returns its checksum in a file
+  /// with another seed.
   ///
   /// Throws `damaged` if the checksum differs.
   func copy(
@@ -162,10 +162,9 @@ final class CheckedReads {
     return UInt32(truncatingIfNeeded: there)
   }
 
-  /// Calls `body` with an extent piece by piece, in separate memory, and then compares its
-  /// checksum.
+  /// Calls `body` with an extent piece by piece, in private memory, and then verifies its checksum.
   ///
-  /// Throws `damaged` if the checksum differs, after `body` has seen the whole extent.
+  /// Throws `damaged` if the checksum differs, after `body` has received the entire extent.
   func eachPiece(
     of value: BaseValue, _ body: (UnsafeRawBufferPointer) throws(Fault) -> Void
   ) throws(Fault) {
@@ -198,7 +197,7 @@ final class CheckedReads {
       return UnsafeRawBufferPointer(
         start: try window.bytes(at: offset, length, below: blockLimit), count: length)
     } catch {
-      // The failure may lie in bytes near it that are not needed.
+      // The failure may lie in nearby bytes that are not needed.
       return try pieceAlone(at: offset, length)
     }
   }

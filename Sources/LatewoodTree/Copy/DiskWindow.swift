@@ -1,22 +1,23 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A part of a file in separate memory, read from the disk and not from the system's cache.
+/// A part of a file in private memory, read from the disk and not from the page cache.
 ///
 /// Thread safety: one thread at a time.
 final class DiskWindow {
-  /// A function that fills memory from an offset on; both are multiples of `directAlignment`.
-  /// Returns the number of bytes read.
+  /// A function that reads from an offset and returns the number of bytes read. Address, length and
+  /// offset are multiples of `directAlignment`.
   typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
 
-  /// The length of the window: longer than any node, and long enough for the disk's full rate.
+  /// The length of the window: longer than any node, and long enough for the disk's full
+  /// throughput.
   static let capacity = 1 << 20
 
   private let read: Read
-  /// Whether the whole window is always filled. If false, only the requested bytes are read, unless
-  /// they directly follow the previous ones.
+  /// Whether the window is always filled. If false, only the requested bytes are read, unless they
+  /// directly follow the previous ones.
   private let readsAhead: Bool
-  // SAFETY: freed in deinit. Nobody keeps a pointer into it after the next call of `bytes`.
+  // SAFETY: freed in deinit. No pointer into it is used after the next call of `bytes`.
   private let memory = UnsafeMutableRawPointer.allocate(
     byteCount: DiskWindow.capacity, alignment: directAlignment)
   private var start: UInt64 = 0
@@ -29,10 +30,10 @@ final class DiskWindow {
 
   deinit { memory.deallocate() }
 
-  /// Bytes of the file, valid until the next call.
+  /// Returns bytes of the file, valid until the next call.
   ///
   /// - Parameters:
-  ///   - length: at most `capacity` less one block.
+  ///   - length: at most `capacity` minus one block.
   ///   - limit: bytes below this offset will not be written again. A multiple of `directAlignment`,
   ///     or past the end of the file.
   func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UnsafeRawPointer {
@@ -41,7 +42,7 @@ final class DiskWindow {
     }
     let skipped = Int(offset - start)
     guard length <= count - skipped else {
-      throw Fault.damaged(at: offset, "the disk has less of the file than was written")
+      throw Fault.damaged(at: offset, "the file is shorter on the disk than what was written")
     }
     return UnsafeRawPointer(memory + skipped)
   }
@@ -52,7 +53,7 @@ final class DiskWindow {
     start = offset & ~(block - 1)
     count = 0
     guard limit > start else { return }
-    // A whole number of blocks: the last one may reach past the end of the file.
+    // Rounded up to blocks: the last one may extend past the end of the file.
     var blocks = min((limit - start - 1) / block + 1, UInt64(DiskWindow.capacity) / block)
     if !readsAhead, !isInSequence { blocks = min(blocks, (offset - start + UInt64(length) - 1) / block + 1) }
     let target = UnsafeMutableRawBufferPointer(start: memory, count: Int(blocks * block))

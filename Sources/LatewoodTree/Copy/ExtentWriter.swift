@@ -1,8 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Writes values one after the other into reserved space, and returns the offset and checksum of
-/// each.
+/// Writes consecutive values into reserved space, and returns the offset and checksum of each.
 final class ExtentWriter {
   private static let capacity = 1 << 20
 
@@ -20,10 +19,10 @@ final class ExtentWriter {
     self.write = write
   }
 
-  // SAFETY: nobody else has the pointer for longer than a call of `write`.
+  // SAFETY: the pointer is shared only during calls of `write`.
   deinit { memory.deallocate() }
 
-  /// Sets the offset for the next values. All values before must have been flushed.
+  /// Sets the offset of the next values. All earlier values must have been flushed.
   func begin(at offset: UInt64) { start = offset }
 
   func append(_ value: UnsafeRawBufferPointer) throws(Fault) -> (offset: UInt64, checksum: UInt32) {
@@ -40,7 +39,7 @@ final class ExtentWriter {
     return (offset, checksum(of: bytes, value.count))
   }
 
-  /// Copies an extent of another file, comparing its checksum in the same memory that is written.
+  /// Copies an extent of another file, verifying it in the memory from which it is written.
   func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {

@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The nodes of one region as the disk has them, each verified by itself, from which `TreeProof`
-/// proves the whole tree.
+/// The nodes of one region, read from the disk and individually verified, from which `TreeProof`
+/// verifies the tree.
 package struct ProvedRegion: Sendable {
-  /// A node with verified checksum, structure and order of keys. All its extents are verified too.
+  /// A node with verified checksum, structure, order of keys, and extents.
   struct ProvedNode: Sendable {
-    /// The reference to the node. In a branch, `entries` and `liveBytes` count the node alone,
-    /// without what is under its children.
+    /// The reference to the node. In a branch, `entries` and `liveBytes` exclude everything under
+    /// its children.
     var reference: NodeReference
     var level: UInt8
     var entries: UInt64
@@ -16,7 +16,7 @@ package struct ProvedRegion: Sendable {
     /// In a leaf, its first key; `last` is its last key.
     var first: [UInt8] = []
     var last: [UInt8] = []
-    /// In a branch, the whole node.
+    /// In a branch, the bytes of the node.
     var bytes: [UInt8] = []
   }
 
@@ -29,11 +29,10 @@ package struct ProvedRegion: Sendable {
   fileprivate(set) var extents: [Range<UInt64>] = []
 }
 
-/// Reads regions of nodes from the disk, with the extents of their leaves, and verifies each by
-/// itself.
+/// Reads regions of nodes from the disk, with the extents of their leaves, and verifies each node
+/// and extent by itself.
 ///
-/// Memory: two windows of a mebibyte. One thread at a time; several threads can each have one of
-/// these.
+/// Memory: two windows of a mebibyte. One thread at a time; several threads can each use one.
 package final class RegionProof {
   private let seed: UInt64
   private let nodes: DiskWindow
@@ -41,8 +40,7 @@ package final class RegionProof {
 
   /// - Parameters:
   ///   - seed: the file seed.
-  ///   - read: fills memory from an offset on, from the disk. Address, length and offset are
-  ///     multiples of `directAlignment`.
+  ///   - read: reads from the disk. Address, length and offset are multiples of `directAlignment`.
   package init(
     seed: UInt64,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
@@ -73,7 +71,7 @@ package final class RegionProof {
   private func readNode(
     at offset: UInt64, below limit: UInt64, into region: inout ProvedRegion
   ) throws(Fault) -> ProvedRegion.ProvedNode {
-    // Behind the region are extents of others.
+    // Unrelated extents follow the region.
     let block = UInt64(directAlignment)
     let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
     let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: end)
@@ -112,7 +110,7 @@ package final class RegionProof {
     let lowest = node.isLeaf ? node.key(first) : node.separator(first)
     let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
     guard lowest.commonPrefix(highest) == node.prefixCount else {
-      throw Fault.damaged(at: offset, "the prefix of a node is not the longest its keys have in common")
+      throw Fault.damaged(at: offset, "the prefix of a node is not the longest common prefix of its keys")
     }
   }
 
@@ -128,7 +126,7 @@ package final class RegionProof {
     }
     guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
     else { throw Fault.damaged(at: offset, "a value does not match its checksum") }
-    // An empty extent has no place.
+    // An empty extent takes no space.
     if value.length == 0 { return }
     if let last = region.extents.last, last.upperBound == offset {
       region.extents[region.extents.count - 1] = last.lowerBound..<next

@@ -22,28 +22,27 @@ package typealias Rewriter =
 /// ```
 ///
 /// Full leaves without extents are copied unchanged except for offset and checksum; others are
-/// built again from their entries. Nodes are written after at most 4 MiB of extents of theirs, or
-/// after those of one leaf, so that both can be read back while the copy goes on.
+/// rebuilt from their entries. Nodes are written after at most 4 MiB of their extents, or after
+/// those of one leaf, so that both can be read back during the copy.
 ///
-/// It reads the old tree leaf by leaf into separate memory (`CheckedLeaves`), and verifies every
-/// byte in the memory that it is written from. So damage is an error, and never gets a new
-/// checksum. Memory: a region of nodes and pieces of extents, 8 MiB together, however large the
-/// tree or a value is.
+/// Reads the old tree leaf by leaf into private memory (`CheckedLeaves`), and verifies every byte
+/// in the memory from which it is written, so damage is an error and never gets a new checksum.
+/// Memory: a region of nodes and pieces of extents, 8 MiB in total, regardless of the size of the
+/// tree or its values.
 ///
-/// Memory of replaced values stays until no waiting node can refer to it (`ReplacedValues`).
+/// Memory of replaced values is retained until no pending node can refer to it (`ReplacedValues`).
 package struct TreeCopy: ~Copyable {
-  /// The new file and the functions that write to it. They are called on the thread that runs the
-  /// copy.
+  /// The new file and the functions that write to it, called on the thread that runs the copy.
   package struct Target {
     /// A view of the new file.
     package var view: FileView
     package var nodeSize: Int
-    /// The greatest length of a rewritten value that is stored inline; longer ones become extents.
+    /// The maximum length of a rewritten value that is stored inline; longer ones become extents.
     package var inlineValueLimit: Int
     package var transaction: UInt64
     package var reserve: (_ length: Int) throws(Fault) -> UInt64
     package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
-    /// Called when a region of nodes has been written. All extents that they name were written
+    /// Called after a region of nodes has been written. All extents that they refer to were written
     /// before.
     package var didPlace: (_ region: Range<UInt64>) throws(Fault) -> Void
     /// Called after each leaf with the number of bytes of the old tree copied since the last call.
@@ -73,7 +72,7 @@ package struct TreeCopy: ~Copyable {
     case newExtent([UInt8])
   }
 
-  /// The number of bytes of extents after which the nodes that name them are written.
+  /// The number of bytes of extents after which the nodes that refer to them are written.
   private static let greatestSpread = 4 << 20
 
   private let reads: CheckedReads
@@ -81,7 +80,7 @@ package struct TreeCopy: ~Copyable {
   private let rewriters: [UInt32: Rewriter]
   private let builder: TreeBuilder
   private let extents: ExtentWriter
-  /// The number of bytes of extents written since nodes were.
+  /// The number of bytes of extents written since the last nodes.
   private var spread = 0
   private var replaced = ReplacedValues()
   private var waiting: [(key: PrefixedKey, value: Value)] = []
@@ -89,13 +88,13 @@ package struct TreeCopy: ~Copyable {
 
   /// - Parameters:
   ///   - base: the tree to copy, whose file the caller keeps mapped.
-  ///   - rewriters: rewriters by number of keyspace; entries of other keyspaces are kept.
+  ///   - rewriters: rewriters by keyspace number; entries of other keyspaces are kept.
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
     _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
   ) throws(Fault) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
-    // Rewriters decide which extents are kept.
+    // With rewriters, it is not known in advance which extents are kept.
     let leaves = CheckedLeaves(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
     BackgroundThread.run { leaves.run() }
     defer { leaves.stop() }
@@ -124,7 +123,7 @@ package struct TreeCopy: ~Copyable {
       for copy in batch.leaves { try rewrite(copy) }
       return
     }
-    // An empty extent has no place.
+    // An empty extent takes no space.
     var offset = NodeLayout.firstFrame
     if batch.length > 0 {
       offset = try target.reserve(batch.length)
@@ -142,8 +141,9 @@ package struct TreeCopy: ~Copyable {
   /// Appends the entries of a leaf.
   ///
   /// - Parameters:
-  ///   - offset: the place of its first extent in the new file; afterwards that of the next leaf's.
-  ///   - checksums: the checksums of its extents and of those behind them.
+  ///   - offset: the offset of its first extent in the new file; updated to that of the next
+  ///     leaf's.
+  ///   - checksums: the checksums of its extents and the following ones; its own are removed.
   private mutating func append(
     _ copy: NodeCopy, _ offset: inout UInt64, _ checksums: inout ArraySlice<UInt32>
   ) throws(Fault) {
@@ -164,7 +164,7 @@ package struct TreeCopy: ~Copyable {
     }
   }
 
-  /// Writes the nodes made so far if they name many bytes of extents.
+  /// Writes the nodes made so far once they refer to enough bytes of extents.
   private mutating func didWrite(extents length: Int) throws(Fault) {
     spread += length
     guard spread >= TreeCopy.greatestSpread else { return }
@@ -178,7 +178,7 @@ package struct TreeCopy: ~Copyable {
     try builder.append(key, extent: place.offset, length: place.length, checksum: place.checksum)
   }
 
-  /// Writes the extents of the waiting entries side by side into reserved space of their exact
+  /// Writes the extents of the pending entries contiguously into reserved space of their exact
   /// length.
   private mutating func placeWaiting(_ extentLength: Int) throws(Fault) {
     placed.removeAll(keepingCapacity: true)
@@ -196,7 +196,7 @@ package struct TreeCopy: ~Copyable {
     try extents.flush()
   }
 
-  /// Copies a leaf whose entries may be replaced or dropped, or whose extents are too long to be in
+  /// Copies a leaf whose entries may be replaced or dropped, or whose extents do not fit into
   /// memory together. Their total length depends on the entries kept.
   private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
     builder.releaseUnused()
@@ -265,8 +265,7 @@ package struct TreeCopy: ~Copyable {
     var bytes = UnsafeRawBufferPointer(start: value.pointer, count: value.length)
     var extent: [UInt8] = []
     if value.isExtent {
-      // Grows with the bytes read: the length is untrusted, so no memory is reserved for it
-      // beforehand.
+      // The length is untrusted, so memory grows with the bytes read instead of being reserved.
       try reads.eachPiece(of: value) { extent += $0 }
     }
     let fullKey = key.bytes
@@ -290,10 +289,9 @@ package struct TreeCopy: ~Copyable {
   }
 }
 
-/// Inline values made by rewriters, kept as long as a node that waits to be written may refer to
-/// them.
+/// Inline values from rewriters, retained as long as a pending node may refer to them.
 ///
-/// At most two nodes of 64 KiB wait, so the last two of these pieces are enough.
+/// At most two nodes of 64 KiB are pending, so the last two pieces suffice.
 private struct ReplacedValues {
   private static let pieceLength = 256 << 10
   private var pieces: [Piece] = []
@@ -301,8 +299,8 @@ private struct ReplacedValues {
   private final class Piece {
     let memory = UnsafeMutableRawPointer.allocate(byteCount: ReplacedValues.pieceLength, alignment: 8)
     var used = 0
-    // SAFETY: every node with a pointer into this has been written by the time two newer pieces are
-    // full.
+    // SAFETY: by the time two newer pieces are full, every node with a pointer into this one has
+    // been written.
     deinit { memory.deallocate() }
   }
 

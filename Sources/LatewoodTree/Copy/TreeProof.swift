@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Proves from the disk that a tree which was written from left to right is intact. It checks the
-/// same as `BaseVerify`, but from the leaves up instead of from the root down, so that each region
-/// can be read as soon as it is written.
+/// Verifies, from the disk, a tree that was written from left to right. It checks the same as
+/// `BaseVerify`, but from the leaves up instead of from the root down, so that each region can be
+/// read as soon as it is written.
 ///
 /// ```
 /// region        leaf leaf leaf leaf branch leaf ...    children before their parents, and nodes of
@@ -13,18 +13,18 @@ import LatewoodFile
 /// root          the last one that waits
 /// ```
 ///
-/// `RegionProof` has verified the nodes of each region by themselves, which takes most of the time
-/// and can be done for several regions at once.
+/// `RegionProof` has verified each node by itself, which takes most of the time and can be done for
+/// several regions in parallel.
 ///
 /// Invariants:
-/// 1. Waiting nodes, and everything under them including extents, were read from the disk and
+/// 1. Waiting nodes and everything under them, including extents, were read from the disk and
 ///    verified: checksum, structure, and order of keys.
-/// 2. A branch takes its children from the front of the level below. It must name them exactly
+/// 2. A branch takes its children from the front of the level below. It must match them exactly
 ///    (offset, length, checksum, entries, live bytes), and its separators must divide the keys
 ///    under them.
 ///
-/// So if `finish` finds that the waiting root is the one that the checkpoint names, every byte that
-/// can be reached from it is proved.
+/// So if `finish` finds that the waiting root is that of the checkpoint, every byte reachable from
+/// it is verified.
 ///
 /// Memory: the first and last key of each waiting node, of which there are few. One thread at a
 /// time.
@@ -41,7 +41,7 @@ package struct TreeProof: ~Copyable {
 
   package init() {}
 
-  /// Takes the next region, in the order in which they were written. Throws `damaged`.
+  /// Adds the next region, in the order of writing. Throws `damaged`.
   package mutating func take(_ region: ProvedRegion) throws(Fault) {
     try places.take(region: region.range)
     for extent in region.extents { try places.take(extent: extent) }
@@ -53,11 +53,11 @@ package struct TreeProof: ~Copyable {
     }
   }
 
-  /// Checks that the tree that was read has this root. Throws `damaged` if not.
+  /// Throws `damaged` unless the verified tree has this root.
   package func finish(_ root: Subtree?) throws(Fault) {
     let proved = waiting.last?.last?.subtree
     guard proved == root else {
-      throw Fault.damaged(at: root?.reference.offset ?? 0, "the root is not that of the nodes that were read")
+      throw Fault.damaged(at: root?.reference.offset ?? 0, "the root does not match the nodes that were read")
     }
   }
 
@@ -75,7 +75,7 @@ package struct TreeProof: ~Copyable {
       let node = Node(validated: start)
       guard below < waiting.count, node.count <= waiting[below].count else {
         throw Fault.damaged(
-          at: proved.reference.offset, "a branch names children that were not written before it")
+          at: proved.reference.offset, "a branch refers to children that were not written before it")
       }
       defer { waiting[below].removeFirst(node.count) }
       return try branch(node, proved.reference, over: waiting[below][..<node.count])
@@ -90,7 +90,7 @@ package struct TreeProof: ~Copyable {
     for (index, child) in zip(0..., children) {
       guard node.childSubtree(index) == child.subtree else {
         throw Fault.damaged(
-          at: reference.offset, "a branch does not say of a child what was read: \(child.subtree.reference)")
+          at: reference.offset, "a branch contradicts its child: \(child.subtree.reference)")
       }
       entries &+= child.subtree.entries
       liveBytes &+= child.subtree.liveBytes
@@ -102,8 +102,8 @@ package struct TreeProof: ~Copyable {
       first: children.first?.first ?? [], last: children.last?.last ?? [])
   }
 
-  /// Whether a separator is greater than all keys in one subtree and not greater than any in the
-  /// next.
+  /// Whether a separator is greater than all keys in the left subtree and not greater than any in
+  /// the right one.
   private func divides(_ separator: PrefixedKey, _ left: Proved, _ right: Proved) -> Bool {
     left.last.withUnsafeBytes { last in
       right.first.withUnsafeBytes { first in
@@ -115,7 +115,7 @@ package struct TreeProof: ~Copyable {
   }
 }
 
-/// Finds overlaps among regions and extents that come in file order.
+/// Finds overlaps among regions and extents in file order.
 private struct PlacesInOrder {
   /// The end of the last region; `extentEnd` is that of the last extent.
   private var regionEnd: UInt64 = 0
@@ -125,11 +125,11 @@ private struct PlacesInOrder {
 
   mutating func take(region: Range<UInt64>) throws(Fault) {
     guard region.lowerBound >= regionEnd else {
-      throw Fault.damaged(at: region.lowerBound, "nodes were written over others")
+      throw Fault.damaged(at: region.lowerBound, "a region of nodes overlaps an earlier one")
     }
     regionEnd = region.upperBound
-    // Between two adjacent regions there is only a frame header; with extents between them there
-    // are two headers and more.
+    // Two adjacent regions are separated by one frame header; if extents lie between them, by at
+    // least two.
     if let last = regions.last, region.lowerBound - last.upperBound <= UInt64(2 * FrameHeader.length) {
       regions[regions.count - 1] = last.lowerBound..<region.upperBound
     } else {
@@ -140,7 +140,7 @@ private struct PlacesInOrder {
   mutating func take(extent: Range<UInt64>) throws(Fault) {
     regions.removeFirst(regions.firstIndex { $0.upperBound > extent.lowerBound } ?? regions.count)
     guard extent.lowerBound >= extentEnd, (regions.first?.lowerBound ?? .max) >= extent.upperBound else {
-      throw Fault.damaged(at: extent.lowerBound, "two nodes or values lie in the same place")
+      throw Fault.damaged(at: extent.lowerBound, "two nodes or values overlap")
     }
     extentEnd = extent.upperBound
   }

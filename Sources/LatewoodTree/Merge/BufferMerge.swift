@@ -9,29 +9,29 @@ import LatewoodFile
 /// next      [a c d e] [g i] [m o q] [s u w]        the last two are taken over by reference
 /// ```
 ///
-/// It walks the base in key order. A subtree that no buffer entry and no deleted range touches is
-/// taken over unread. Of a subtree inside a deleted range, only so much is read as is needed to
-/// find its nodes and extents. A leaf that is touched is written again, once. Memory grows only
-/// with the list of dead ranges. Each leaf that is written again is verified once more, in a copy
-/// from which its entries are taken, so that damage does not get a new checksum.
+/// Walks the base in key order. A subtree without buffer entries and deleted ranges is adopted
+/// unread. Of a subtree inside a deleted range, only as much is read as is needed to find its nodes
+/// and extents. A changed leaf is rewritten once; its entries are taken from a copy in which it was
+/// verified again, so that damage does not get a new checksum. Memory grows only with the list of
+/// dead ranges.
 ///
-/// It runs without a lock, because base and buffer are both immutable.
+/// Runs without a lock, because base and buffer are immutable.
 package struct BufferMerge: ~Copyable {
   private let source: NodeSource
   private let ranges: RangeTombstones
   private let builder: TreeBuilder
   private var buffer: BufferCursor
-  /// The number of bytes of nodes in subtrees that were left out.
+  /// The number of bytes of nodes in deleted subtrees.
   private var leftBytes: UInt64 = 0
 
   /// - Parameters:
   ///   - frozen: the buffer, whose records are already in the file.
-  ///   - base: the tree under it.
-  ///   - nodeSize: bytes of a full node.
+  ///   - base: the base tree.
+  ///   - nodeSize: the length of a full node, in bytes.
   ///   - transaction: the number of the last transaction in the new tree.
   ///   - dead: receives the parts of `base` that are not in the new tree, and the values of the log
-  ///     that are. Useless after an error.
-  ///   - reserve: reserves space in the file for nodes of a length in bytes and returns its offset.
+  ///     that are. Meaningless after an error.
+  ///   - reserve: reserves space for nodes, given their length in bytes, and returns its offset.
   ///   - write: writes bytes into that space.
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
@@ -42,7 +42,7 @@ package struct BufferMerge: ~Copyable {
   ) throws(Fault) -> Subtree? {
     var left = DeadSpace()
     defer { dead.append(left) }
-    // The closures are used only by the region writer, which does not outlive this call.
+    // Only the region writer uses the closures, and it does not outlive this call.
     return try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
       try withoutActuallyEscaping(write) { (write) throws(Fault) -> Subtree? in
         let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
@@ -63,7 +63,7 @@ package struct BufferMerge: ~Copyable {
   }
 
   private mutating func run(_ base: Subtree?) throws(Fault) -> Subtree? {
-    // Everything is at or after the empty key.
+    // The empty key precedes all others.
     try buffer.seek(source.file.base, 0)
     if let base { try merge(base, low: PrefixedKey(source.file.base, 0), high: nil) }
     while buffer.isValid { try takeEntry() }
@@ -77,7 +77,7 @@ package struct BufferMerge: ~Copyable {
     return high.compare(buffer.key, buffer.keyCount) > 0
   }
 
-  /// Merges a subtree with the keys from `low` to `high`, not including `high`.
+  /// Merges a subtree with the keys in `low ..< high`.
   private mutating func merge(_ subtree: Subtree, low: PrefixedKey, high: PrefixedKey?) throws(Fault) {
     builder.releaseUnused()
     let deleted = coverage(low, high)
@@ -111,7 +111,7 @@ package struct BufferMerge: ~Copyable {
     try keep(leaf, index, leaf.count, checksRanges)
   }
 
-  /// Appends entries of the base that no entry of the buffer replaces, unless they are deleted.
+  /// Appends entries of the base that no buffer entry replaces, unless they are deleted.
   @inline(__always) private func keep(
     _ leaf: Node, _ from: Int, _ to: Int, _ checksRanges: Bool
   ) throws(Fault) {
@@ -135,8 +135,8 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  /// Appends the buffer's current entry unless it is a delete, and moves on. No entry is older than
-  /// a range delete over it.
+  /// Appends the buffer's current entry unless it is a delete, and moves to the next. No buffer
+  /// entry is older than a range delete that covers it.
   private mutating func takeEntry() throws(Fault) {
     builder.releaseUnused()
     let reference = buffer.reference
@@ -162,12 +162,12 @@ package struct BufferMerge: ~Copyable {
     if value.isExtent { builder.dead.leave(extent: value.extentOffset, length: UInt64(value.length)) }
   }
 
-  /// Leaves out a whole subtree. Leaves are read only if they have extents. A damaged node is not
-  /// reported as dead.
+  /// Reports a subtree as dead. Leaves are read only if they have extents. A damaged node is not
+  /// reported.
   private mutating func leave(_ subtree: Subtree) {
     let reference = subtree.reference
-    // A tree that takes more space than the file has nodes that belong to it many times, perhaps
-    // more often than anybody can wait for.
+    // If the nodes are together longer than the file, some occur in the tree many times, and the
+    // walk might take forever.
     leftBytes &+= UInt64(reference.length)
     guard leftBytes <= source.file.limit else { return }
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
@@ -189,7 +189,7 @@ package struct BufferMerge: ~Copyable {
 
   private enum Coverage { case none, part, whole }
 
-  /// The deleted part of the key range from `low` to `high`, not including `high`.
+  /// How much of the key range `low ..< high` is deleted.
   private func coverage(_ low: PrefixedKey, _ high: PrefixedKey?) -> Coverage {
     if ranges.isEmpty { return .none }
     let start = low.bytes

@@ -10,16 +10,16 @@ import LatewoodFile
 /// shows    a  b  c  .  e
 /// ```
 ///
-/// Invariants, while the cursor stands on an entry and moves forward (backward: with "greatest" and
+/// Invariants, while the cursor is on an entry and moves forward (backward: with "greatest" and
 /// "not above"):
-/// 1. Each source stands on its least key that is not below the current one.
-/// 2. The current entry is that of the newest source among those that stand on the current key
-///    (`takes…` says which these are).
+/// 1. Each source is on its least key that is not below the current one.
+/// 2. The current entry is that of the newest source among those on the current key, which the
+///    `takes…` flags mark.
 ///
-/// It reads memory of a version (or of a running transaction), which the owner of the cursor keeps.
+/// Reads memory of a version or a running transaction, which the owner of the cursor keeps alive.
 ///
 /// The methods that scans call for each entry are mutating, although they change nothing: the
-/// compiler would copy a borrowed cursor for each call, all of its 780 bytes.
+/// compiler would copy all 780 bytes of a borrowed cursor for each call.
 package struct MergedCursor: ~Copyable {
   private let view: ReadView
   private var base: BaseCursor
@@ -33,7 +33,7 @@ package struct MergedCursor: ~Copyable {
   private var takesFrozen = false
   private var takesBase = false
 
-  /// Whether the cursor stands on an entry.
+  /// Whether the cursor is on an entry.
   package private(set) var isValid = false
 
   package init(_ view: ReadView) {
@@ -56,13 +56,13 @@ package struct MergedCursor: ~Copyable {
 
   package var keyCount: Int { key.count }
 
-  /// The full key of the current entry, copied.
+  /// Returns a copy of the current entry's full key.
   package mutating func fullKey() throws(Fault) -> [UInt8] {
     if takesActive || takesFrozen { return key.bytes }
     return try base.keyBytes()
   }
 
-  /// The value of the current entry. Valid as long as the version.
+  /// Returns the value of the current entry. Valid as long as the version.
   package mutating func value() throws(Fault) -> UnsafeRawBufferPointer {
     if takesActive || takesFrozen {
       let file = view.base.source.file
@@ -76,8 +76,8 @@ package struct MergedCursor: ~Copyable {
     key.compare(other, otherCount)
   }
 
-  /// Returns the position in the base tree if the entries from here up to a full key are those of
-  /// the base tree alone; nil if a buffer has any, or ranges are deleted. After `position`.
+  /// Returns the position in the base tree if all entries from here up to `end` come from the base
+  /// tree; nil if a buffer has any, or ranges are deleted. Call after `position`.
   mutating func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
     guard !hasRanges else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
@@ -85,12 +85,11 @@ package struct MergedCursor: ~Copyable {
     return base
   }
 
-  /// Returns the entries of the base's leaf from the current one on, if all of them come before a
-  /// full key and before every entry of the buffers, so that nothing has to be merged. `passLeaf`
-  /// goes on after them.
+  /// Returns the entries of the base's leaf, starting at the current one, if all of them precede
+  /// `end` and every buffer entry, so that nothing must be merged. `passLeaf` continues after them.
   ///
-  /// - Parameter isFirst: whether to look in the middle of a leaf, too. A scan does so once; after
-  ///   that it asks only where a leaf begins, so that asking costs little.
+  /// - Parameter isFirst: whether to check in the middle of a leaf too. A scan does so once, and
+  ///   after that only at the start of each leaf, to keep the check cheap.
   mutating func unmergedEntries(
     before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
   ) -> (leaf: Node, entries: Range<Int>)? {
@@ -109,13 +108,13 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// The number of entries of the write buffers that it has passed over on its way forward.
+  /// The number of buffer entries passed while moving forward.
   var steps: Int { active.steps &+ frozen.steps }
 
   // MARK: Moving
 
-  /// Obtains the nodes at the cursor's position again, because the cache of the file may have
-  /// released them since. The position does not change.
+  /// Reads the nodes at the cursor's position again, because the file's cache may have evicted
+  /// them. The position does not change.
   package mutating func revive() throws(Fault) { try base.revive() }
 
   /// Moves to the first entry that is not less than a full key. O(log n).
@@ -124,9 +123,8 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// Moves every source to its first entry that is not less than a full key. `settleForward` has to
-  /// follow before the cursor stands on an entry: it passes over all deleted keys, however many
-  /// there are. O(log n).
+  /// Moves every source to its first entry that is not less than a full key. O(log n).
+  /// `settleForward`, which skips any number of deleted keys, must follow.
   mutating func position(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
     isForward = true
     _ = try base.seek(target, targetCount)
@@ -143,7 +141,7 @@ package struct MergedCursor: ~Copyable {
     try settleBackward()
   }
 
-  /// Moves to the next entry. The cursor must stand on one.
+  /// Moves to the next entry. The cursor must be on one.
   package mutating func next() throws(Fault) {
     if !isForward { return try turn(forward: true) }
     if takesActive { try active.next() }
@@ -152,7 +150,7 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// Moves to the previous entry. The cursor must stand on one.
+  /// Moves to the previous entry. The cursor must be on one.
   package mutating func previous() throws(Fault) {
     if isForward { return try turn(forward: false) }
     if takesActive { try active.previous() }
@@ -161,25 +159,24 @@ package struct MergedCursor: ~Copyable {
     try settleBackward()
   }
 
-  /// Reverses the direction: sources that do not stand on the current key are on the wrong side of
-  /// it.
+  /// Reverses the direction: sources that are not on the current key are on the wrong side of it.
   private mutating func turn(forward: Bool) throws(Fault) {
     if forward { try seek(fullKey() + [0]) } else { try seekBefore(fullKey()) }
   }
 
-  /// The same as `seek` with pointers.
+  /// As `seek` with pointers.
   package mutating func seek(_ target: [UInt8]) throws(Fault) {
     try target.withStart { (start, count) throws(Fault) in try seek(start, count) }
   }
 
-  /// The same as `seekBefore` with pointers.
+  /// As `seekBefore` with pointers.
   package mutating func seekBefore(_ target: [UInt8]) throws(Fault) {
     try target.withStart { (start, count) throws(Fault) in try seekBefore(start, count) }
   }
 
   // MARK: Choosing
 
-  /// Chooses the next entry among those that the sources stand on.
+  /// Chooses the next entry among those of the sources.
   mutating func settleForward() throws(Fault) {
     if isClean {
       takesBase = base.isValid
@@ -222,8 +219,8 @@ package struct MergedCursor: ~Copyable {
     }
   }
 
-  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them stand
-  /// on it.
+  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them are on
+  /// it.
   private mutating func choose(sign: Int) {
     takesActive = active.isValid
     takesFrozen = frozen.isValid
@@ -247,7 +244,7 @@ package struct MergedCursor: ~Copyable {
     isValid = takesActive || takesFrozen || takesBase
   }
 
-  /// Whether the newest source on the current key, one of the buffers, says that it is deleted.
+  /// Whether the newest source on the current key, one of the buffers, has it deleted.
   @inline(__always) private mutating func isHidden() -> Bool {
     // A range delete leaves no older entry in its own buffer.
     if takesActive { return active.reference.isTombstone }
@@ -261,7 +258,7 @@ package struct MergedCursor: ~Copyable {
     view.cover(frozen.key, frozen.keyCount) > frozen.reference.offset
   }
 
-  /// The deleted range that the base's current key lies in.
+  /// Returns the deleted range that contains the base's current key.
   @inline(never) private mutating func hole() throws(Fault) -> RangeTombstones.Interval? {
     let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
@@ -277,9 +274,8 @@ package struct MergedCursor: ~Copyable {
 }
 
 extension BaseCursor {
-  /// Moves to the first entry that is not less than a bound. Callers go on from there until they
-  /// are past the bound, so an entry before it throws `damaged`: even a leaf that was in order may
-  /// have changed since.
+  /// Moves to the first entry that is not less than a bound. Callers rely on progress past the
+  /// bound, so an entry before it throws `damaged`: even a verified leaf may have changed since.
   mutating func seek(_ bound: [UInt8]) throws(Fault) {
     try bound.withStart { (start, count) throws(Fault) in
       guard try seek(start, count) else { return }

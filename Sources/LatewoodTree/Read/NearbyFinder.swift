@@ -1,14 +1,14 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Looks up keys of a view one after the other. A key in the same leaf of the base tree as the one
-/// before is found without a descent from the root.
+/// Looks up successive keys of a view. A key in the same base tree leaf as the previous one is
+/// found without a descent from the root.
 ///
-/// The owner keeps the version of the view. Not for views of which memory may be released while it
-/// is kept: see `ReadView.isBuffered`.
+/// The owner keeps the version of the view alive. Not for views whose memory may be evicted
+/// meanwhile: see `ReadView.isBuffered`.
 package struct NearbyFinder {
   private let view: ReadView
-  /// The leaf in which the last key was looked for; an empty one at first.
+  /// The leaf of the last lookup; an empty one at first.
   private var leaf: Node
 
   package init(_ view: ReadView) {
@@ -16,7 +16,7 @@ package struct NearbyFinder {
     leaf = Node(emptyAt: view.base.source.file.base)
   }
 
-  /// The value of a full key, or nil. O(log n). The bytes live as long as the version.
+  /// Returns the value of a full key, or nil. O(log n). The bytes are valid as long as the version.
   package mutating func find(
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> UnsafeRawBufferPointer? {
@@ -29,7 +29,7 @@ package struct NearbyFinder {
   ) throws(Fault) -> BaseValue? {
     let (near, isNear) = leaf.lowerBound(key, keyCount)
     if isNear { return leaf.entry(near).value }
-    // Between two keys of the leaf there is no other.
+    // There is no key between two adjacent keys of the leaf.
     if near > 0, near < leaf.count { return nil }
     guard let found = try view.base.leaf(for: key, keyCount) else { return nil }
     leaf = found

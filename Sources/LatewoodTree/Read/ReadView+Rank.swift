@@ -2,17 +2,16 @@ import LatewoodBytes
 import LatewoodFile
 
 // Counting. The base tree counts with the totals in its branches. Each write buffer over it counts
-// with its nodes, which know by how many entries they change the layers beneath, and how many
-// entries of those each deleted range hides.
+// with its nodes, which store by how many entries they change the layers beneath, and with the
+// number of entries that each deleted range hides there.
 //
-//     shown(layer) = shown(beneath it), without what its deleted ranges hide
+//     shown(layer) = shown(beneath it), without those that its deleted ranges hide
 //                    + the change by its entries
 //
-// Totals come from the file. Wrong ones cause a wrong count, which a verification finds, and never
-// a trap.
+// Wrong totals in the file cause a wrong count, which verification detects, but never a trap.
 
 extension ReadView {
-  /// The base tree, and the write buffers over it.
+  /// The base tree or a write buffer over it.
   private enum Layer {
     case base, frozen, active
 
@@ -28,13 +27,13 @@ extension ReadView {
     (layer == .active ? activeRanges : frozenRanges)?.takeUnretainedValue()
   }
 
-  /// The number of entries in a range of full keys. O(log n), plus O(log n) for each pending entry
-  /// of the range of which it is not known yet whether the tree has its key.
+  /// Returns the number of entries in a range of full keys. O(log n), plus O(log n) for each buffer
+  /// entry of the range whose presence in the tree is not yet known.
   package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
     UInt64(max(0, try shown(low, high, by: .active)))
   }
 
-  /// The number of entries in a range that a layer shows together with those beneath it.
+  /// Returns the number of entries in a range that a layer shows together with those beneath it.
   private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
     guard RangeTombstones.less(low, high) else { return 0 }
     if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
@@ -52,7 +51,8 @@ extension ReadView {
     return total
   }
 
-  /// The number of entries in a range that lie beneath a layer and not in its deleted ranges.
+  /// Returns the number of entries in a range that lie beneath a layer and not in its deleted
+  /// ranges.
   private func notHidden(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
     guard let ranges = ranges(of: layer) else { return try shown(low, high, by: layer.beneath) }
     // Exclude the part that a deleted range hides at either end.
@@ -77,7 +77,7 @@ extension ReadView {
     return try isShown(key, keyCount, beneath: layer)
   }
 
-  /// Whether a layer would show a key if it had no entry of it.
+  /// Whether a layer shows a key for which it has no entry.
   private func isShown(
     _ key: UnsafeRawPointer, _ keyCount: Int, beneath layer: Layer
   ) throws(Fault) -> Bool {
@@ -85,10 +85,10 @@ extension ReadView {
     return try isShown(key, keyCount, by: layer.beneath)
   }
 
-  /// The full key of the entry at `index` of a range; nil if the range has fewer entries.
+  /// Returns the full key of the entry at `index` of a range; nil if the range has fewer entries.
   ///
-  /// Takes O(log n) counts, to search the pending entries and deleted ranges; O(log n) if there are
-  /// none in the range.
+  /// Takes O(log n) counts to search the buffer entries and deleted ranges; O(log n) if the range
+  /// has none.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
     let hasNonePending = try low.withStart { (start, count) throws(Fault) in
       try high.withStart { (end, endCount) throws(Fault) in try isClean(start, count, end, endCount) }
@@ -161,14 +161,14 @@ extension ReadView {
     }
   }
 
-  /// A part of the key space in which the base's entries are hidden.
+  /// A range of keys whose entries in the base are hidden.
   struct Hole {
     var low: [UInt8]
     /// The upper bound, not included.
     var high: [UInt8]
   }
 
-  /// The interval of either buffer with the lowest start among those that end after a key.
+  /// Returns the interval of either buffer with the lowest start among those that end after a key.
   private func hole(endingAfter key: [UInt8]) -> RangeTombstones.Interval? {
     let newer = activeRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     let older = frozenRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }

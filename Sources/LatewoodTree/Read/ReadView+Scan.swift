@@ -3,17 +3,17 @@ import LatewoodDevice
 import LatewoodFile
 
 extension ReadView {
-  /// Calls `body` with each entry of a range of full keys, in order, until it returns false. The
-  /// range includes `low` and excludes `high`. O(log n + entries).
+  /// Calls `body` with each entry in `low ..< high`, a range of full keys, in order, until it
+  /// returns false. O(log n + entries).
   ///
   /// The key's memory is reused for the next one.
   ///
-  /// - Parameter dropped: the number of bytes that are left out at the start of each key: those of
+  /// - Parameter dropped: the number of bytes to remove from the start of each key: the length of
   ///   the keyspace's number. A shorter key throws `damaged`.
   /// - Parameter hold: a hold on the file's cache, if there is one, that nothing else depends on.
-  ///   It is paused while `body` runs, so that a scan keeps nothing in memory however long it
-  ///   takes; values of up to 64 KiB are copied for that.
-  /// - Returns: the number of entries of write buffers that were passed over, deleted ones, too.
+  ///   It is paused while `body` runs, so that even a long scan pins nothing; values of up to 64
+  ///   KiB are copied for that.
+  /// - Returns: the number of buffer entries passed, including deleted ones.
   @discardableResult
   package func scan(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, dropping dropped: Int, isReversed: Bool,
@@ -73,7 +73,7 @@ extension ReadView {
     return cursor.steps
   }
 
-  /// Whether only the base tree has to be read for a range of full keys: no buffer has an entry in
+  /// Whether a range of full keys can be read from the base tree alone: no buffer has an entry in
   /// it, and no range is deleted. O(log n).
   func isClean(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
@@ -90,8 +90,7 @@ extension ReadView {
     return true
   }
 
-  /// Passes an entry to `body`. The hold is paused meanwhile, unless the value is too long to be
-  /// copied.
+  /// Passes an entry to `body`, with the hold paused unless the value is too long to be copied.
   private func offer(
     _ key: RawSpan, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8], _ hold: CacheHold,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -107,7 +106,7 @@ extension ReadView {
     return try body(key, copy.span.bytes)
   }
 
-  /// The length of the longest value that is copied. Longer ones are passed in place.
+  /// The maximum length of a value that is copied. Longer ones are passed in place.
   private static let copiedLength = 64 << 10
 
   /// Scans the base tree alone, leaf by leaf, without a comparison for each entry.
@@ -127,8 +126,8 @@ extension ReadView {
     }
   }
 
-  /// Scans a range of the base tree that lies within one leaf, without a cursor. Returns false if
-  /// it may lie in several, and then has done nothing.
+  /// Scans a range of the base tree without a cursor if it lies within one leaf; otherwise does
+  /// nothing and returns false.
   private func scanLeaf(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
     _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -143,7 +142,7 @@ extension ReadView {
     return true
   }
 
-  /// Like `scanBase`, from the last key below `high` to `low`.
+  /// As `scanBase`, from the last key below `high` down to `low`.
   private func scanBaseBackwards(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
     _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -187,18 +186,17 @@ extension ReadView {
   }
 }
 
-/// Memory in which the two parts of a key are joined, and its first bytes left out if nobody wants
-/// them.
+/// Memory in which the prefix and suffix of a key are joined.
 ///
-/// Lengths come from nodes, which were verified once but may have changed on the disk and been read
-/// again since: a length greater than that of any key throws `damaged`.
+/// A verified node may have changed on the disk and been read again since, so a length greater than
+/// that of any key throws `damaged`.
 struct KeyScratch: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
   private var prefixCount = 0
   private let dropped: Int
 
-  /// - Parameter dropped: the number of bytes at the start of each key that `take` leaves out.
+  /// - Parameter dropped: the number of bytes at the start of each key that `take` removes.
   init(dropping dropped: Int = 0) {
     self.dropped = dropped
     capacity = 512
@@ -207,10 +205,10 @@ struct KeyScratch: ~Copyable {
 
   deinit { memory.deallocate() }
 
-  /// Makes room for a key of `length` bytes, of which `kept` are there.
+  /// Grows the memory for a key of `length` bytes, keeping the first `kept`.
   @inline(never) private mutating func reserve(_ length: Int, keeping kept: Int) throws(Fault) {
     guard length >= kept, length >= dropped, length <= NodeLayout.maximumKeyLength else {
-      throw Fault(.damaged, "a key in memory is shorter or longer than any key: its node has changed")
+      throw Fault(.damaged, "the length of a key is impossible: its node has changed")
     }
     let larger = UnsafeMutableRawPointer.allocate(byteCount: length * 2, alignment: 8)
     larger.copyMemory(from: memory, byteCount: kept)
@@ -226,13 +224,13 @@ struct KeyScratch: ~Copyable {
     prefixCount = count
   }
 
-  /// Returns the prefix followed by a suffix, without what is left out.
+  /// Returns the prefix followed by a suffix, without the removed bytes.
   @inline(__always) mutating func take(
     _ suffix: UnsafeRawPointer, _ count: Int
   ) throws(Fault) -> UnsafeRawBufferPointer {
     let length = prefixCount &+ count
     let rest = length &- dropped
-    // True for a key that is shorter than what is left out, too.
+    // Also true for a key shorter than the bytes to remove.
     if UInt(bitPattern: rest) > UInt(bitPattern: capacity &- dropped) {
       try reserve(length, keeping: prefixCount)
     }

@@ -6,9 +6,9 @@ import LatewoodFile
 /// The merged view of a version, or of a running transaction's changes to one: plain pointers,
 /// copied without counting references.
 ///
-/// The age of records decides which range deletes apply to them: see `RangeTombstones`.
-// SAFETY: the owner of a view keeps the version (or is inside the transaction) whose memory it
-// points into.
+/// Range deletes apply to older records: see `RangeTombstones`.
+// SAFETY: the owner of a view keeps the version alive, or is inside the transaction, whose memory
+// it points into.
 package struct ReadView: @unchecked Sendable {
   let base: BaseTree
   let active: UnsafeMutableRawPointer?
@@ -31,22 +31,22 @@ package struct ReadView: @unchecked Sendable {
   /// Returns a hold on the file's cache: see `FileView.hold`.
   package func hold() -> CacheHold? { base.source.file.hold() }
 
-  /// Registers a single call that reads: see `FileView.enter`.
+  /// Registers a single reading call: see `FileView.enter`.
   package func enter() -> ReaderRegistry.Ticket { base.source.file.enter() }
 
-  /// Returns whether nothing has been released: see `FileView.isUndisturbed`.
+  /// Whether nothing was evicted: see `FileView.isUndisturbed`.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
     base.source.file.isUndisturbed(since: ticket)
   }
 
-  /// Whether memory may be released once no reader is registered: see `FileView.isBuffered`.
+  /// Whether memory may be evicted when no reader is registered: see `FileView.isBuffered`.
   package var isBuffered: Bool { base.source.file.isBuffered }
 
-  /// Whether only the base tree has to be read.
+  /// Whether there is only the base tree to read.
   var isClean: Bool { active == nil && frozen == nil && activeRanges == nil && frozenRanges == nil }
 
-  /// The file offset of the newest range delete that hides older entries of a key; 0 if there is
-  /// none.
+  /// Returns the file offset of the newest range delete that hides older entries of a key; 0 if
+  /// there is none.
   @inline(__always) func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
     if activeRanges == nil, frozenRanges == nil { return 0 }
     return slowCover(key, keyCount)
@@ -58,14 +58,15 @@ package struct ReadView: @unchecked Sendable {
     return frozenRanges?._withUnsafeGuaranteedRef { $0.cover(key, keyCount) } ?? 0
   }
 
-  /// The value of a full key, or nil. O(log n). The bytes live as long as the version.
+  /// Returns the value of a full key, or nil. O(log n). The bytes are valid as long as the version.
   package func find(
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> UnsafeRawBufferPointer? {
     try find(key, keyCount) { () throws(Fault) in try base.find(key, keyCount) }
   }
 
-  /// The value of a full key, or nil. `inBase` looks it up in the base tree, if that is needed.
+  /// Returns the value of a full key, or nil. Calls `inBase` to look it up in the base tree if
+  /// necessary.
   @inline(__always) func find(
     _ key: UnsafeRawPointer, _ keyCount: Int, inBase: () throws(Fault) -> BaseValue?
   ) throws(Fault) -> UnsafeRawBufferPointer? {
@@ -79,7 +80,7 @@ package struct ReadView: @unchecked Sendable {
     return try inBase()?.bytes(in: base.source.file)
   }
 
-  /// The newest entry of a key in the write buffers, and its record.
+  /// Returns the newest entry of a key in the write buffers, and its record.
   @inline(__always) func pending(
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {

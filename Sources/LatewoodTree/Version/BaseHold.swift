@@ -1,9 +1,10 @@
 import LatewoodConcurrency
 
-/// Keeps one base tree, and the log after its checkpoint, from being given back to the file system.
+/// A pin on one base tree, and the log after its checkpoint, that keeps their blocks from being
+/// reclaimed.
 ///
-/// All versions over one base share one hold. Version numbers would not suffice: a checkpoint's
-/// swap makes a version with the same number over another base.
+/// All versions over one base share a pin. Version numbers would not suffice: a checkpoint's swap
+/// makes a version with the same number over another base.
 package final class BaseHold: Sendable {
   /// The number of base trees before this one since the store was opened.
   package let epoch: UInt64
@@ -18,7 +19,7 @@ package final class BaseHold: Sendable {
   deinit { registry.remove(epoch) }
 }
 
-/// The base trees that may still be read.
+/// The pinned base trees.
 ///
 /// Thread safety: any thread.
 package final class BaseRegistry: Sendable {
@@ -35,6 +36,6 @@ package final class BaseRegistry: Sendable {
     }
   }
 
-  /// The epoch of the oldest held base tree; nil if there is none.
+  /// The epoch of the oldest pinned base tree; nil if there is none.
   package var oldest: UInt64? { counts.withLock { $0.keys.min() } }
 }

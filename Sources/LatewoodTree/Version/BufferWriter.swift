@@ -1,11 +1,10 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Applies one transaction (or recovery) to the write buffer: from a shared state to the next one,
-/// or back.
+/// Applies one transaction, or recovery, to the write buffer.
 ///
-/// Thread safety: one thread, under the store's writer lock. It is a class so that a transaction
-/// and its cursors can share it.
+/// Thread safety: one thread, under the store's writer lock. A class, so that a transaction and its
+/// cursors can share it.
 package final class BufferWriter {
   package private(set) var state: BufferState
   private let start: BufferState
@@ -15,14 +14,14 @@ package final class BufferWriter {
   package private(set) var operations = 0
 
   /// - Parameters:
-  ///   - version: number of the version that this makes.
+  ///   - version: the number of the version being made.
   ///   - file: contains all records.
   package convenience init(state: BufferState, version: UInt64, file: FileView) {
     self.init(state, version, file, RecordSpace(file))
   }
 
   /// - Parameters:
-  ///   - version: number of the version that this makes.
+  ///   - version: the number of the version being made.
   ///   - log: takes the operations. Flushed records are read from the file, others from the log.
   package convenience init(state: BufferState, version: UInt64, appendingTo log: DatabaseFile) {
     let file = log.view
@@ -38,30 +37,30 @@ package final class BufferWriter {
     tree.pointee.begin(version: version)
   }
 
-  /// Sets the view of the file. Called before anything is applied, and not if a log takes the
-  /// operations.
+  /// Sets the view of the file. Must be called before the first operation, and not if a log takes
+  /// the operations.
   package func read(from file: FileView) {
     self.file = file
     records = RecordSpace(file)
   }
 
-  /// Frees nodes that no version needs any more. Called before anything is applied.
+  /// Frees unreachable nodes. Must be called before the first operation.
   package func reclaim(published: UInt64, registry: VersionRegistry) {
     guard tree.pointee.retired.count >= 256 else { return }
     tree.pointee.reclaim(&state.layer.reclaim, published: published, live: registry.live)
     tree.pointee.begin(version: tree.pointee.version)
   }
 
-  /// Applies the put or delete whose record is at a file offset. Throws `damaged` if it meets a
-  /// record in the log that has changed; then the caller must abort.
+  /// Applies the put or delete whose record is at a file offset. Throws `damaged` if it encounters
+  /// a record that has changed; then the caller must abort.
   ///
-  /// - Parameter wasThere: whether the key is in the state that this changes; nil if that is not
-  ///   known. A wrong value causes wrong counts until the next checkpoint.
+  /// - Parameter wasThere: whether the key existed before; nil if unknown. A wrong value causes
+  ///   wrong counts until the next checkpoint.
   package func set(_ record: LogRecord, at offset: UInt64, wasThere: Bool? = nil) throws(Fault) {
     operations &+= 1
     var reference = RecordReference(record, at: offset)
-    // A key without an entry here exists if it is beneath. For other keys, the existing entry knows
-    // better.
+    // A key without an entry in the buffer exists if it is beneath. An existing entry keeps its own
+    // flag.
     reference.isBeneath = wasThere
     try tree.pointee.insert(record.key, record.keyCount, reference, records)
   }
@@ -87,7 +86,7 @@ package final class BufferWriter {
     }
   }
 
-  /// Returns the state with all operations so far, to be made into a version.
+  /// Returns the state with all operations so far.
   package func finish() -> BufferState {
     state.root = tree.pointee.root
     state.entries = tree.pointee.entries
@@ -100,17 +99,17 @@ package final class BufferWriter {
     state = start
   }
 
-  /// The transaction's view: its own operations over the state that it began with.
+  /// Returns the transaction's view: its own operations over the state that it began with.
   package func reads(base: Subtree?, frozen: BufferState?) -> ReadView {
     ReadView(base: base, active: finish(), frozen: frozen, file: file, records: records)
   }
 }
 
 extension BufferLayer {
-  /// Restores the state `kept`, whose version has number `number`, because later transactions could
-  /// not be written.
+  /// Restores the state `kept` of version `number`, because later transactions could not be
+  /// written.
   ///
-  /// Nodes that these transactions made stay in the slab as long as the layer.
+  /// Nodes of those transactions stay in the slab as long as the layer.
   package func forget(after number: UInt64, keeping kept: BufferState) {
     tree.pointee.forget(after: number, root: kept.root, entries: kept.entries)
   }

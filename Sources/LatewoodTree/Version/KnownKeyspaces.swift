@@ -1,18 +1,16 @@
 import LatewoodConcurrency
 import Synchronization
 
-/// The keyspace handles that are known to refer to an existing keyspace, in all states with the
-/// same catalog.
+/// A set of keyspace handles known to refer to an existing keyspace in all states with the same
+/// catalog.
 ///
-/// Versions share one of these as long as no keyspace is created or dropped between them; a change
-/// of the catalog makes another. A handle is identified by its fingerprint, a hash of the store,
-/// the number and the name. It is looked up in the catalog once, and from then on here, usually in
-/// one cache line. So checking a handle does not become slower because other keyspaces were
-/// dropped.
+/// Versions share a set until a keyspace is created or dropped. A handle is identified by its
+/// fingerprint, a hash of the store, the number and the name. It is looked up in the catalog once,
+/// and from then on here, usually in one cache line, so dropping other keyspaces does not slow down
+/// the check.
 ///
-/// The fingerprints are in an open-addressing hash table, whose length is a power of two and of
-/// which at most half is in use. Each is in the first word that was free, starting at the index in
-/// its lowest bits. A full table is replaced by a larger one, but kept as long as this object,
+/// An open-addressing hash table of fingerprints with linear probing; its length is a power of two,
+/// and at most half of it is in use. A full table is replaced, but retained as long as this object,
 /// because another thread may be reading it.
 ///
 /// Thread safety: `contains` and `insert` from any thread; `remove` only by a transaction that does
@@ -29,10 +27,11 @@ package final class KnownKeyspaces: @unchecked Sendable {
   }
 
   private static let firstLength = 64
-  /// The word in place of a removed fingerprint, so that those behind it are still found.
+  /// The tombstone in place of a removed fingerprint, so that later ones in the probe sequence are
+  /// still found.
   private static let removed: UInt64 = 1
 
-  /// The newest table: its length less one, then its words.
+  /// The newest table: its length minus one, then its words.
   private let newest: Atomic<UnsafeMutableRawPointer>
   private let tables: Guarded<Tables>
 
@@ -42,7 +41,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
     tables = Guarded(Tables(all: [first], used: 0))
   }
 
-  /// Makes a copy with the same fingerprints.
+  /// Creates a copy with the same fingerprints.
   package convenience init(_ other: KnownKeyspaces) {
     self.init()
     other.visit { insert($0) }
@@ -76,14 +75,13 @@ package final class KnownKeyspaces: @unchecked Sendable {
     }
   }
 
-  /// Notes that a handle was found in the catalog.
+  /// Adds a handle that was found in the catalog.
   package func insert(_ fingerprint: UInt64) {
     tables.withLock { tables in
       if contains(fingerprint) { return }
       let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
       if 2 * (tables.used + 1) > mask + 1 {
-        // The new table is twice as long only if the remaining fingerprints need it: many may have
-        // been removed.
+        // Doubled only if the remaining fingerprints need it: many may have been removed.
         var kept: [UInt64] = []
         for index in 0...mask {
           let word = words[index].load(ordering: .relaxed)
@@ -107,7 +105,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
     words[index].store(fingerprint, ordering: .relaxed)
   }
 
-  /// Forgets a handle whose keyspace was dropped.
+  /// Removes a handle whose keyspace was dropped.
   package func remove(_ fingerprint: UInt64) {
     tables.withLock { _ in
       let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))

@@ -2,9 +2,9 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The memory of one write buffer. It is freed with the last version that refers to it.
+/// The memory of one write buffer, freed with the last version that refers to it.
 package final class BufferLayer: @unchecked Sendable {
-  /// Touched only by the writer; readers use the root in their version.
+  /// Accessed only by the writer; readers use the root in their version.
   let tree: UnsafeMutablePointer<BufferTree>
   var reclaim = BufferReclaim()
 
@@ -19,7 +19,7 @@ package final class BufferLayer: @unchecked Sendable {
     tree.deallocate()
   }
 
-  /// The number of bytes of memory that it takes. For the writer only.
+  /// The number of bytes of memory in use. For the writer only.
   package var memoryLength: Int { tree.pointee.slab.length }
 }
 
@@ -50,28 +50,28 @@ package struct BufferState: @unchecked Sendable {
 /// ```
 ///
 /// Invariants:
-/// 1. A version never changes; it shows the same state for as long as it is held.
-/// 2. Versions do not refer to each other: an old one keeps only the memory of its own state.
-/// 3. Its number is that of its buffer roots (a checkpoint's swap makes a version with the same
-///    number).
-// SAFETY: the face that the pointer leads to never changes and lives as long as this object.
+/// 1. A version never changes.
+/// 2. Versions do not refer to each other: an old one retains only the memory of its own state.
+/// 3. Its number is that of its buffer roots. (A checkpoint's swap makes a version with the same
+///    number.)
+// SAFETY: the memory at `face` never changes and lives as long as this object.
 package final class Version: @unchecked Sendable {
   package let number: UInt64
-  /// The number of the newest transaction in it.
+  /// The number of the newest transaction in the version.
   package let transaction: UInt64
   package let base: Subtree?
   package let active: BufferState
   package let frozen: BufferState?
   /// The handles known to refer to keyspaces of this version.
   package let known: KnownKeyspaces
-  /// The same state for short reads, valid as long as the version.
+  /// The same state for short reads. Valid as long as the version.
   package let face: UnsafePointer<VersionFace>
   package let file: FileView
-  /// Keeps the mapping of `file`.
+  /// Retains the mapping of `file`.
   private let mapping: any AnyObject & Sendable
   private let registry: VersionRegistry
-  /// Keeps the parts of the file that `base` and the buffers refer to; nil if no space is ever
-  /// given back.
+  /// Pins the parts of the file that `base` and the buffers refer to; nil if no space is ever
+  /// reclaimed.
   package let hold: BaseHold?
 
   package init(
@@ -106,7 +106,7 @@ package final class Version: @unchecked Sendable {
 
   package var reads: ReadView { face.pointee.reads }
 
-  /// Verifies everything that can be reached from the base tree. O(live bytes).
+  /// Verifies everything reachable from the base tree. O(live bytes).
   package func verifyBase(
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
@@ -115,7 +115,7 @@ package final class Version: @unchecked Sendable {
 }
 
 /// The part of a version that a short read needs: plain pointers in separate memory, so that the
-/// read neither touches the object nor counts a reference to it.
+/// read accesses no object and counts no references.
 package struct VersionFace {
   package let reads: ReadView
   package let known: Unmanaged<KnownKeyspaces>

@@ -3,7 +3,7 @@ import LatewoodConcurrency
 /// The live versions, which the writer checks before it frees nodes that an old version may still
 /// reach.
 ///
-/// Thread safety: any thread. A reader's thread only removes numbers; only the writer frees nodes.
+/// Thread safety: any thread. Readers only remove numbers; only the writer frees nodes.
 package final class VersionRegistry: Sendable {
   private struct Entry {
     var number: UInt64
