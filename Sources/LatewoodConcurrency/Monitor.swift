@@ -52,7 +52,7 @@
   package static var currentThread: UInt { ThreadCalls.thread }
 
   /// Yields the processor to threads that are ready to run.
-  package static func giveUpProcessor() { ThreadCalls.giveUpProcessor() }
+  package static func yieldProcessor() { ThreadCalls.yieldProcessor() }
 
   /// Suspends this thread.
   package static func sleep(milliseconds: UInt64) {

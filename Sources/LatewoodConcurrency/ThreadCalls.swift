@@ -139,7 +139,7 @@ extension ThreadCalls {
   }
 
   /// Yields the processor to other threads that are ready, if there are any.
-  static func giveUpProcessor() { _ = sched_yield() }
+  static func yieldProcessor() { _ = sched_yield() }
 
   /// Permanently gives this thread a smaller share of the processor: a third on Linux. With the
   /// lowest priority, a busy machine could delay its work by minutes.

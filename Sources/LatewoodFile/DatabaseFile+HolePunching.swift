@@ -14,7 +14,7 @@ extension DatabaseFile {
   /// - Returns: the ranges, and whether they reach `end`.
   package func frames(
     from start: ReplayPosition, to end: UInt64
-  ) throws(Fault) -> (ranges: [DeadRange], isWhole: Bool) {
+  ) throws(Fault) -> (ranges: [DeadRange], isComplete: Bool) {
     let view = view
     var reader = LogReader(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
@@ -22,8 +22,8 @@ extension DatabaseFile {
     // `next` verifies the frame's checksum: a wrong header could free live nodes.
     while reader.position.offset < end, let frame = try reader.next() {
       guard frame.kind == .nodes else { continue }
-      let room = frame.ownOffset + UInt64(FrameHeader.length)
-      let firstNode = (room + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+      let payload = frame.ownOffset + UInt64(FrameHeader.length)
+      let firstNode = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
       ranges.append(
         DeadRange(start: at, end: min(firstNode, reader.position.offset), endsInNode: false))
       at = reader.position.offset

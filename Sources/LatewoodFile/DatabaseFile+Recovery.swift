@@ -43,7 +43,7 @@ extension DatabaseFile {
     let size = found.size
     progress.setReadable(through: size)
     let choice = found.choice
-    needRecords(from: choice.replay.offset)
+    requireRecords(from: choice.replay.offset)
     let view = found.reader.view
     begin(view)
     // Starts over: a reader calls `recover` again when there is a newer checkpoint.

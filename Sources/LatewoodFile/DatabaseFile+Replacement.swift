@@ -5,9 +5,9 @@ import LatewoodDevice
 ///
 /// ```
 /// createReplacement     NAME.compacting, under the lock of NAME
-/// takePlace             NAME.compacting -> NAME, directory synced
+/// replace               NAME.compacting -> NAME, directory synced
 /// createCopy            NAME.compacting, under a lock of its own
-/// settle                NAME.compacting -> NAME, where nothing was
+/// renameToPath          NAME.compacting -> NAME, where nothing was
 /// discard               NAME.compacting removed
 /// ```
 ///
@@ -29,7 +29,7 @@ extension DatabaseFile {
   package func createReplacement() throws(Fault) -> DatabaseFile {
     try checkWriting()
     guard let lock = frames.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
-    try checkReplaceable()
+    try checkPlaceAndLinks()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file at the path.
     file.keepsLock = true
@@ -38,9 +38,9 @@ extension DatabaseFile {
 
   /// *Writer.* Checks that this file can be replaced: throws the errors that `createReplacement`
   /// would throw because of its path, its hard links or its owner. Leaves no file behind.
-  package func proveReplaceable() throws(Fault) {
+  package func checkReplaceable() throws(Fault) {
     try checkWriting()
-    try checkReplaceable()
+    try checkPlaceAndLinks()
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
     let probe = try volume.open(
@@ -107,7 +107,7 @@ extension DatabaseFile {
   package var isReplacement: Bool { keepsLock }
 
   /// Renames a copy, all of which must be durable, to its path.
-  package func settle() throws(Fault) {
+  package func renameToPath() throws(Fault) {
     try rename()
     try volume.syncDirectory(containing: path)
   }
@@ -124,8 +124,8 @@ extension DatabaseFile {
   /// `hardLinked` if it has a second name, which would keep the old file. After these errors, or a
   /// failed rename, nothing has changed. If the directory cannot be synced, it is unknown which
   /// file a power cut would leave, so both files are poisoned.
-  package func takePlace(of old: DatabaseFile) throws(Fault) {
-    try old.checkReplaceable()
+  package func replace(_ old: DatabaseFile) throws(Fault) {
+    try old.checkPlaceAndLinks()
     try device.copyAttributes(from: old.device)
     // Commits still being written to the old file are in this one too.
     old.group.setReplaced(true)
@@ -146,7 +146,7 @@ extension DatabaseFile {
     }
   }
 
-  private func checkReplaceable() throws(Fault) {
+  private func checkPlaceAndLinks() throws(Fault) {
     try group.checkPlace()
     guard case .kept(let links) = try device.place(), links > 1 else { return }
     throw Fault(
@@ -210,7 +210,7 @@ extension DatabaseFile {
 /// Follows a log from a given position, in the process that writes it.
 package struct LogFollower {
   private let log: DatabaseFile
-  private var replay = LogReplay(provesFrames: true)
+  private var replay = LogReplay(verifiesFrames: true)
   /// The offset before which all frames have been read.
   package private(set) var offset: UInt64
 

@@ -137,7 +137,7 @@ extension DatabaseFile {
     }
     if isNeeded {
       try group.sync()
-      progress.endNeed(replayingFrom: replayStart)
+      progress.clearNeedsCheckpoint(replayingFrom: replayStart)
     }
     slotGeneration = slot.generation
   }

@@ -8,7 +8,7 @@ package struct LogVerification: Sendable, Equatable {
   package var faults: [Fault] = []
   package var tornTail: TornTail?
   /// Whether all frames are intact, so that the operations in them can be read.
-  package var hasWholeLog = true
+  package var isLogIntact = true
 }
 
 extension DatabaseFile {
@@ -43,7 +43,7 @@ extension DatabaseFile {
       try walkOnDisk(&reader, through: end)
     } catch {
       guard error.kind == .inputOutput || error.kind == .damaged else { throw error }
-      result.hasWholeLog = false
+      result.isLogIntact = false
       result.faults.append(error)
       return result
     }
@@ -60,16 +60,16 @@ extension DatabaseFile {
     result.frames = UInt64(reader.frames)
     result.bytes = reader.position.offset - start.offset
     if reader.position.offset < end {
-      result.hasWholeLog = false
+      result.isLogIntact = false
       result.faults.append(.damaged(at: reader.position.offset, "a frame of the log is damaged"))
     } else {
-      try lookBehind(reader, floor: choice.durableThrough, &result)
+      try checkTail(reader, floor: choice.durableThrough, &result)
     }
     return result
   }
 
   /// Reports the bytes after the log. They are a fault if they had been durable or cannot be read.
-  private func lookBehind(
+  private func checkTail(
     _ reader: LogReader, floor: UInt64, _ result: inout LogVerification
   ) throws(Fault) {
     do throws(Fault) {
@@ -101,7 +101,7 @@ extension DatabaseFile {
   /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
   /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
   /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
-  package func proveFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
+  package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
     try checkWriting()
     // There are no operations after a gap yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end

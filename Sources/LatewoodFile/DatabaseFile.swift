@@ -153,7 +153,7 @@ package final class DatabaseFile: @unchecked Sendable {
   }
 
   /// Declares that versions made from now on need no log records before `floor`. From any thread.
-  package func needRecords(from floor: UInt64) {
+  package func requireRecords(from floor: UInt64) {
     guard let cache = device.cache else { return }
     // Releasing the old use frees memory, so it happens outside the lock.
     let old = sharedUse.withLock { use in

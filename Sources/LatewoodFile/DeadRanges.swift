@@ -116,17 +116,17 @@ package struct DeadSpace: Sendable {
 
   package init() {}
 
-  package mutating func leave(node: NodeReference) {
-    leave(offset: node.offset, length: UInt64(node.length), endsInNode: true)
+  package mutating func add(node: NodeReference) {
+    add(offset: node.offset, length: UInt64(node.length), endsInNode: true)
   }
 
-  package mutating func leave(extent offset: UInt64, length: UInt64) {
-    leave(offset: offset, length: length, endsInNode: false)
+  package mutating func add(extent offset: UInt64, length: UInt64) {
+    add(offset: offset, length: length, endsInNode: false)
   }
 
   /// Adds a dead range. The reference comes from a file and may never have been followed, so an
   /// impossible range is ignored.
-  private mutating func leave(offset: UInt64, length: UInt64, endsInNode: Bool) {
+  private mutating func add(offset: UInt64, length: UInt64, endsInNode: Bool) {
     let (end, overflow) = offset.addingReportingOverflow(length)
     guard length > 0, !overflow, offset >= FileLayout.logStart, end <= FileLayout.fileLimit else { return }
     add(DeadRange(start: offset, end: end, endsInNode: endsInNode))
@@ -153,7 +153,7 @@ package struct DeadSpace: Sendable {
   }
 
   /// Subtracts the kept values from ranges of the log, and adds the rest to the dead ranges.
-  package mutating func leave(log: [DeadRange]) {
+  package mutating func add(log: [DeadRange]) {
     let kept = kept.sorted { $0.lowerBound < $1.lowerBound }
     var index = 0
     for range in log {

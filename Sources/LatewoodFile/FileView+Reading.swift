@@ -69,7 +69,8 @@ extension FileView {
   /// read.
   ///
   /// - Parameters: as `Device.readFromDisk`.
-  package func readMedium(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
+  package func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault)
+    -> Int
   {
     guard let owner else {
       let count = Int(min(UInt64(target.count), limit - min(limit, offset)))

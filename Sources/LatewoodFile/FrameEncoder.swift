@@ -63,7 +63,7 @@ struct FrameEncoder {
   /// The number of bytes left in the chunk.
   var free: Int { capacity &- position }
   /// The number of bytes left for records. Eight more are for the padding after the frame.
-  var room: Int { capacity &- position &- 8 }
+  var recordCapacity: Int { capacity &- position &- 8 }
 
   /// The address of the record at `offset`, if it is in this chunk.
   func address(of offset: UInt64) -> UnsafeRawPointer? {

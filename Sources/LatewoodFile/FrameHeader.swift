@@ -77,7 +77,7 @@ package struct FrameHeader: Sendable, Equatable {
   }
 
   /// Writes all fields, including the checksum as it is, to 56 bytes.
-  func encodeWhole(into target: UnsafeMutableRawPointer) {
+  func encodeWithChecksum(into target: UnsafeMutableRawPointer) {
     encodeFields(into: target)
     target.set(checksum, at: Offset.checksum)
   }
@@ -110,10 +110,10 @@ package struct FrameHeader: Sendable, Equatable {
     header.checksum = source.u64(Offset.checksum)
     header.continues = kind == .commit && flags == continuesFlag
     header.endsLog = kind == .seal && flags == endsLogFlag
-    return header.obeysItsKind ? header : nil
+    return header.isValidForKind ? header : nil
   }
 
-  private var obeysItsKind: Bool {
+  private var isValidForKind: Bool {
     guard end != nil else { return false }
     switch kind {
     case .commit: return transaction > 0

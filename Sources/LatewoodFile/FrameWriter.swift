@@ -105,7 +105,7 @@ final class FrameWriter: Sendable {
     let turn = writes.load(ordering: .relaxed)
     if turn & 1 == 0 { return }
     for _ in 0..<100 {
-      Monitor.giveUpProcessor()
+      Monitor.yieldProcessor()
       if writes.load(ordering: .relaxed) != turn { return }
     }
   }

@@ -72,7 +72,7 @@ final class GroupCommit: @unchecked Sendable {
     var hasWaited = false
     while !progress.held.isDone(target, durable: durable) {
       if let fault = progress.held.refusal(of: target, durable: durable, hasWaited: hasWaited) {
-        throw givingUp(fault)
+        throw wakingOthers(fault)
       }
       precondition(
         target <= progress.held.closedThrough, "a flush beyond the last commit")
@@ -100,7 +100,7 @@ final class GroupCommit: @unchecked Sendable {
     var hasWaited = false
     while turns.pointee.syncing.done < number {
       if let refusal = progress.held.refusal {
-        throw givingUp(hasWaited ? progress.held.failure ?? refusal : refusal)
+        throw wakingOthers(hasWaited ? progress.held.failure ?? refusal : refusal)
       }
       if turns.pointee.syncing.isTaken {
         let next = max(number, turns.pointee.syncing.begun)
@@ -114,7 +114,7 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Wakes all waiting threads, because the caller may have been woken to lead, and returns
   /// `fault`. With the monitor held.
-  private func givingUp(_ fault: Fault) -> Fault {
+  private func wakingOthers(_ fault: Fault) -> Fault {
     turns.pointee.writing.wakeAll()
     turns.pointee.syncing.wakeAll()
     return fault
@@ -155,7 +155,7 @@ final class GroupCommit: @unchecked Sendable {
     while leadSync(mayContinue: rest > 0) {
       rest -= 1
       progress.monitor.unlock()
-      for _ in 0..<GroupCommit.pausesForOthers { Monitor.giveUpProcessor() }
+      for _ in 0..<GroupCommit.pausesForOthers { Monitor.yieldProcessor() }
       progress.monitor.lock()
       // A running thread has taken the turn, and wakes others at its end.
       if turns.pointee.syncing.isTaken || !isSyncWanted { return }

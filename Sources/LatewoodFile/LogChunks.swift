@@ -21,7 +21,7 @@ struct LogChunks: ~Copyable {
   private static let length = 4 << 20
   private static let limit = 3
   /// The least free space in a chunk, in bytes, with which a frame is begun.
-  private static let leastRoom = 4096
+  private static let minimumFree = 4096
   private static let valuePieceLength = 1 << 20
   /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
   /// of a large value.
@@ -123,7 +123,7 @@ struct LogChunks: ~Copyable {
     flushedThrough = written
     frames.durableThrough = durable
     if let emptied { open(emptied, at: tail) }
-    if frames.free < LogChunks.leastRoom { try next() }
+    if frames.free < LogChunks.minimumFree { try switchChunk() }
     try cover(0)
   }
 
@@ -171,7 +171,7 @@ struct LogChunks: ~Copyable {
   ///
   /// The full chunk is written at once, so that a transaction of any size takes little memory. But
   /// while another thread writes, the writer takes a spare or new chunk and continues.
-  mutating func next() throws(Fault) {
+  mutating func switchChunk() throws(Fault) {
     handOver()
     guard group.isWriting, let chunk = spareChunk() ?? newChunk() else { return try flush() }
     let (length, tail) = (frames.frameStart, tail)
@@ -238,7 +238,7 @@ struct LogChunks: ~Copyable {
     _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
   ) throws(Fault) -> UInt64 {
     try cover(value.count)
-    if headLimit > frames.free { try next() }
+    if headLimit > frames.free { try switchChunk() }
     let record = tail + UInt64(FrameHeader.length)
     let head = frames.encodeHead(of: value, encode)
     let start = tail + UInt64(head.length)

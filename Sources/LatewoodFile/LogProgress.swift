@@ -55,7 +55,7 @@ struct LogProgress {
   private var gapStart: UInt64 = FileLayout.logStart
   /// Ranges whose commits were discarded for lack of space. A commit that ends in one will never be
   /// in the file.
-  private var givenUp: [Range<UInt64>] = []
+  private var discarded: [Range<UInt64>] = []
 
   init(open: Segment) { self.open = open }
 
@@ -100,7 +100,7 @@ struct LogProgress {
   /// Discards everything not yet written and continues at `tail`, past everything that may have
   /// been written.
   mutating func restart(at tail: UInt64) {
-    if closedThrough > writtenThrough { givenUp.append(writtenThrough..<closedThrough) }
+    if closedThrough > writtenThrough { discarded.append(writtenThrough..<closedThrough) }
     if !needsCheckpoint { gapStart = writtenThrough }
     sealed = []
     chainStart = tail
@@ -137,7 +137,7 @@ struct LogProgress {
   /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
   /// does not prevent a sync of bytes already in the file, which readers may have seen.
   func refusal(of target: UInt64, durable: Bool, hasWaited: Bool) -> Fault? {
-    if isGivenUp(target) { return .commitWithoutSpace }
+    if isDiscarded(target) { return .commitWithoutSpace }
     if !isStopped || (durable && isSyncable(target)) { return nil }
     return reasonToStop(hasWaited: hasWaited)
   }
@@ -146,14 +146,14 @@ struct LogProgress {
 
   /// Whether everything before `target` is in the file or, if `durable`, synced.
   func isDone(_ target: UInt64, durable: Bool) -> Bool {
-    target <= (durable ? syncedThrough : writtenThrough) && !isGivenUp(target)
+    target <= (durable ? syncedThrough : writtenThrough) && !isDiscarded(target)
   }
 
   /// Whether everything before `target` is in the file, and can still be synced.
   func isSyncable(_ target: UInt64) -> Bool { target <= writtenThrough && failure == nil && !isClosed }
 
-  private func isGivenUp(_ target: UInt64) -> Bool {
-    !givenUp.isEmpty && givenUp.contains { $0.lowerBound < target && target <= $0.upperBound }
+  private func isDiscarded(_ target: UInt64) -> Bool {
+    !discarded.isEmpty && discarded.contains { $0.lowerBound < target && target <= $0.upperBound }
   }
 
   /// Notes that everything before `through` has been written; `written` is the open segment as it
@@ -240,7 +240,7 @@ struct LogProgress {
   func isBeyondGap(_ start: UInt64) -> Bool { start >= chainStart }
 
   /// Records that a checkpoint which replays from `start` is durable.
-  mutating func endNeed(replayingFrom start: UInt64) {
+  mutating func clearNeedsCheckpoint(replayingFrom start: UInt64) {
     // The log may have restarted again while the slot was written.
     guard isBeyondGap(start) else { return }
     needsCheckpoint = false

@@ -17,14 +17,14 @@ struct LogReplay {
 
   /// Whether frames are copied to memory and verified again before they are applied, for callers
   /// that write the operations elsewhere under new checksums.
-  private let provesFrames: Bool
+  private let verifiesFrames: Bool
   private var openTransaction: UInt64 = 0
   private var openPayloads: [Range<UInt64>] = []
   private(set) var transactions = 0
   /// The number of bytes in the commit frames taken so far.
   private(set) var bytes: UInt64 = 0
 
-  init(provesFrames: Bool = false) { self.provesFrames = provesFrames }
+  init(verifiesFrames: Bool = false) { self.verifiesFrames = verifiesFrames }
 
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
   ///
@@ -55,7 +55,7 @@ struct LogReplay {
       if header.kind == .commit {
         try readable.need(offset, frameEnd - offset)
         // Records of these frames are read in place, bypassing the cache's checks.
-        if !provesFrames { try view.keep(offset..<frameEnd) }
+        if !verifiesFrames { try view.keep(offset..<frameEnd) }
         try take(header, frameEnd, view, action)
       }
       offset = next
@@ -83,12 +83,12 @@ struct LogReplay {
   private func applyPayload(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
   ) throws(Fault) {
-    if provesFrames { return try applyProved(payload, transaction, view, action) }
+    if verifiesFrames { return try applyVerified(payload, transaction, view, action) }
     // SAFETY: the walk found the payload to be within the file.
     try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
   }
 
-  private func applyProved(
+  private func applyVerified(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
   ) throws(Fault) {
     let start = payload.lowerBound - UInt64(FrameHeader.length)

@@ -116,5 +116,7 @@ final class SharedProgress: @unchecked Sendable {
   }
 
   /// Records that a checkpoint which replays from `start` is durable, with its slot.
-  func endNeed(replayingFrom start: UInt64) { locked { $0.endNeed(replayingFrom: start) } }
+  func clearNeedsCheckpoint(replayingFrom start: UInt64) {
+    locked { $0.clearNeedsCheckpoint(replayingFrom: start) }
+  }
 }

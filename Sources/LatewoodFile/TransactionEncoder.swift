@@ -114,8 +114,8 @@ struct TransactionEncoder: ~Copyable {
           to: $0, keyspace: keyspace, prefix: prefix, key, value, checksumSeed: checksumSeed)
       }
     }
-    try makeRoom(for: LogRecord.overhead &+ keyCount &+ value.count)
-    // SAFETY: `makeRoom` found room for the record in the chunk.
+    try ensureSpace(for: LogRecord.overhead &+ keyCount &+ value.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let valueStart = LogRecord.encodePut(
       to: log.frames.nextRecord, keyspace: keyspace, prefix: prefix, key, value,
       checksumSeed: checksumSeed)
@@ -130,8 +130,8 @@ struct TransactionEncoder: ~Copyable {
     precondition(isOpen, "no transaction is open")
     let keyCount = key.count &+ prefix
     try LogRecord.checkKey(keyCount)
-    try makeRoom(for: LogRecord.overhead &+ keyCount)
-    // SAFETY: `makeRoom` found room for the record in the chunk.
+    try ensureSpace(for: LogRecord.overhead &+ keyCount)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let end = LogRecord.encodeDelete(
       to: log.frames.nextRecord, keyspace: keyspace, prefix: prefix, key)
     return log.frames.take(recordEndingAt: end)
@@ -144,8 +144,8 @@ struct TransactionEncoder: ~Copyable {
     guard low.count <= FileLayout.boundLimit, high.count <= FileLayout.boundLimit else {
       throw Fault(.keyTooLong, "a bound of a range has at most \(FileLayout.boundLimit) bytes")
     }
-    try makeRoom(for: LogRecord.overhead + low.count + high.count)
-    // SAFETY: `makeRoom` found room for the record in the chunk.
+    try ensureSpace(for: LogRecord.overhead + low.count + high.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let end = LogRecord.encodeDeleteRange(to: log.frames.nextRecord, low: low, high: high)
     return log.frames.take(recordEndingAt: end)
   }
@@ -188,8 +188,8 @@ struct TransactionEncoder: ~Copyable {
   // MARK: Frames
 
   /// Makes sure that a record of at most `count` bytes fits into the chunk.
-  @inline(__always) private mutating func makeRoom(for count: Int) throws(Fault) {
-    if count > log.frames.room { try breakFrame() }
+  @inline(__always) private mutating func ensureSpace(for count: Int) throws(Fault) {
+    if count > log.frames.recordCapacity { try breakFrame() }
   }
 
   /// Continues the transaction in a new frame and chunk, because this chunk is full.
@@ -197,7 +197,7 @@ struct TransactionEncoder: ~Copyable {
     try closeContinuingFrame()
     do throws(Fault) {
       try log.cover(0)
-      try log.next()
+      try log.switchChunk()
     } catch {
       fail(error)
       throw error

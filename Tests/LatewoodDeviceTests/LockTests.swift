@@ -70,7 +70,7 @@ struct LockTests {
         if holders.add(1, ordering: .sequentiallyConsistent).oldValue != 0 {
           together.add(1, ordering: .relaxed)
         }
-        for _ in 0..<20 { Monitor.giveUpProcessor() }
+        for _ in 0..<20 { Monitor.yieldProcessor() }
         holders.subtract(1, ordering: .sequentiallyConsistent)
         if (round + thread) % 2 == 0 { lock.remove() } else { lock.unlock() }
       }

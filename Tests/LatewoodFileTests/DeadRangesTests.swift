@@ -56,11 +56,11 @@ struct DeadRangesTests {
     space.keep(extent: 600, length: 100)
     space.keep(extent: 300, length: 50)
     space.keep(extent: 350, length: 0)
-    space.leave(extent: 20_000, length: 5)
+    space.add(extent: 20_000, length: 5)
     // Impossible ranges are ignored.
-    space.leave(extent: 10, length: 5)
-    space.leave(extent: .max, length: 5)
-    space.leave(log: [range(200, 650), range(650, 900), range(1000, 1100)])
+    space.add(extent: 10, length: 5)
+    space.add(extent: .max, length: 5)
+    space.add(log: [range(200, 650), range(650, 900), range(1000, 1100)])
     #expect(
       space.ranges == [
         range(20_000, 20_005), range(200, 300), range(350, 600), range(700, 900), range(1000, 1100),

@@ -43,7 +43,7 @@ import Testing
         met.withLock { $0 = .some(kind) }
       }
     }
-    try next.takePlace(of: log)
+    try next.replace(log)
     #expect(met.withLock { $0 } == .some(nil))
     // A late flush succeeds too, and the new file is in place.
     let late = try begin(rest, in: log)
@@ -79,7 +79,7 @@ import Testing
     let position = try begin(rest, in: log)
     try happen(mishap)
     #expect(faultKind { try log.flush(through: position, durable: true) } == .fileMoved)
-    #expect(faultKind { try next.takePlace(of: log) } == .fileMoved)
+    #expect(faultKind { try next.replace(log) } == .fileMoved)
     #expect(faultKind { _ = try log.writer.beginTransaction() } == .fileMoved)
     next.discard()
     log.close()
@@ -92,7 +92,7 @@ import Testing
     let log = try bench.open().log
     let next = try replacement(of: log)
     bench.volume.plan.withLock { $0.failsRename = true }
-    #expect(faultKind { try next.takePlace(of: log) } == .inputOutput)
+    #expect(faultKind { try next.replace(log) } == .inputOutput)
     next.discard()
     try log.flush(through: try begin(rest, in: log), durable: true)
     let position = try begin(rest, in: log)
@@ -107,7 +107,7 @@ import Testing
   {
     let log = try bench.open().log
     let next = try replacement(of: log)
-    try next.takePlace(of: log)
+    try next.replace(log)
     let position = try begin(rest, in: next)
     try happen(mishap)
     #expect(faultKind { try next.flush(through: position, durable: true) } == .fileMoved)

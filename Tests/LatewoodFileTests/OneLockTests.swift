@@ -36,7 +36,7 @@ import Testing
     let next = try log.createReplacement()
     _ = try next.recover { (_, _, _) throws(Fault) in }
     try next.commit([("b", [2])])
-    try next.takePlace(of: log)
+    try next.replace(log)
     log.close()
     let reader = try bench.open(readOnly: true)
     #expect(reader.state.entries == ["b": [2]])

@@ -244,7 +244,7 @@ import Testing
     let next = try log.createReplacement()
     _ = try next.recover { (_, _, _) throws(Fault) in }
     try next.commit([("a", [1])])
-    try next.takePlace(of: log)
+    try next.replace(log)
     log.close()
     #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
     try next.commit([("b", [2])])

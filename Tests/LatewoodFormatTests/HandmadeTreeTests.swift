@@ -55,8 +55,8 @@ import Testing
     length: Int? = nil
   ) -> String? {
     do throws(Fault) {
-      let proof = RegionProof(seed: surgery.seed, read: reader(of: surgery, length: length))
-      var tree = TreeProof()
+      let proof = RegionVerifier(seed: surgery.seed, read: reader(of: surgery, length: length))
+      var tree = CopyVerifier()
       for region in regions ?? self.regions(of: surgery) {
         try tree.take(proof.read(region, below: limit ?? UInt64(surgery.bytes.count)))
       }

@@ -33,7 +33,7 @@ import Testing
   }
 
   /// All nodes, children before parents.
-  private func nodes(_ subtree: Subtree, _ source: NodeSource) throws -> [Subtree] {
+  private func nodes(_ subtree: Subtree, _ source: NodeReader) throws -> [Subtree] {
     let node = try source.root(subtree)
     var all: [Subtree] = []
     if !node.isLeaf {

@@ -76,7 +76,7 @@ extension DocumentWriter {
       try before.withEntry(entry) { bytes, _ in
         // While an index is built, it may lack the removed keys.
         if isReady {
-          try transaction.delete(bytes, in: entries, wasThere: true)
+          try transaction.delete(bytes, in: entries, existed: true)
         } else {
           try transaction.delete(bytes, in: entries)
         }
@@ -86,7 +86,7 @@ extension DocumentWriter {
       isAdded = true
       try after.withEntry(entry) { bytes, keyCount in
         try transaction.put(
-          bytes, IndexEntry.Value(keyCount, isCut: entry.isCut), in: entries, wasThere: false)
+          bytes, IndexEntry.Value(keyCount, isCut: entry.isCut), in: entries, existed: false)
       }
     }
     if isAdded { changeCount += 1 } else if isRemoved { noteRemoval() }

@@ -30,7 +30,7 @@ package struct DocumentReads {
   }
 
   /// Makes reads that look at the clock only if they have to.
-  init(_ state: HeldState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
+  init(_ state: PinnedState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
     time = .clock(clock.now)
     source = .state(state)
     self.collection = collection
@@ -255,7 +255,7 @@ package struct DocumentReads {
 
 /// The state that reads use: a held state, a snapshot, or a running batch.
 enum ReadSource: Readable {
-  case state(HeldState)
+  case state(PinnedState)
   case snapshot(Snapshot)
   case transaction(Transaction)
 

@@ -142,7 +142,7 @@ extension DocumentCore {
     }
   }
 
-  private func held() throws(DocumentError) -> HeldState {
+  private func held() throws(DocumentError) -> PinnedState {
     try DocumentError.typed { try store.held() }
   }
 }

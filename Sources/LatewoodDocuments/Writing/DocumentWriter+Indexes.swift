@@ -47,7 +47,7 @@ extension DocumentWriter {
       if let old, let moved = old.body {
         // It is no longer the body of the latest change.
         try transaction.put(
-          SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, wasThere: false)
+          SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, existed: false)
       }
       if let body {
         if record.body == nil {
@@ -69,14 +69,14 @@ extension DocumentWriter {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
       if let old {
-        try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, wasThere: true)
+        try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, existed: true)
       }
       encoded.removeAll(keepingCapacity: true)
       entry.append(to: &encoded)
-      try transaction.put(SequenceEntry.Key(sequence), encoded, in: spaces.sequences, wasThere: false)
+      try transaction.put(SequenceEntry.Key(sequence), encoded, in: spaces.sequences, existed: false)
       encoded.removeAll(keepingCapacity: true)
       record.append(to: &encoded)
-      try transaction.put(id, encoded, in: spaces.documents, wasThere: old != nil)
+      try transaction.put(id, encoded, in: spaces.documents, existed: old != nil)
       if let ended = old?.expiry, expiry == nil {
         try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
       }
@@ -117,18 +117,18 @@ extension DocumentWriter {
     if wasDeleted != isDeleted {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
       if isDeleted {
-        try transaction.put(key, [UInt8](), in: marks, wasThere: false)
+        try transaction.put(key, [UInt8](), in: marks, existed: false)
       } else {
-        try transaction.delete(key, in: marks, wasThere: true)
+        try transaction.delete(key, in: marks, existed: true)
       }
     }
     let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
     if hadConflicts != hasConflicts {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
       if hasConflicts {
-        try transaction.put(key, [UInt8](), in: marks, wasThere: false)
+        try transaction.put(key, [UInt8](), in: marks, existed: false)
       } else {
-        try transaction.delete(key, in: marks, wasThere: true)
+        try transaction.delete(key, in: marks, existed: true)
       }
     }
     if let old {

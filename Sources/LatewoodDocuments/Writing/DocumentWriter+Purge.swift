@@ -52,8 +52,8 @@ extension DocumentWriter {
     }
     noteRemoval()
     try DocumentError.typed {
-      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, wasThere: true)
-      try transaction.delete(id, in: work.spaces.documents, wasThere: true)
+      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, existed: true)
+      try transaction.delete(id, in: work.spaces.documents, existed: true)
       if let expiry = old.expiry {
         try transaction.delete(CollectionSpaces.expiryKey(expiry, id), in: work.spaces.expiry)
       }
@@ -91,7 +91,7 @@ extension DocumentWriter {
         try transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
       }
       record.expiry = seconds
-      try transaction.put(id, record.encoded(), in: work.spaces.documents, wasThere: true)
+      try transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
       if let seconds {
         try transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
         firstExpiry = min(firstExpiry ?? seconds, seconds)

@@ -68,7 +68,7 @@ package final class BackupFile {
     let path = try volume.resolved(path)
     let lock = try volume.lockForWriting(path)
     do throws(Fault) {
-      if try volume.exists(path), let file = try goOn(at: path, of: source, lock) { return file }
+      if try volume.exists(path), let file = try openExisting(at: path, of: source, lock) { return file }
       return try begin(at: path, of: source, lock)
     } catch {
       lock.unlock()
@@ -81,7 +81,7 @@ package final class BackupFile {
   }
 
   /// Opens the existing backup; nil if it was made before the database was compacted.
-  private static func goOn(
+  private static func openExisting(
     at path: String, of source: DatabaseFile, _ lock: any FileLock
   ) throws(Fault) -> BackupFile? {
     let device = try source.volume.open(path, .readWrite)
@@ -102,7 +102,7 @@ package final class BackupFile {
         log.close()
         return nil
       }
-      guard end.branch == source.writer.branch, try source.has(end.last) else {
+      guard end.branch == source.writer.branch, try source.contains(end.last) else {
         throw foreign(path, "the file there is a backup of a state that is not in this database's past")
       }
       return BackupFile(
@@ -174,7 +174,7 @@ package final class BackupFile {
   }
 
   /// Reads the copied bytes back from the disk and compares them with the source.
-  package func prove(through end: UInt64, step: (UInt64) throws(Fault) -> Void) throws(Fault) {
+  package func verifyCopy(through end: UInt64, step: (UInt64) throws(Fault) -> Void) throws(Fault) {
     device.dropCache(0..<UInt64.max)
     try withScratch(BackupFile.pieceLength) { block throws(Fault) in
       try eachPiece(through: end) { bytes, offset throws(Fault) in
@@ -292,13 +292,13 @@ extension DatabaseFile {
 
   /// Whether this file contains exactly this frame, or contained it before its blocks were punched.
   /// Checksums are chained, so an equal frame means an equal log up to it.
-  fileprivate func has(_ frame: FrameHeader) throws(Fault) -> Bool {
+  fileprivate func contains(_ frame: FrameHeader) throws(Fault) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
     if try LogReader.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
     // The frame may span several blocks, some of which were punched.
     var expected = [UInt8](repeating: 0, count: FrameHeader.length)
-    expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWhole) }
+    expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWithChecksum) }
     var found = [UInt8](repeating: 0, count: FrameHeader.length)
     try found.withUnsafeMutableBytes { bytes in
       Result { () throws(Fault) in try view.read(into: bytes, at: frame.ownOffset) }

@@ -27,8 +27,8 @@ extension Engine {
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
     // Otherwise dead blocks could read as zeros here and as their old bytes in the backup.
-    reclaimer.hold()
-    defer { reclaimer.release() }
+    reclaimer.pause()
+    defer { reclaimer.resume() }
     let began = MonotonicClock.nanoseconds
     let file = try BackupFile.open(at: path, of: log)
     do throws(Fault) {
@@ -73,7 +73,7 @@ extension Engine {
       try throttle.pass(bytes, compaction)
       try step(bytes)
     }
-    try file.prove(through: end, step: step)
+    try file.verifyCopy(through: end, step: step)
     try file.publish(checkpoint: range.checkpoint, end: end)
     withExtendedLifetime(range.version) {}
     tell?(BackupProgress(fraction: 1, bytesTotal: total / 2))

@@ -73,7 +73,7 @@ final class Checkpointer: @unchecked Sendable {
   // MARK: Running
 
   /// Runs `checkpoint` on the background queue, unless one is waiting or running there.
-  func runLater(_ checkpoint: @escaping @Sendable () throws(Fault) -> Void) {
+  func schedule(_ checkpoint: @escaping @Sendable () throws(Fault) -> Void) {
     guard options.checkpointsInBackground, pacer.awaitCheckpoint() else { return }
     queue.async { [self] in
       defer { pacer.endCheckpoint() }
@@ -99,13 +99,13 @@ final class Checkpointer: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - isForced: whether to write one even if nothing was committed since the last.
-  ///   - givesBack: whether to give dead blocks back to the file system afterwards. Otherwise they
+  ///   - reclaims: whether to give dead blocks back to the file system afterwards. Otherwise they
   ///     wait for the next checkpoint.
-  func run(isForced: Bool, givesBack: Bool = true) throws(Fault) {
+  func run(isForced: Bool, reclaims: Bool = true) throws(Fault) {
     try exclude { () throws(Fault) in
       try write(isForced: isForced)
-      if givesBack { try reclaimer.giveBack() }
-      pacer.didGiveBack()
+      if reclaims { try reclaimer.reclaim() }
+      pacer.didReclaim()
     }
   }
 
@@ -113,20 +113,20 @@ final class Checkpointer: @unchecked Sendable {
   /// between, which makes more of them dead, if there is enough space for it. In `exclude`.
   ///
   /// - Returns: whether any were given back, besides those that the checkpoint itself had used.
-  @discardableResult func mergeAndGiveBack() throws(Fault) -> Bool {
-    let given = reclaimer.givenBack
-    try reclaimer.giveBack(least: 1)
-    let before = reclaimer.givenBack
+  @discardableResult func mergeAndReclaim() throws(Fault) -> Bool {
+    let given = reclaimer.reclaimedBytes
+    try reclaimer.reclaim(least: 1)
+    let before = reclaimer.reclaimedBytes
     do throws(Fault) {
       try write(isForced: false)
-      pacer.didGiveBack()
+      pacer.didReclaim()
     } catch {
       // Blocks that were dead before have been given back all the same.
       guard error.kind == .outOfSpace else { throw error }
       return before > given
     }
-    try reclaimer.giveBack(least: 1)
-    return reclaimer.givenBack > given
+    try reclaimer.reclaim(least: 1)
+    return reclaimer.reclaimedBytes > given
   }
 
   /// Forgets what was frozen, because the store goes on in another file that has it in its tree. In
@@ -205,7 +205,7 @@ final class Checkpointer: @unchecked Sendable {
     let log = file.log
     let reading = log.view.hold()
     defer { withExtendedLifetime(reading) {} }
-    try log.proveFrames(from: reclaimer.replay, to: frozen.replay.offset)
+    try log.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
     var regions: [Range<UInt64>] = []
     do throws(Fault) {
       let root = try BufferMerge.run(
@@ -247,8 +247,8 @@ final class Checkpointer: @unchecked Sendable {
       unfinished = nil
       pacer.didInstall(live: root?.liveBytes ?? 0)
       fitReserve()
-      file.log.needRecords(from: frozen.replay.offset)
-      versions.publish(merged: root, hold: reclaimer.holdOfNextBase())
+      file.log.requireRecords(from: frozen.replay.offset)
+      versions.publish(merged: root, pin: reclaimer.pinNextBase())
     }
   }
 

@@ -16,20 +16,20 @@ final class CompactionControl: @unchecked Sendable {
     var isAutomatic = false
     var isPaused = false
     var isCancelled = false
-    /// Whether it was cancelled by the caller that had asked for it.
-    var isGivenUp = false
+    /// Whether the caller that requested it cancelled it.
+    var isCancelledByOwner = false
     /// Whether the store is closing, so that no other may begin.
     var isClosed = false
     var progress = CompactionProgress()
     /// The number of runs that have ended, by which a waiting thread notices the end of one.
     var ended: UInt64 = 0
     var result: Result<CompactionReport, Fault>?
-    /// Whether the last run that has ended was given up.
-    var endedGivenUp = false
+    /// Whether the last run ended because its owner cancelled it.
+    var wasCancelledByOwner = false
   }
 
   private let monitor = Monitor()
-  // SAFETY: only touched with the monitor held.
+  // SAFETY: only accessed with the monitor held.
   private var state = State()
 
   static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is as it was")
@@ -39,8 +39,8 @@ final class CompactionControl: @unchecked Sendable {
   /// - Parameters:
   ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
   ///     copy or backup runs, this waits until it can begin a run of its own. So does a caller that
-  ///     has asked for a compaction, after the failure of a run that was started by the policy, or
-  ///     given up by its own caller.
+  ///     requested a compaction after the failure of a run that was started by the policy, or
+  ///     cancelled by its owner.
   ///   - isAutomatic: whether the policy starts it.
   ///   - isCancelled: called before each attempt, after which no `cancel()` is missed, and whenever
   ///     a cancellation may have ended the waiting.
@@ -59,7 +59,7 @@ final class CompactionControl: @unchecked Sendable {
         state.isShared = joins
         state.isAutomatic = isAutomatic
         state.isCancelled = false
-        state.isGivenUp = false
+        state.isCancelledByOwner = false
         state.progress = CompactionProgress()
         return nil
       }
@@ -70,7 +70,7 @@ final class CompactionControl: @unchecked Sendable {
       }
       do throws(Fault) { return try state.result?.get() } catch {
         guard !isAutomatic else { throw error }
-        guard state.endedGivenUp || wasAutomatic && error.kind != .cancelled else { throw error }
+        guard state.wasCancelledByOwner || wasAutomatic && error.kind != .cancelled else { throw error }
       }
     }
   }
@@ -80,7 +80,7 @@ final class CompactionControl: @unchecked Sendable {
       state.isRunning = false
       state.ended += 1
       state.result = result
-      state.endedGivenUp = state.isGivenUp
+      state.wasCancelledByOwner = state.isCancelledByOwner
       monitor.broadcast()
     }
   }
@@ -99,15 +99,15 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Cancels the running one if it belongs to the caller, and wakes the threads that wait for it:
-  /// they check whether they must give up, too. Those that go on waiting begin a run of their own.
+  /// Cancels the running compaction if it belongs to the caller, and wakes the threads that wait
+  /// for it, which check whether they are cancelled too and otherwise begin a run of their own.
   ///
   /// - Parameter isOwn: returns whether a run on a given thread is the caller's.
-  func giveUp(ifRunBy isOwn: (_ runner: UInt) -> Bool) {
+  func cancel(ifRunBy isOwn: (_ runner: UInt) -> Bool) {
     monitor.withLock {
       if state.isRunning, !state.isCancelled, isOwn(state.runner) {
+        state.isCancelledByOwner = true
         state.isCancelled = true
-        state.isGivenUp = true
       }
       monitor.broadcast()
     }

@@ -30,7 +30,7 @@ final class CompactionRequest: Sendable {
         do { try progress(state) } catch {
           failure = error
           // This thread runs the compaction, which ends at its next step.
-          engine.compaction.giveUp { $0 == Monitor.currentThread }
+          engine.compaction.cancel { $0 == Monitor.currentThread }
         }
       }
     }
@@ -44,6 +44,6 @@ final class CompactionRequest: Sendable {
   /// Cancels the request.
   func cancel(in engine: Engine) {
     state.withLock { $0.isCancelled = true }
-    engine.compaction.giveUp { [state] runner in state.withLock { $0.thread == runner } }
+    engine.compaction.cancel { [state] runner in state.withLock { $0.thread == runner } }
   }
 }

@@ -178,13 +178,13 @@ final class CompactionRun {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
     target.versions.publishAgain(target.head.newest)
-    let isProved = try isTreeProved()
+    let isProved = try isTreeVerified()
     // The header, the root slots, the log, and the tree if `ReadBack` has not read it, are read
     // through the cache.
     new.device.dropCache(0..<(isProved ? FileLayout.logStart : .max))
     if isProved { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
-    let found = try target.verify(isTreeProved: isProved) { verified in
+    let found = try target.verify(isTreeVerified: isProved) { verified in
       let share = Double(verified.bytesChecked) / Double(max(verified.bytesTotal, 1))
       self.tell(base + (0.99 - base) * min(share, 1))
     }
@@ -198,7 +198,7 @@ final class CompactionRun {
 
   /// Whether the newest tree is the copied one and was read back from the disk. It is another one
   /// if so many transactions were followed that checkpoints were written.
-  private func isTreeProved() throws(Fault) -> Bool {
+  private func isTreeVerified() throws(Fault) -> Bool {
     guard try target.versions.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
   }
@@ -209,7 +209,7 @@ final class CompactionRun {
   private func settle() throws(Fault) {
     try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
-    try new.settle()
+    try new.renameToPath()
     target.abandon()
     new.close()
   }
@@ -230,8 +230,8 @@ final class CompactionRun {
         try advance(through: old.writer.position)
         try new.flush(through: new.writer.position, durable: true)
         report.bytesAfter = try new.device.size()
-        // From here on a failure cannot be undone; `takePlace` poisons both files.
-        try new.takePlace(of: old)
+        // From here on a failure cannot be undone; `replace` poisons both files.
+        try new.replace(old)
         engine.takeOver(target)
         report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
       }

@@ -18,7 +18,7 @@ extension Engine {
 
   /// Schedules a compaction if the policy asks for one: at once, or when nobody has committed for
   /// the quiet time. Cheap when there is nothing to do.
-  func compactLater() {
+  func scheduleCompaction() {
     let scheduled = schedule.urgency
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly, !isClosed,
       scheduled != .now, let share = wantedShare(), !compaction.isRunning
@@ -29,13 +29,17 @@ extension Engine {
     let delay = urgency == .now ? 0 : options.compaction.quietTime
     schedule.schedule(urgency, instead: scheduled, after: delay) { [weak self] in
       guard let self else { return }
-      if urgency == .now || commits == committedCount { compactInBackground(urgency) } else { compactLater() }
+      if urgency == .now || commits == committedCount {
+        compactInBackground(urgency)
+      } else {
+        scheduleCompaction()
+      }
     }
   }
 
-  /// Calls `compactLater` once for each `minimumSize` of log.
+  /// Calls `scheduleCompaction` once for each `minimumSize` of log.
   func considerCompaction(at end: UInt64) {
-    if schedule.shouldConsider(at: end, step: options.compaction.minimumSize) { compactLater() }
+    if schedule.shouldConsider(at: end, step: options.compaction.minimumSize) { scheduleCompaction() }
   }
 
   /// A number that changes with every commit.
@@ -96,7 +100,7 @@ extension Engine {
       // The next compaction waits, as after a failure.
       if report.isInPlace { throw Fault(.outOfSpace, "there is no space for a compacted file") }
       // Values replaced meanwhile are already dead in the new file.
-      compactLater()
+      scheduleCompaction()
     } catch {
       guard error.kind != .cancelled, error.kind != .closed else { return }
       schedule.didFail(error, at: pacer.committedBytes, step: options.compaction.minimumSize)

@@ -46,7 +46,7 @@ extension Engine {
       do throws(Fault) {
         guard joins, error.kind == .outOfSpace else { throw error }
         result = .success(
-          try withReserve(orElse: { () throws(Fault) in try giveBackInPlace(insteadOf: error) }) {
+          try withReserve(orElse: { () throws(Fault) in try reclaimInPlace(insteadOf: error) }) {
             () throws(Fault) in
             // At full speed, because transactions wait.
             try runRewriting(
@@ -56,7 +56,7 @@ extension Engine {
         result = .failure(error)
       }
     }
-    replaced.releaseLater()
+    replaced.scheduleRelease()
     compaction.end(result)
     return try result.get()
   }
@@ -87,7 +87,7 @@ extension Engine {
       pacer.wake()
     }
     // First of all: if the new file cannot be made as it must be, the attempt costs nothing else.
-    if holdsWriters { try log.proveReplaceable() }
+    if holdsWriters { try log.checkReplaceable() }
     if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
     // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
     // back blocks of a file that will soon be gone would take half as long as its compaction and
@@ -97,7 +97,7 @@ extension Engine {
     let isWorthIt = !isAutomatic || pacer.pendingBytes >= pacer.checkpointThreshold / 4
     if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
       do throws(Fault) {
-        try checkpoint(isForced: isFirst, givesBack: isAutomatic || !holdsWriters)
+        try checkpoint(isForced: isFirst, reclaims: isAutomatic || !holdsWriters)
       } catch {
         // The checkpoint may be the first to notice that the file was moved away.
         if holdsWriters || error.kind != .fileMoved { throw error }
@@ -166,8 +166,8 @@ extension Engine {
     next.transaction = transaction
     next.number += 1
     head.replace(with: next)
-    let hold = reclaimer.start(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
-    versions.publish(next, base: root, frozen: nil, hold: hold)
+    let pin = reclaimer.start(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
+    versions.publish(next, base: root, frozen: nil, pin: pin)
   }
 
   /// Throws if the store cannot switch to another file now. Under the writer lock.

@@ -29,8 +29,8 @@ final class ReadBack: @unchecked Sendable {
     var joined = 0
     /// Regions that have been read but are not in `tree` yet, because an earlier one is still being
     /// read.
-    var read: [Int: ProvedRegion] = [:]
-    var tree = TreeProof()
+    var read: [Int: VerifiedRegion] = [:]
+    var tree = CopyVerifier()
     /// Bytes below this offset will not be written again.
     var limit: UInt64 = 0
     /// The offset up to which the system has been asked to start writing the file to the disk.
@@ -57,8 +57,8 @@ final class ReadBack: @unchecked Sendable {
   private let monitor = Monitor()
   // SAFETY: under `monitor`.
   private var state = State()
-  private let behind: RegionProof
-  private let beside: RegionProof
+  private let behind: RegionVerifier
+  private let beside: RegionVerifier
   private let device: any Device
 
   init(_ file: DatabaseFile) {
@@ -68,8 +68,8 @@ final class ReadBack: @unchecked Sendable {
       guard let count = try device.readFromDisk(into: target, at: offset) else { throw ReadBack.impossible }
       return count
     }
-    behind = RegionProof(seed: file.header.seed, read: read)
-    beside = RegionProof(seed: file.header.seed, read: read)
+    behind = RegionVerifier(seed: file.header.seed, read: read)
+    beside = RegionVerifier(seed: file.header.seed, read: read)
   }
 
   func start() { BackgroundThread.run { self.run() } }
@@ -79,14 +79,14 @@ final class ReadBack: @unchecked Sendable {
   private func run() {
     monitor.withLock {
       while !state.isOver {
-        if let region = state.next { prove(region, with: behind) } else { monitor.wait() }
+        if let region = state.next { verify(region, with: behind) } else { monitor.wait() }
       }
     }
   }
 
   /// Reads and verifies a region. The monitor is held on entry and on return, but not while
   /// reading.
-  private func prove(_ region: Range<UInt64>, with proof: RegionProof) {
+  private func verify(_ region: Range<UInt64>, with verifier: RegionVerifier) {
     let limit = state.limit
     // The region added last is being written to the disk while this one is read.
     let unwritten = limit < .max && limit > state.writtenBack ? state.writtenBack..<limit : nil
@@ -96,9 +96,9 @@ final class ReadBack: @unchecked Sendable {
     state.regions.removeFirst()
     monitor.unlock()
     if let unwritten { device.startWriteback(offset: unwritten.lowerBound, length: UInt64(unwritten.count)) }
-    var read = ProvedRegion.nothing
+    var read = VerifiedRegion.nothing
     var fault: Fault?
-    do throws(Fault) { read = try proof.read(region, below: limit) } catch { fault = error }
+    do throws(Fault) { read = try verifier.read(region, below: limit) } catch { fault = error }
     monitor.lock()
     state.read[number] = read
     do throws(Fault) {
@@ -141,7 +141,7 @@ final class ReadBack: @unchecked Sendable {
     while true {
       let isDone = try monitor.withLock { () throws(Fault) in
         if !state.isOver, let region = state.next {
-          prove(region, with: beside)
+          verify(region, with: beside)
         } else if state.isReading {
           monitor.wait()
         }

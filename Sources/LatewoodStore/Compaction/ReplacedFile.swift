@@ -23,5 +23,5 @@ final class ReplacedFile: Sendable {
   }
 
   /// Releases the file on another thread.
-  func releaseLater() { DispatchQueue.global(qos: .utility).async { self.release() } }
+  func scheduleRelease() { DispatchQueue.global(qos: .utility).async { self.release() } }
 }

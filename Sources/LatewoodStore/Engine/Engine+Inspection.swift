@@ -57,7 +57,7 @@ extension Engine {
     result.fileID = Self.hexadecimal(log.header.fileID)
     result.formatVersion = FileHeader.formatVersion
     result.created = log.header.created
-    result.punchedBytes = reclaimer.givenBack
+    result.punchedBytes = reclaimer.reclaimedBytes
     result.punchingFailure = reclaimer.failure.map { StoreError($0, path: path) }
     // The version keeps the newest checkpoint in the file.
     withExtendedLifetime(version) {}
@@ -121,7 +121,7 @@ extension Engine {
     guard checkpoint.fileID == log.header.fileID.first else {
       throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
     }
-    guard let hold = reclaimer.hold(checkpoint: checkpoint.offset) else {
+    guard let pin = reclaimer.pin(checkpoint: checkpoint.offset) else {
       throw Fault(
         .notFound, "the checkpoint is no longer complete: its space was given back", offset: checkpoint.offset
       )
@@ -130,13 +130,13 @@ extension Engine {
     guard record.transaction == checkpoint.transaction else {
       throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
     }
-    return Version(of: record, in: log, hold: hold)
+    return Version(of: record, in: log, pin: pin)
   }
 
-  /// - Parameter isTreeProved: whether the nodes and extents of the newest checkpoint have already
-  ///   been verified.
+  /// - Parameter isTreeVerified: whether the nodes and extents of the newest checkpoint have
+  ///   already been verified.
   func verify(
-    isTreeProved: Bool = false, _ progress: ((VerifyProgress) -> Void)?
+    isTreeVerified: Bool = false, _ progress: ((VerifyProgress) -> Void)?
   ) throws(Fault) -> VerifyReport {
     let log = log
     let version = try versions.current()
@@ -149,7 +149,7 @@ extension Engine {
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // `liveBytes` is untrusted and may exceed any file.
     let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
-    if !isTreeProved {
+    if !isTreeVerified {
       let tree = version.verifyBase { checked in
         progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
       }
@@ -163,7 +163,7 @@ extension Engine {
     let known = isReadOnly ? reclaimer.replay : nil
     let frames = try log.verify(from: known, through: logEnd)
     // Entries that are not in a checkpoint are read from the log, so it must be intact.
-    if frames.hasWholeLog { checkCatalog(of: version, &report) }
+    if frames.isLogIntact { checkCatalog(of: version, &report) }
     report.frames = frames.frames
     report.bytesChecked += frames.bytes
     report.tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }

@@ -20,7 +20,7 @@ extension Engine: ReadGate {
 
   func state(of version: Version) -> ReadState { state(of: version.face) }
 
-  private func state(of face: UnsafePointer<VersionFace>) -> ReadState {
+  private func state(of face: UnsafePointer<VersionReads>) -> ReadState {
     ReadState(
       view: face.pointee.reads, store: identity, known: face.pointee.known)
   }
@@ -34,7 +34,7 @@ extension Engine: ReadGate {
   ///     reference itself would count a reference to its owner, which all threads share.
   ///   - fault: the error to throw if there is no version any more.
   @inline(__always) func begin(
-    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
+    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault
   ) throws(Fault) -> ShortRead {
     let ticket = readers.enter()
     guard let face = load(ticket) else {
@@ -51,7 +51,7 @@ extension Engine: ReadGate {
   ///   - fault: the error to throw if there is no version any more.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
-    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>?, otherwise fault: () -> Fault
+    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault
   ) throws(Fault) -> FoundValue {
     let ticket = readers.enter()
     guard let face = load(ticket) else {

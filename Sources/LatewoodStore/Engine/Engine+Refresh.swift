@@ -65,10 +65,10 @@ extension Engine {
     state.transaction = report.lastTransaction
     state.known = KnownKeyspaces()
     head.replace(with: state)
-    goOn(in: next, checkpoint: report.checkpointOffset)
-    let hold = reclaimer.start(
+    switchFile(to: next, checkpoint: report.checkpointOffset)
+    let pin = reclaimer.start(
       from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start, isOwn: false)
-    versions.publish(state, base: report.checkpoint?.root, frozen: nil, hold: hold)
+    versions.publish(state, base: report.checkpoint?.root, frozen: nil, pin: pin)
     return state.transaction != before
   }
 }

@@ -103,7 +103,7 @@ final class Engine: Sendable {
   var log: DatabaseFile { file.log }
 
   /// The newest version for a registered read, as `VersionPublisher.load`.
-  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
     uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
   }
 
@@ -114,7 +114,7 @@ final class Engine: Sendable {
 
   /// Goes on in another file that has the same state. While no checkpoint runs, under the writer
   /// lock.
-  func goOn(in next: DatabaseFile, checkpoint: UInt64) {
+  func switchFile(to next: DatabaseFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     next.device.cache?.waitFor(readers)
     file.replace(with: next, checkpoint: checkpoint)
@@ -155,10 +155,10 @@ final class Engine: Sendable {
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
     found.withLock { $0 = recovery }
     // Without a checkpoint there is no tree, only a log that has just been read.
-    let hold = reclaimer.start(
+    let pin = reclaimer.start(
       from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start,
       isOwn: report.checkpointOffset == 0)
-    versions.start(with: state, base: report.checkpoint?.root, hold: hold)
+    versions.start(with: state, base: report.checkpoint?.root, pin: pin)
     pacer.start(pending: report.bytesReplayed, live: report.checkpoint?.root?.liveBytes ?? 0)
     checkpointer.fitReserve()
     measureSpare()
@@ -184,28 +184,28 @@ final class Engine: Sendable {
   // MARK: The work that follows commits
 
   /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file anew.
-  func checkpoint(isForced: Bool, givesBack: Bool = true) throws(Fault) {
-    try checkpointer.run(isForced: isForced, givesBack: givesBack)
+  func checkpoint(isForced: Bool, reclaims: Bool = true) throws(Fault) {
+    try checkpointer.run(isForced: isForced, reclaims: reclaims)
     measureSpare()
-    if givesBack { compactLater() }
+    if reclaims { scheduleCompaction() }
   }
 
   /// Starts a checkpoint on the background queue if enough log has gathered.
   func checkpointIfDue() {
     guard pacer.isCheckpointDue else { return }
-    checkpointer.runLater { [self] () throws(Fault) in
+    checkpointer.schedule { [self] () throws(Fault) in
       if !isClosed { try checkpoint(isForced: false) }
     }
   }
 
   /// Asks the system to begin writing the log.
-  func writebackLater(_ log: DatabaseFile, through end: UInt64) {
+  func scheduleWriteback(_ log: DatabaseFile, through end: UInt64) {
     if options.checkpointsInBackground { writeback.advance(log, through: end) }
   }
 
   /// Schedules a seal half a second after a synchronous commit, which records that the commit is
   /// durable.
-  func sealLater() {
+  func scheduleSeal() {
     guard options.checkpointsInBackground,
       sealScheduled.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
         .exchanged
@@ -245,9 +245,9 @@ final class Engine: Sendable {
     pacer.start(pending: other.pacer.pendingBytes, live: base?.liveBytes ?? 0)
     writeback.restart(at: other.log.writer.tail)
     let (log, checkpoint) = other.file.logAndCheckpoint
-    goOn(in: log, checkpoint: checkpoint)
-    let hold = reclaimer.start(from: checkpoint, replay: other.reclaimer.replay, isOwn: true)
-    versions.publish(next, base: base, frozen: nil, hold: hold)
+    switchFile(to: log, checkpoint: checkpoint)
+    let pin = reclaimer.start(from: checkpoint, replay: other.reclaimer.replay, isOwn: true)
+    versions.publish(next, base: base, frozen: nil, pin: pin)
     measureSpare()
   }
 

@@ -29,7 +29,7 @@ final class VersionPublisher: Sendable {
 
   /// The newest version for a registered read; nil once the store is closed. Valid only until that
   /// read leaves.
-  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
     newest.load(ticket)
   }
 
@@ -46,49 +46,49 @@ final class VersionPublisher: Sendable {
   func publish(_ head: Head) {
     newest.update { old in
       guard head.number > old.number else { return nil }
-      return version(of: head, base: old.base, frozen: old.frozen, hold: old.hold)
+      return version(of: head, base: old.base, frozen: old.frozen, pin: old.pin)
     }
   }
 
   /// Publishes a state with another base tree, or another frozen buffer.
-  func publish(_ head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?) {
-    newest.update { _ in version(of: head, base: base, frozen: frozen, hold: hold) }
+  func publish(_ head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?) {
+    newest.update { _ in version(of: head, base: base, frozen: frozen, pin: pin) }
   }
 
   /// Publishes the state that recovery has found.
-  func start(with head: Head, base: Subtree?, hold: BaseHold?) {
-    newest.set(version(of: head, base: base, frozen: nil, hold: hold))
+  func start(with head: Head, base: Subtree?, pin: BasePin?) {
+    newest.set(version(of: head, base: base, frozen: nil, pin: pin))
   }
 
   /// Publishes a state whose active buffer has become the frozen one.
   func publish(_ head: Head, freezing frozen: BufferState) {
-    newest.update { old in version(of: head, base: old.base, frozen: frozen, hold: old.hold) }
+    newest.update { old in version(of: head, base: old.base, frozen: frozen, pin: old.pin) }
   }
 
   /// Publishes the same state with the base tree into which its frozen buffer was merged.
-  func publish(merged base: Subtree?, hold: BaseHold?) {
+  func publish(merged base: Subtree?, pin: BasePin?) {
     let log = file.log
     newest.update { old in
       Version(
         number: old.number, transaction: old.transaction, base: base, active: old.active, frozen: nil,
-        known: old.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
+        known: old.known, file: log.view, mapping: log.use, registry: registry, pin: pin)
     }
   }
 
   /// Publishes a state again, with a view of everything that has been written to the file.
   func publishAgain(_ head: Head) {
-    newest.update { old in version(of: head, base: old.base, frozen: old.frozen, hold: old.hold) }
+    newest.update { old in version(of: head, base: old.base, frozen: old.frozen, pin: old.pin) }
   }
 
   /// Withdraws the published version. Reads throw `closed` from here on.
   func close() { newest.clear() }
 
   private func version(
-    of head: Head, base: Subtree?, frozen: BufferState?, hold: BaseHold?
+    of head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?
   ) -> Version {
     let log = file.log
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      known: head.known, file: log.view, mapping: log.use, registry: registry, hold: hold)
+      known: head.known, file: log.view, mapping: log.use, registry: registry, pin: pin)
   }
 }

@@ -11,7 +11,7 @@ import Synchronization
 // reader could have found it.
 struct VersionReference: ~Copyable, @unchecked Sendable {
   /// The address of the face. This owns one reference to its version.
-  private let pointer: Atomic<UnsafePointer<VersionFace>?>
+  private let pointer: Atomic<UnsafePointer<VersionReads>?>
   private let readers: ReaderRegistry
   private let updating = Monitor()
 
@@ -23,7 +23,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
   deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
 
   /// The version for a registered read. It is valid only until that read leaves.
-  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionFace>? {
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
     let face = pointer.load(ordering: .sequentiallyConsistent)
     if let face { ticket.uses(face.pointee.version.toOpaque()) }
     return face
@@ -63,7 +63,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
   }
 
-  private static func retained(_ version: Version?) -> UnsafePointer<VersionFace>? {
+  private static func retained(_ version: Version?) -> UnsafePointer<VersionReads>? {
     version.map { Unmanaged.passRetained($0).takeUnretainedValue().face }
   }
 }

@@ -199,7 +199,7 @@ public final class Cursor {
     guard view.isBuffered else { return .none }
     let ticket = view.enter()
     do throws(Fault) {
-      if let seen, !view.isUndisturbed(since: seen) { try merged.revive() }
+      if let seen, !view.isUndisturbed(since: seen) { try merged.reload() }
     } catch {
       isValid = false
       ticket.leave()

@@ -4,13 +4,13 @@ import LatewoodTree
 /// Looks up keys of one keyspace in a held state, one after the other: faster than single reads
 /// where the keys lie near each other. For one thread.
 package struct NearbyReads {
-  private let state: HeldState
+  private let state: PinnedState
   private let keyspace: UInt32
   private var finder: NearbyFinder
 
   /// Returns nil if the file of the state is read through a cache, which may release what was found
   /// before.
-  package init?(_ state: HeldState, in keyspace: Keyspace) throws(StoreError) {
+  package init?(_ state: PinnedState, in keyspace: Keyspace) throws(StoreError) {
     guard let view = try state.view(of: keyspace) else { return nil }
     self.state = state
     self.keyspace = keyspace.id

@@ -98,7 +98,7 @@ public final class Store: Sendable {
         on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
       let engine = try Engine(
         log: log, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
-      engine.compactLater()
+      engine.scheduleCompaction()
       return Store(engine: engine)
     } catch {
       throw StoreError(error, path: path)

@@ -5,26 +5,26 @@ import LatewoodBytes
 extension Transaction {
   /// Puts an entry, like the public form.
   ///
-  /// - Parameter wasThere: whether the key exists now. A wrong value causes wrong counts until the
+  /// - Parameter existed: whether the key exists now. A wrong value causes wrong counts until the
   ///   next checkpoint, and no other harm.
   @inlinable package func put(
-    _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, wasThere: Bool
+    _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, existed: Bool
   ) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
       try value.withBytes { (value) throws(StoreError) in
-        try put(bytes: key, value, in: keyspace, wasThere: wasThere)
+        try put(bytes: key, value, in: keyspace, existed: existed)
       }
     }
   }
 
   /// Deletes a key, like the public form.
   ///
-  /// - Parameter wasThere: as for `put`.
+  /// - Parameter existed: as for `put`.
   @inlinable package func delete(
-    _ key: some ByteSource, in keyspace: Keyspace, wasThere: Bool
+    _ key: some ByteSource, in keyspace: Keyspace, existed: Bool
   ) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
-      try delete(bytes: key, in: keyspace, wasThere: wasThere)
+      try delete(bytes: key, in: keyspace, existed: existed)
     }
   }
 }

@@ -86,7 +86,7 @@ public final class Transaction: Readable, ReadGate {
 
   @usableFromInline func put(
     bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace,
-    wasThere: Bool? = nil
+    existed: Bool? = nil
   ) throws(StoreError) {
     do throws(Fault) {
       try begin(keyspace)
@@ -95,22 +95,22 @@ public final class Transaction: Readable, ReadGate {
         throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
-    try record(keyspace.id, key, value, wasThere: wasThere)
+    try record(keyspace.id, key, value, existed: existed)
   }
 
   private func record(
-    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, wasThere: Bool?
+    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, existed: Bool?
   ) throws(StoreError) {
     do {
       let offset = try writer.put(
         keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      try buffer.set(writer.record(at: offset), at: offset, wasThere: wasThere)
+      try buffer.set(writer.record(at: offset), at: offset, existed: existed)
       changeCount &+= 1
     } catch { throw failed(error) }
   }
 
   @usableFromInline func delete(
-    bytes key: UnsafeRawBufferPointer, in keyspace: Keyspace, wasThere: Bool? = nil
+    bytes key: UnsafeRawBufferPointer, in keyspace: Keyspace, existed: Bool? = nil
   ) throws(StoreError) {
     do {
       try begin(keyspace)
@@ -118,7 +118,7 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw StoreError(error, path: engine.path) }
     do {
       let offset = try writer.delete(keyspace: keyspace.id, key: key)
-      try buffer.set(writer.record(at: offset), at: offset, wasThere: wasThere)
+      try buffer.set(writer.record(at: offset), at: offset, existed: existed)
       removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
@@ -219,7 +219,7 @@ public final class Transaction: Readable, ReadGate {
   private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
       try value.withBytes { (value) throws(StoreError) in
-        try record(Catalog.keyspace, key, value, wasThere: nil)
+        try record(Catalog.keyspace, key, value, existed: nil)
       }
     }
   }

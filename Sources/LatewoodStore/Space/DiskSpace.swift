@@ -55,7 +55,7 @@ final class DiskSpace: Sendable {
   /// Whether freeing space should be tried now; if so, the next time is later.
   func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
 
-  /// Notes that there is a whole reserve again.
+  /// Notes that the reserve is complete again.
   func wasRelieved() { attempts.withLock { $0.end() } }
 }
 

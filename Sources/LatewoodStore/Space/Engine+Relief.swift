@@ -35,7 +35,7 @@ extension Engine {
   func freeSpaceIfDue() throws(Fault) {
     guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
     try checkpointer.exclude { () throws(Fault) in
-      try checkpointer.mergeAndGiveBack()
+      try checkpointer.mergeAndReclaim()
       head.withService {
         checkpointer.fitReserve()
         let log = log
@@ -46,7 +46,7 @@ extension Engine {
       }
     }
     // Only a compaction can gain more.
-    if disk.isTight { compactLater() }
+    if disk.isTight { scheduleCompaction() }
   }
 
   /// Whether the disk is full, and a compaction would give back what cannot be given back in place:
@@ -54,7 +54,7 @@ extension Engine {
   func wouldRelieve(_ occupancy: Occupancy) -> Bool {
     guard disk.isTight else { return false }
     let kept = pacer.liveBytes - min(pacer.liveBytes, occupancy.live)
-    return reclaimer.looseBytes &+ kept
+    return reclaimer.partialBlockBytes &+ kept
       >= max(occupancy.live / 4, Checkpointer.plentifulReserve.upperBound / 4)
   }
 
@@ -116,14 +116,14 @@ extension Engine {
   /// Does the part of a compaction that needs no space for a new file.
   ///
   /// Throws `fault` if no block could be given back.
-  func giveBackInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
+  func reclaimInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     var report = CompactionReport()
     report.isInPlace = true
     try checkpointer.exclude { () throws(Fault) in
       let log = log
       report.bytesBefore = try log.device.allocatedSize()
-      guard try checkpointer.mergeAndGiveBack() else { throw fault }
+      guard try checkpointer.mergeAndReclaim() else { throw fault }
       report.bytesAfter = try log.device.allocatedSize()
     }
     report.duration = (MonotonicClock.nanoseconds - began) / 1000

@@ -27,9 +27,9 @@ final class SpaceReclaimer: Sendable {
   private let options: Store.Options
   private let isReadOnly: Bool
   private let state = Guarded(DeadSpaceState())
-  /// While this is above 0, no space is given back; see `hold`.
-  private let holds = Atomic<Int>(0)
-  /// Held while blocks are given back.
+  /// While this is above 0, no space is reclaimed; see `pause`.
+  private let pauses = Atomic<Int>(0)
+  /// Held while blocks are punched.
   private let punching = Monitor()
 
   init(_ file: CurrentFile, readers: ReaderRegistry, options: Store.Options, isReadOnly: Bool) {
@@ -48,53 +48,52 @@ final class SpaceReclaimer: Sendable {
   /// The offset of the oldest checkpoint that can be read; 0 if all can be. Any thread.
   var oldestWhole: UInt64 { state.withLock { $0.oldestWhole } }
 
-  /// The number of bytes given back since the store was opened. Any thread.
-  var givenBack: UInt64 { state.withLock { $0.givenBack } }
+  /// The number of bytes reclaimed since the store was opened. Any thread.
+  var reclaimedBytes: UInt64 { state.withLock { $0.reclaimedBytes } }
 
-  /// The reason why no more space is given back; nil if there is none. Any thread.
+  /// The error that ended reclaiming; nil if there is none. Any thread.
   var failure: Fault? { state.withLock { $0.failure } }
 
-  /// The number of dead bytes that are not whole blocks, which only a compaction can give back. Any
+  /// The number of dead bytes in partly live blocks, which only a compaction can reclaim. Any
   /// thread.
-  var looseBytes: UInt64 { state.withLock { $0.loose.ranges.reduce(0) { $0 &+ $1.length } } }
+  var partialBlockBytes: UInt64 { state.withLock { $0.punchable.ranges.reduce(0) { $0 &+ $1.length } } }
 
-  /// Starts with the file that is in use from here on, and forgets everything about the previous
-  /// one.
+  /// Starts over with the file that is in use from now on.
   ///
   /// - Parameters:
   ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
   ///   - replay: the replay position of that checkpoint.
-  ///   - isOwn: whether this process wrote the whole file.
-  /// - Returns: the hold of that checkpoint's base tree.
-  func start(from checkpoint: UInt64, replay: ReplayPosition, isOwn: Bool) -> BaseHold {
+  ///   - isOwn: whether this process wrote the entire file.
+  /// - Returns: the pin of that checkpoint's base tree.
+  func start(from checkpoint: UInt64, replay: ReplayPosition, isOwn: Bool) -> BasePin {
     let log = file.log
     return state.withLock { state in
       var fresh = DeadSpaceState()
       fresh.replay = replay
       fresh.ownership = isOwn ? .own : .unknown
       fresh.oldestWhole = log.oldestWholeCheckpoint
-      if checkpoint != 0 { fresh.whole = [.init(checkpoint: checkpoint, epoch: fresh.epoch)] }
-      fresh.givenBack = state.givenBack
+      if checkpoint != 0 { fresh.complete = [.init(checkpoint: checkpoint, epoch: fresh.epoch)] }
+      fresh.reclaimedBytes = state.reclaimedBytes
       state = fresh
-      return BaseHold(epoch: fresh.epoch, registry: fresh.bases)
+      return BasePin(epoch: fresh.epoch, registry: fresh.bases)
     }
   }
 
-  /// Begins the next epoch, and returns the hold of its base tree.
-  func holdOfNextBase() -> BaseHold {
+  /// Begins the next epoch, and returns the pin of its base tree.
+  func pinNextBase() -> BasePin {
     state.withLock { state in
       state.epoch += 1
-      return BaseHold(epoch: state.epoch, registry: state.bases)
+      return BasePin(epoch: state.epoch, registry: state.bases)
     }
   }
 
-  /// Holds the base tree of an older checkpoint; nil if parts of it may have been given back. Any
+  /// Pins the base tree of an older checkpoint; nil if parts of it may have been reclaimed. Any
   /// thread.
-  func hold(checkpoint offset: UInt64) -> BaseHold? {
+  func pin(checkpoint offset: UInt64) -> BasePin? {
     state.withLock { state in
       guard offset >= state.oldestWhole else { return nil }
-      let epoch = state.whole.first { $0.checkpoint == offset }?.epoch ?? 0
-      return BaseHold(epoch: epoch, registry: state.bases)
+      let epoch = state.complete.first { $0.checkpoint == offset }?.epoch ?? 0
+      return BasePin(epoch: epoch, registry: state.bases)
     }
   }
 
@@ -105,8 +104,8 @@ final class SpaceReclaimer: Sendable {
 
   // MARK: Collecting
 
-  /// Keeps the dead space of a merge whose tree is built upon although its checkpoint was not
-  /// written. The previous checkpoint still needs it.
+  /// Keeps the dead space of a merge whose tree is in use although its checkpoint was not written.
+  /// The previous checkpoint still needs it.
   func keep(_ dead: DeadSpace) {
     if isCollecting { state.withLock { $0.unconcluded.append(dead) } }
   }
@@ -119,7 +118,7 @@ final class SpaceReclaimer: Sendable {
     var frames: [DeadRange] = []
     let collects = isCollecting
     if collects {
-      // Frames that cannot be read are not given back.
+      // Unreadable frames are not reclaimed.
       do throws(Fault) {
         frames = try file.log.frames(from: self.replay, to: replay.offset).ranges
       } catch {}
@@ -128,42 +127,42 @@ final class SpaceReclaimer: Sendable {
       var all = state.unconcluded
       state.unconcluded = DeadSpace()
       all.append(dead)
-      all.leave(log: frames)
+      all.add(log: frames)
       all.removeAll(beyond: checkpoint.offset)
       state.replay = replay
       state.newest = checkpoint
-      state.whole.append(.init(checkpoint: checkpoint.offset, epoch: state.epoch + 1))
-      // If no space is given back, all checkpoints stay complete, and only some need to be listed.
-      if !collects { state.whole.removeFirst(max(0, state.whole.count - options.wholeCheckpoints)) }
+      state.complete.append(.init(checkpoint: checkpoint.offset, epoch: state.epoch + 1))
+      // If no space is reclaimed, all checkpoints stay complete, and only some need to be listed.
+      if !collects { state.complete.removeFirst(max(0, state.complete.count - options.wholeCheckpoints)) }
       if collects {
         state.waiting.append(.init(epoch: state.epoch + 1, ranges: all.ranges, length: all.length))
       }
     }
   }
 
-  // MARK: Giving back
+  // MARK: Reclaiming
 
-  /// Prevents giving space back until the matching `release`, and waits until none is being given
-  /// back. Any thread.
-  func hold() {
-    holds.add(1, ordering: .acquiringAndReleasing)
+  /// Pauses reclaiming until the matching `resume`, and waits until no blocks are being punched.
+  /// Any thread.
+  func pause() {
+    pauses.add(1, ordering: .acquiringAndReleasing)
     punching.withLock {}
   }
 
-  func release() { holds.subtract(1, ordering: .acquiringAndReleasing) }
+  func resume() { pauses.subtract(1, ordering: .acquiringAndReleasing) }
 
-  private var isHeld: Bool { holds.load(ordering: .acquiring) > 0 }
+  private var isPaused: Bool { pauses.load(ordering: .acquiring) > 0 }
 
-  /// Gives dead blocks back to the file system. Without any other lock.
+  /// Returns dead blocks to the file system. Must be called without any lock.
   ///
   /// - Parameter least: the smallest number of dead bytes for which this is worthwhile; nil for the
   ///   default.
   /// - Throws: only if the store can no longer write, because a slot could not be made durable.
-  func giveBack(least: UInt64? = nil) throws(Fault) {
-    guard isCollecting, !isHeld else { return }
+  func reclaim(least: UInt64? = nil) throws(Fault) {
+    guard isCollecting, !isPaused else { return }
     do throws(Fault) {
       try joinDead(least: least ?? options.punchingThreshold)
-      try punchLoose()
+      try punchDead()
     } catch {
       if file.log.isPoisoned { throw error }
       // If there was no space for the slot, the next checkpoint tries again. No other failure is
@@ -176,37 +175,37 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  /// Gives the blocks back into which a checkpoint wrote nodes before it failed for lack of space.
-  /// Nothing ever referred to them.
+  /// Reclaims the nodes that a checkpoint wrote before it failed for lack of space. Nothing ever
+  /// referred to them.
   func discard(_ regions: [Range<UInt64>]) {
     guard isCollecting else { return }
     state.withLock { state in
-      state.loose.insert(
+      state.punchable.insert(
         regions.map { DeadRange(start: $0.lowerBound, end: $0.upperBound, endsInNode: false) })
     }
     // If this fails, they wait for the next checkpoint.
-    do throws(Fault) { try punchLoose() } catch { return }
+    do throws(Fault) { try punchDead() } catch { return }
   }
 
-  /// Moves ranges that nobody needs any more to `loose`, after making sure that neither slot leads
-  /// to them.
+  /// Moves ranges that are no longer needed to `punchable`, after making sure that neither slot
+  /// leads to them.
   private func joinDead(least: UInt64) throws(Fault) {
     let log = file.log
     let limit = state.withLock { state in
-      state.eligible(keeping: options.wholeCheckpoints, oldestHeld: nil)
+      state.eligible(keeping: options.wholeCheckpoints, oldestPinned: nil)
     }
     guard let limit, limit.length >= least, try !log.hasReaders(),
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
-    // From here on no older checkpoint can be opened, so that no new reader can pin these ranges.
+    // From now on no older checkpoint can be opened, so that no new reader can pin these ranges.
     let decided = state.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
-        let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestHeld: state.bases.oldest),
+        let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestPinned: state.bases.oldest),
         eligible.length >= least, let newest = state.newest
       else { return nil }
-      state.whole.removeAll { $0.epoch < eligible.epoch }
-      state.oldestWhole = state.whole.first?.checkpoint ?? newest.offset
+      state.complete.removeAll { $0.epoch < eligible.epoch }
+      state.oldestWhole = state.complete.first?.checkpoint ?? newest.offset
       return (newest, eligible.epoch)
     }
     guard let decided else { return }
@@ -216,12 +215,12 @@ final class SpaceReclaimer: Sendable {
       let dead = state.waiting.prefix(count).flatMap(\.ranges)
       state.waiting.removeFirst(count)
       state.ownership.remove(dead)
-      state.loose.insert(dead) { log.isPadding($0) }
+      state.punchable.insert(dead) { log.isPadding($0) }
     }
   }
 
-  /// Waits briefly for transactions and short reads, which hold an older base tree for microseconds
-  /// only, and tell nobody when they end. Does not wait for snapshots.
+  /// Waits briefly for transactions and short reads, which pin an older base tree for microseconds
+  /// only, and signal nothing when they end. Does not wait for snapshots.
   private func waitForReads(of epoch: UInt64) {
     let bases = state.withLock { $0.bases }
     var waited: UInt64 = 0
@@ -233,29 +232,30 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  private func punchLoose() throws(Fault) {
+  private func punchDead() throws(Fault) {
     let log = file.log
     let blockLength = log.device.blockLength
     var blocks = state.withLock { state in
-      state.ownership.free(in: state.loose.takeBlocks(of: blockLength) { log.isPadding($0) }, of: blockLength)
+      state.ownership.free(
+        in: state.punchable.takeBlocks(of: blockLength) { log.isPadding($0) }, of: blockLength)
     }
     let all = blocks.reduce(0) { $0 + $1.count }
     var outcome = PunchOutcome.busy
     defer {
       let rest = blocks.map { DeadRange(start: $0.lowerBound, end: $0.upperBound, endsInNode: false) }
       state.withLock { state in
-        state.givenBack += UInt64(all - blocks.reduce(0) { $0 + $1.count })
-        state.loose.insert(rest)
+        state.reclaimedBytes += UInt64(all - blocks.reduce(0) { $0 + $1.count })
+        state.punchable.insert(rest)
         if outcome == .unsupported { state.end() }
       }
     }
-    while !blocks.isEmpty, !isHeld {
-      // A part of a long range may have been given back.
+    while !blocks.isEmpty, !isPaused {
+      // Part of a long range may have been punched.
       let before = blocks.last
       outcome = try punching.withLock { () throws(Fault) in
         let start = MonotonicClock.nanoseconds
         return try log.punch(&blocks) {
-          isHeld || MonotonicClock.nanoseconds - start >= SpaceReclaimer.punchNanoseconds
+          isPaused || MonotonicClock.nanoseconds - start >= SpaceReclaimer.punchNanoseconds
         }
       }
       if outcome != .busy || blocks.last == before { return }
@@ -272,18 +272,18 @@ final class SpaceReclaimer: Sendable {
     let (ownership, newest) = state.withLock { ($0.ownership, $0.newest) }
     switch ownership {
     case .own, .counted: return true
-    case .counting(let count): return try goOn(counting: count)
+    case .counting(let count): return try continueCounting(count)
     case .unknown:
       let live = newest?.record.root?.liveBytes ?? 0
       let isQuick = live <= SpaceReclaimer.quickLength
       guard isQuick || length >= live / SpaceReclaimer.countedShare, let newest else { return false }
       guard let count = try startCounting(before: newest) else { return false }
       state.withLock { $0.ownership = .counting(count) }
-      return try goOn(counting: count)
+      return try continueCounting(count)
     }
   }
 
-  private func goOn(counting count: ClaimCount) throws(Fault) -> Bool {
+  private func continueCounting(_ count: ClaimCount) throws(Fault) -> Bool {
     let start = MonotonicClock.nanoseconds
     let isDone = try count.run {
       MonotonicClock.nanoseconds - start > SpaceReclaimer.countNanoseconds
@@ -298,24 +298,23 @@ final class SpaceReclaimer: Sendable {
     let (waiting, replay) = state.withLock { ($0.waiting, $0.replay) }
     let log = file.log
     let frames = try log.frames(from: replay, to: newest.offset)
-    guard frames.isWhole else { return nil }
+    guard frames.isComplete else { return nil }
     for range in waiting.flatMap(\.ranges) + frames.ranges {
       guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
     }
-    guard let hold = hold(checkpoint: newest.offset) else { return nil }
-    return ClaimCount(claims, tree: Version(of: newest.record, in: log, hold: hold))
+    guard let pin = pin(checkpoint: newest.offset) else { return nil }
+    return ClaimCount(claims, tree: Version(of: newest.record, in: log, pin: pin))
   }
 }
 
 extension Version {
   /// The state of a checkpoint, without later commits.
-  convenience init(of record: CheckpointRecord, in log: DatabaseFile, hold: BaseHold) {
-    // It has no write buffer, so no buffer nodes are kept for it. It needs a separate registry,
-    // because the writer's accepts numbers only in ascending order and transactions continue
-    // meanwhile.
+  convenience init(of record: CheckpointRecord, in log: DatabaseFile, pin: BasePin) {
+    // It has no write buffer, so it keeps no buffer nodes. It needs a separate registry, because
+    // the writer's accepts only ascending numbers and transactions continue meanwhile.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
       known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
-      hold: hold)
+      pin: pin)
   }
 }

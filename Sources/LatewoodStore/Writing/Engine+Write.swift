@@ -207,8 +207,8 @@ extension Engine {
 
   /// Starts the background work that becomes due with a commit.
   func followUp(_ transaction: Transaction, _ durability: Durability) {
-    writebackLater(transaction.log, through: transaction.position.offset)
-    if durability == .synchronous { sealLater() }
+    scheduleWriteback(transaction.log, through: transaction.position.offset)
+    if durability == .synchronous { scheduleSeal() }
     checkpointIfDue()
     considerCompaction(at: transaction.position.offset)
   }

@@ -90,7 +90,7 @@ final class WritePacer: Sendable {
   }
 
   /// Notes that the dead blocks of a checkpoint have been given back.
-  func didGiveBack() {
+  func didReclaim() {
     frozen.store(0, ordering: .relaxed)
     wake()
   }

@@ -23,7 +23,7 @@ import LatewoodFile
 ///
 /// After an error the cursor is on no entry and must seek again.
 struct BaseCursor {
-  let source: NodeSource
+  let source: NodeReader
   let root: Subtree?
   /// The current leaf; an empty one if there is none.
   private(set) var leaf: Node
@@ -84,7 +84,7 @@ struct BaseCursor {
     var level: UInt8 = 1
     while level <= root.level {
       let (offset, index) = path[level]
-      let branch = try source.again(at: offset, level: level)
+      let branch = try source.node(again: offset, level: level)
       if index + 1 < branch.count {
         path[level] = (offset, index + 1)
         let before = leaf
@@ -112,7 +112,7 @@ struct BaseCursor {
       if index > 0 {
         path[level] = (offset, index - 1)
         let after = leaf
-        try descend(from: try source.again(at: offset, level: level), index - 1, level) { $0.count - 1 }
+        try descend(from: try source.node(again: offset, level: level), index - 1, level) { $0.count - 1 }
         try checkOrder(leaf, after)
         self.index = leaf.count - 1
         return true
@@ -125,7 +125,7 @@ struct BaseCursor {
 
   /// Reads the nodes that the cursor points into again. A tree never changes, so they are the same
   /// nodes.
-  mutating func revive() throws(Fault) {
+  mutating func reload() throws(Fault) {
     guard let root, leaf.count > 0 else { return }
     let place = index
     leaf = Node(emptyAt: source.file.base)

@@ -101,7 +101,7 @@ private struct DiffSide {
     var index = 0
   }
 
-  private let source: NodeSource
+  private let source: NodeReader
   private var path: [Step] = []
   private(set) var next: Next
   private(set) var nodesRead = 0
@@ -122,7 +122,7 @@ private struct DiffSide {
         at: subtree.reference.offset, "the nodes of the tree are longer than the file: some occur many times")
     }
     path.append(Step(node: try source.root(subtree), low: low))
-    settle()
+    loadNext()
   }
 
   /// Skips the next entry or subtree.
@@ -131,13 +131,13 @@ private struct DiffSide {
       top.index += 1
       if top.index < top.node.count {
         path.append(top)
-        return settle()
+        return loadNext()
       }
     }
     next = .end
   }
 
-  private mutating func settle() {
+  private mutating func loadNext() {
     guard let top = path.last else {
       next = .end
       return

@@ -21,7 +21,7 @@ struct BaseVerifyReport {
 /// slow.
 struct BaseVerify {
   private let file: FileView
-  private let reads: CheckedReads
+  private let reads: VerifiedReads
   private let progress: ((BaseVerifyReport) -> Void)?
   private let floor: UInt64
   private var report = BaseVerifyReport()
@@ -33,9 +33,9 @@ struct BaseVerify {
   ///   - floor: nodes and extents before this offset are not checked. Everything under a node was
   ///     written before it.
   ///   - progress: called regularly with the report so far.
-  init(source: NodeSource, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
+  init(source: NodeReader, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     file = source.file
-    reads = CheckedReads(source, readsMedium: true)
+    reads = VerifiedReads(source, readsDisk: true)
     self.floor = floor
     self.progress = progress
   }
@@ -57,7 +57,7 @@ struct BaseVerify {
   /// Verifies a subtree between the separators `low` and `high`.
   private mutating func visit(_ subtree: Subtree, from low: PrefixedKey?, below high: PrefixedKey?) {
     let offset = subtree.reference.offset
-    guard offset >= floor, let copy = proved(subtree) else { return }
+    guard offset >= floor, let copy = readNode(subtree) else { return }
     defer { withExtendedLifetime(copy) {} }
     let node = copy.node
     report.nodes += 1
@@ -88,7 +88,7 @@ struct BaseVerify {
   }
 
   /// Reads a node from the disk and validates it; nil if it is damaged or was visited before.
-  private mutating func proved(_ subtree: Subtree) -> NodeCopy? {
+  private mutating func readNode(_ subtree: Subtree) -> NodeCopy? {
     let offset = subtree.reference.offset
     do {
       let node = try reads.node(subtree)
@@ -134,7 +134,7 @@ struct BaseVerify {
     report.bytesChecked &+= length
     if length > 0 { places.append((offset, length)) }
     do throws(Fault) {
-      if try reads.whole(value) == nil { try reads.eachPiece(of: value) { _ in } }
+      if try reads.extent(value) == nil { try reads.eachPiece(of: value) { _ in } }
     } catch { report.faults.append(error) }
   }
 

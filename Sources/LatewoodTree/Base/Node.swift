@@ -58,18 +58,18 @@ package struct BaseValue {
   /// Throws `damaged` if they lie outside the file: a node may change after it was verified.
   @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
     // Signed, so that nothing fits after the end. No length is negative, and no limit is near 2^63.
-    let room = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
+    let available = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
     if !isExtent {
-      guard length <= room else { throw BaseValue.outside }
+      guard length <= available else { throw BaseValue.outside }
       return UnsafeRawBufferPointer(start: pointer, count: length)
     }
-    return try extent(in: file, room)
+    return try extent(in: file, available)
   }
 
   @inline(never) private func extent(
-    in file: FileView, _ room: Int
+    in file: FileView, _ available: Int
   ) throws(Fault) -> UnsafeRawBufferPointer {
-    guard NodeLayout.extentLength <= room else { throw BaseValue.outside }
+    guard NodeLayout.extentLength <= available else { throw BaseValue.outside }
     return try file.extent(offset: extentOffset, length: UInt64(length), checksum: extentChecksum)
   }
 
@@ -128,14 +128,14 @@ struct LeafEntries {
 ///            32 x count          4 x     2 x
 /// ```
 ///
-/// Invariants, established by `NodeSource` before a view is made and relied on by everything here:
+/// Invariants, established by `NodeReader` before a view is made and relied on by everything here:
 /// 1. All arrays, the prefix, and every cell with its contents lie within the node.
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
 /// 3. Keys ascend strictly, and each head is that of its key.
 ///
 /// The system may evict a page and read it again after its node was verified, and the disk may then
 /// return other bytes. This may cause wrong results or errors, but no access outside the file: the
-/// source checks `hasRoom` each time, a cell begins within the node, the rest of a key is shorter
+/// source checks `fits` each time, a cell begins within the node, the rest of a key is shorter
 /// than 32 KiB, and a value must end within the file.
 ///
 /// A plain value of pointers: copying it counts no references. Its owner also keeps the mapping it
@@ -166,7 +166,7 @@ package struct Node {
   }
 
   /// Whether header, arrays and prefix lie within `length` bytes.
-  @inline(__always) func hasRoom(in length: Int) -> Bool {
+  @inline(__always) func fits(in length: Int) -> Bool {
     let end = (heads - base) &+ count &* (NodeLayout.headLength &+ NodeLayout.slotLength) &+ prefixCount
     return count > 0 && end <= length
   }

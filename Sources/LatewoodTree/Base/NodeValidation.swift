@@ -117,13 +117,13 @@ package struct NodeValidation {
       throw fault("the length of a value is not a valid varint")
     }
     let suffix = start + keyBytes + valueBytes
-    let room = UInt64(end - suffix)
-    guard keyLength <= room else { throw fault("a key extends beyond its node") }
+    let available = UInt64(end - suffix)
+    guard keyLength <= available else { throw fault("a key extends beyond its node") }
     let isExtent = tagged & 1 != 0
     guard tagged >> 1 <= NodeLayout.maximumValueLength else {
       throw fault("a value exceeds the maximum length")
     }
-    guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= room - keyLength else {
+    guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= available - keyLength else {
       throw fault("a value extends beyond its node")
     }
     return (suffix, Int(keyLength))

@@ -5,7 +5,7 @@ import LatewoodFile
 /// length.
 ///
 /// ```
-/// room, room, room ...   nodes at multiples of 64 in `memory`, children by provisional offset
+/// allocate, allocate ...   nodes at multiples of 64 in `memory`, children by provisional offset
 /// place                  reserve(length) -> offset; then for each node, in order:
 ///                        own offset, references to children, checksum; then write
 /// ```
@@ -48,7 +48,7 @@ final class RegionWriter: NodeSink {
   ) {
     self.seed = seed
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
-    // SAFETY: freed in deinit. No pointer into it is used after the next call of `room`.
+    // SAFETY: freed in deinit. No pointer into it is used after the next call of `allocate`.
     memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
     self.reserve = reserve
     self.write = write
@@ -58,7 +58,7 @@ final class RegionWriter: NodeSink {
 
   deinit { memory.deallocate() }
 
-  func room(for length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
+  func allocate(length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
     precondition(length <= NodeLayout.maximumLength)
     var start = RegionWriter.aligned(used)
     if start + length > capacity {

@@ -14,7 +14,7 @@ enum LeftNeighbour {
   case kept(PrefixedKey)
 
   /// Returns the shortest prefix of `first` that separates it from the left neighbour.
-  func separator(before first: PrefixedKey, source: NodeSource) throws(Fault) -> PrefixedKey {
+  func separator(before first: PrefixedKey, source: NodeReader) throws(Fault) -> PrefixedKey {
     switch self {
     case .none: return first.prefix(0)
     case .kept(let separator): return separator
@@ -65,7 +65,7 @@ extension TreeBuilder {
     _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey?
   ) throws(Fault) {
     let node = try opened(subtree)
-    dead.leave(node: subtree.reference)
+    dead.add(node: subtree.reference)
     if node.isLeaf { return try appendAll(of: node) }
     for index in 0..<node.count {
       try adopt(
@@ -78,7 +78,7 @@ extension TreeBuilder {
   /// from a copy in which it was verified.
   func opened(_ subtree: Subtree) throws(Fault) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
-    let copy = try CheckedReads(source).node(subtree)
+    let copy = try VerifiedReads(source).node(subtree)
     keep(copy)
     return copy.node
   }
@@ -103,7 +103,7 @@ extension TreeBuilder {
       let item = levels[above].removeLast()
       let subtree = item.subtree(level: UInt8(above - 1))
       let node = try opened(subtree)
-      dead.leave(node: subtree.reference)
+      dead.add(node: subtree.reference)
       if above - 1 > level {
         try pushChildren(of: node, after: item.key, level: above - 1)
         continue
@@ -136,7 +136,7 @@ extension TreeBuilder {
     while root.level > 0 {
       let node = try source.root(root)
       guard node.count == 1 else { break }
-      dead.leave(node: root.reference)
+      dead.add(node: root.reference)
       root = node.childSubtree(0)
     }
     return root

@@ -11,18 +11,19 @@ extension TreeBuilder {
   /// false, nothing has changed, and the caller must append its entries.
   ///
   /// Pending items are written first, as one node or two. The leaf is refused if these nodes would
-  /// waste more than `spareRoom`, or if the builder would have encoded its entries differently.
+  /// waste more than `wasteAllowance`, or if the builder would have encoded its entries
+  /// differently.
   ///
   /// - Parameter leaf: a verified leaf without extents, whose keys are greater than all before. It
   ///   need not stay in memory.
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
-    spareRoom += length / TreeBuilder.bytesPerWasted
-    guard length > nodeSize - nodeSize / 16, length <= nodeSize, leaf.hasOwnForm else { return false }
+    wasteAllowance += length / TreeBuilder.bytesPerWasted
+    guard length > nodeSize - nodeSize / 16, length <= nodeSize, leaf.isCanonical else { return false }
     if !levels[0].isEmpty {
       let wasted = max(0, nodeSize - levels[0].currentLength)
-      guard wasted <= spareRoom, !levels[0].isUnderfull(nodeSize: nodeSize) else { return false }
-      spareRoom -= wasted
+      guard wasted <= wasteAllowance, !levels[0].isUnderfull(nodeSize: nodeSize) else { return false }
+      wasteAllowance -= wasted
       try flush(0, even: levels[0].currentLength < nodeSize / 2)
     }
     let first = leaf.key(0)
@@ -33,7 +34,7 @@ extension TreeBuilder {
       }
     }
     let separator = keep(try left.separator(before: first, source: source))
-    let (target, provisional) = try sink.room(for: length)
+    let (target, provisional) = try sink.allocate(length: length)
     resolvePlaced()
     target.copyMemory(from: leaf.base, byteCount: length)
     target.set(transaction, at: NodeLayout.transaction)
@@ -49,7 +50,7 @@ extension TreeBuilder {
 extension Node {
   /// Whether this leaf has the canonical form that the format requires but validation does not
   /// check: the longest prefix, and zeros in the reserved fields.
-  fileprivate var hasOwnForm: Bool {
+  fileprivate var isCanonical: Bool {
     base.u16(NodeLayout.reserved) == 0 && base.u32(NodeLayout.reserved + 2) == 0
       && key(0).commonPrefix(key(count - 1)) == prefixCount
   }

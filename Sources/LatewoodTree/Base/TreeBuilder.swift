@@ -24,7 +24,7 @@ import LatewoodFile
 /// One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
   let sink: any NodeSink
-  let source: NodeSource
+  let source: NodeReader
   let nodeSize: Int
   let transaction: UInt64
   // SAFETY: `maximumLevels` initialized levels, freed in deinit; the pointer is not shared.
@@ -34,19 +34,19 @@ final class TreeBuilder {
   /// Opened nodes of the older tree, and everything else that the caller adds.
   var dead = DeadSpace()
   /// The number of bytes that may still be wasted; see `transplant`.
-  var spareRoom = 0
+  var wasteAllowance = 0
   /// The memory that items point into and that has no other owner.
-  private var kept = KeptBytes()
+  private var kept = RetainedMemory()
   private var placements = 0
   /// Items that will be added to a level once it has advanced.
-  private var underway: [BuilderItem] = []
+  private var deferred: [BuilderItem] = []
 
   /// - Parameters:
   ///   - sink: receives the nodes.
   ///   - source: reads the adopted subtrees.
   ///   - nodeSize: the maximum length of a node in bytes, unless fewer than three entries fit.
   ///   - transaction: written into every node.
-  init(sink: any NodeSink, source: NodeSource, nodeSize: Int = 8192, transaction: UInt64) {
+  init(sink: any NodeSink, source: NodeReader, nodeSize: Int = 8192, transaction: UInt64) {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
     self.sink = sink
     self.source = source
@@ -99,9 +99,9 @@ final class TreeBuilder {
 
   @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(Fault) {
     // `advance` may place regions, and this item may be a child in one of them.
-    underway.append(item)
+    deferred.append(item)
     try advance(level)
-    guard let item = underway.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
+    guard let item = deferred.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
       throw Fault(.valueTooLarge, "an entry does not fit into a node")
     }
   }
@@ -133,7 +133,7 @@ final class TreeBuilder {
     guard node.length <= NodeLayout.maximumLength else {
       throw Fault(.valueTooLarge, "an entry does not fit into a node")
     }
-    let (target, provisional) = try sink.room(for: node.length)
+    let (target, provisional) = try sink.allocate(length: node.length)
     // Resolved first, because the node is encoded from items whose children may just have been
     // placed.
     resolvePlaced()
@@ -163,7 +163,7 @@ final class TreeBuilder {
       for index in 0..<levels[level].count { resolve(&levels[level].items[index]) }
     }
     // Items of level 0 are entries, not children, and have no live bytes.
-    for index in underway.indices where underway[index].liveBytes > 0 { resolve(&underway[index]) }
+    for index in deferred.indices where deferred[index].liveBytes > 0 { resolve(&deferred[index]) }
   }
 
   private func resolve(_ item: inout BuilderItem) {
@@ -198,7 +198,7 @@ final class TreeBuilder {
     for level in 0..<NodeLayout.maximumLevels {
       for index in 0..<levels[level].count { note(levels[level].items[index]) }
     }
-    underway.forEach(note)
+    deferred.forEach(note)
     switch left {
     case .none, .subtree: break
     case .key(let key), .fence(let key), .kept(let key): addresses += [key.prefix, key.suffix]

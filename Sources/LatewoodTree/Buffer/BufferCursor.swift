@@ -169,7 +169,7 @@ enum BufferLookup {
     let (index, found) = try node.position(of: key, keyCount, space)
     guard let found else { return nil }
     let reference = node.reference(index)
-    try space.prove(found, reference)
+    try space.verify(found, reference)
     return (reference, found)
   }
 

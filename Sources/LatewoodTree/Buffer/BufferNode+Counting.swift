@@ -199,7 +199,7 @@ extension BufferNode {
 
   /// Copies the results of readers from `source`, a leaf with the same entries, into this private
   /// one.
-  func learn(from source: BufferNode) {
+  func copyCounts(from source: BufferNode) {
     if isBranch || source.settledChange == nil { return }
     for index in 0..<count {
       var reference = reference(index)
@@ -213,7 +213,7 @@ extension BufferNode {
   /// it unsettled.
   @inline(__always) func unsettle() {
     if !isSettled { return }
-    learn(from: self)
+    copyCounts(from: self)
     settled.pointee.store(0, ordering: .relaxed)
   }
 }

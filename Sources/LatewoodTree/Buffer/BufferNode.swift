@@ -128,7 +128,7 @@ extension BufferNode {
   ) throws(Fault) -> (index: Int, isFound: Bool) {
     let (index, found) = try position(of: key, keyCount, space)
     guard let found else { return (index, false) }
-    try space.prove(found, reference(index))
+    try space.verify(found, reference(index))
     return (index, true)
   }
 
@@ -168,7 +168,7 @@ extension BufferNode {
     if low == high { return low &- 1 }
     let (index, found) = try position(of: key, keyCount, from: low, high, space)
     guard let found else { return index &- 1 }
-    try space.prove(found, reference(index))
+    try space.verify(found, reference(index))
     return index
   }
 
@@ -185,7 +185,7 @@ extension BufferNode {
       let record = try space.untagged(reference, least: skip)
       let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
       if order == 0 { return (middle, record) }
-      try space.prove(record, reference)
+      try space.verify(record, reference)
       if order < 0 { high = middle } else { low = middle &+ 1 }
     }
     return (low, nil)
@@ -256,8 +256,8 @@ extension BufferNode {
   }
 
   /// Shortens the prefix, if necessary, to one that a key about to be inserted starts with.
-  @inline(__always) func makeRoom(
-    forPrefixOf key: UnsafeRawPointer, _ keyCount: Int, from: Int
+  @inline(__always) func fitPrefix(
+    to key: UnsafeRawPointer, _ keyCount: Int, from: Int
   ) {
     if count <= from {
       let length = min(keyCount, Self.prefixCapacity)
@@ -269,7 +269,7 @@ extension BufferNode {
   }
 
   /// Lengthens the prefix if too many heads are equal.
-  func sharpen(from: Int, _ space: borrowing RecordSpace) throws(Fault) {
+  func lengthenPrefixIfUseful(from: Int, _ space: borrowing RecordSpace) throws(Fault) {
     let total = count
     guard total &- from > 8, prefixCount < Self.prefixCapacity else { return }
     var equal = 0

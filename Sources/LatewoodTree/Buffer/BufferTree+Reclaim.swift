@@ -19,17 +19,17 @@ extension BufferTree {
   mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
     for (holder, nodes) in state.held where !Self.contains(live, holder) {
       state.held[holder] = nil
-      for node in nodes { settle(node, live, &state) }
+      for node in nodes { reassignOrFree(node, live, &state) }
     }
     var count = 0
     while count < retired.count, retired[count].died <= published {
-      settle(retired[count], live, &state)
+      reassignOrFree(retired[count], live, &state)
       count += 1
     }
     retired.removeFirst(count)
   }
 
-  private mutating func settle(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
+  private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
     let buffer = BufferNode(node.node)
     let newer = Self.firstNotBelow(live, node.died)
     if newer > 0, live[newer - 1] >= buffer.born {

@@ -14,7 +14,7 @@ extension BufferTree {
     var top = try cut(BufferNode(root), from: low, below: high, space)
     while let node = top, node.isBranch, node.count == 1 {
       top = node.child(0)
-      giveUp(node)
+      retire(node)
     }
     self.root = top?.pointer
   }
@@ -33,7 +33,7 @@ extension BufferTree {
     _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(Fault) -> BufferNode? {
     guard low != nil || high != nil else {
-      giveUpAll(shared)
+      retireSubtree(shared)
       return nil
     }
     let node = makePrivate(shared)
@@ -59,7 +59,7 @@ extension BufferTree {
     let (first, last) = try branch.edges(from: low, below: high, space)
     try cutChild(last, of: branch, from: first == last ? low : nil, below: high, space)
     guard first < last else { return }
-    for index in first &+ 1..<last { giveUpAll(branch.child(index)) }
+    for index in first &+ 1..<last { retireSubtree(branch.child(index)) }
     branch.remove(first &+ 1, last)
     try cutChild(first, of: branch, from: low, below: nil, space)
   }
@@ -76,16 +76,16 @@ extension BufferTree {
   }
 
   /// Retires a node and all nodes under it.
-  private mutating func giveUpAll(_ node: BufferNode) {
+  private mutating func retireSubtree(_ node: BufferNode) {
     if node.isBranch {
-      for index in 0..<node.count { giveUpAll(node.child(index)) }
+      for index in 0..<node.count { retireSubtree(node.child(index)) }
     } else {
       entries &-= node.count
     }
-    giveUp(node)
+    retire(node)
   }
 
-  private mutating func giveUp(_ node: BufferNode) {
+  private mutating func retire(_ node: BufferNode) {
     if node.born == version {
       slab.release(node)
     } else {

@@ -17,8 +17,8 @@ extension BufferTree {
     let target = index > middle || right.count == 0 ? right : leaf
     place(
       key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
-    try leaf.sharpen(from: 0, space)
-    try right.sharpen(from: 0, space)
+    try leaf.lengthenPrefixIfUseful(from: 0, space)
+    try right.lengthenPrefixIfUseful(from: 0, space)
     try insertChild(right, separator: right.reference(0), space)
     // The path is stale now, and the finger's limit with it.
     finger = nil
@@ -36,7 +36,7 @@ extension BufferTree {
       let branch = BufferNode(path.nodes[depth])
       let index = path.indexes[depth] &+ 1
       if branch.count < branch.capacity {
-        try hang(child, separator, in: branch, at: index, space)
+        try attach(child, separator, in: branch, at: index, space)
         return
       }
       let middle = index == branch.count ? index &- 1 : branch.count / 2
@@ -47,12 +47,12 @@ extension BufferTree {
       branch.count = middle
       let up = right.reference(0)
       if index > middle {
-        try hang(child, separator, in: right, at: index &- middle, space)
+        try attach(child, separator, in: right, at: index &- middle, space)
       } else {
-        try hang(child, separator, in: branch, at: index, space)
+        try attach(child, separator, in: branch, at: index, space)
       }
-      try branch.sharpen(from: 1, space)
-      try right.sharpen(from: 1, space)
+      try branch.lengthenPrefixIfUseful(from: 1, space)
+      try right.lengthenPrefixIfUseful(from: 1, space)
       child = right
       separator = up
     }
@@ -62,17 +62,17 @@ extension BufferTree {
     top.heads[0] = 0
     top.references[0] = 0
     top.count = 1
-    try hang(child, separator, in: top, at: 1, space)
+    try attach(child, separator, in: top, at: 1, space)
     root = top.pointer
     path.depth = 0
   }
 
-  private func hang(
+  private func attach(
     _ child: BufferNode, _ separator: RecordReference, in branch: BufferNode, at index: Int,
     _ space: borrowing RecordSpace
   ) throws(Fault) {
     let record = try space.record(separator)
-    branch.makeRoom(forPrefixOf: record.key, record.keyCount, from: 1)
+    branch.fitPrefix(to: record.key, record.keyCount, from: 1)
     let tail = branch.count &- index
     if tail > 0 {
       (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)

@@ -130,7 +130,7 @@ struct BufferTree: ~Copyable {
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int
   ) {
-    leaf.makeRoom(forPrefixOf: key, keyCount, from: 0)
+    leaf.fitPrefix(to: key, keyCount, from: 0)
     let tail = leaf.count &- index
     if tail > 0 {
       (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)
@@ -164,7 +164,7 @@ extension BufferTree {
     copy.copyPrefix(of: node)
     copy.copyEntries(of: node, 0, count, at: 0)
     copy.count = count
-    if node.isSettled { copy.learn(from: node) }
+    if node.isSettled { copy.copyCounts(from: node) }
     retired.append(Retired(node: node.pointer, died: version))
     return copy
   }

@@ -15,7 +15,7 @@ final class RangeNode: Sendable {
   private let right: RangeNode?
   let height: Int
   /// The number of entries that the intervals of the subtree hide.
-  private let hidden = KnownCount()
+  private let hidden = CachedCount()
 
   private init(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) {
     self.interval = interval

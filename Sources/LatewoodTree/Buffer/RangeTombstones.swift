@@ -22,7 +22,7 @@ package final class RangeTombstones: Sendable {
     /// The offset of the newest range delete that covers the interval.
     package let offset: UInt64
     /// The number of entries beneath the buffer in the interval, once counted.
-    let hidden = KnownCount()
+    let hidden = CachedCount()
 
     init(low: [UInt8], high: [UInt8], offset: UInt64) {
       self.low = low
@@ -113,7 +113,7 @@ package final class RangeTombstones: Sendable {
 /// A lazily computed, constant count.
 ///
 /// Thread safety: any thread. Several threads may compute it concurrently, with the same result.
-final class KnownCount: Sendable {
+final class CachedCount: Sendable {
   private static let unknown = Int.min
   private let count = Atomic<Int>(unknown)
 

@@ -127,7 +127,7 @@ struct RecordSpace: @unchecked Sendable {
     _ reference: RecordReference, least: Int = 0
   ) throws(Fault) -> LogRecord {
     let record = try untagged(reference, least: least)
-    try prove(record, reference)
+    try verify(record, reference)
     return record
   }
 
@@ -150,7 +150,7 @@ struct RecordSpace: @unchecked Sendable {
   }
 
   /// Verifies a record against the tag of its reference. Throws `damaged` if it does not match.
-  @inline(__always) func prove(_ record: LogRecord, _ reference: RecordReference) throws(Fault) {
+  @inline(__always) func verify(_ record: LogRecord, _ reference: RecordReference) throws(Fault) {
     if reference.offset < through, record.tag != reference.tag {
       throw LogRecord.changed(at: reference.offset)
     }

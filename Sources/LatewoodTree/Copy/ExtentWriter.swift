@@ -40,7 +40,7 @@ final class ExtentWriter {
   }
 
   /// Copies an extent of another file, verifying it in the memory from which it is written.
-  func append(_ value: BaseValue, from reads: CheckedReads) throws(Fault) -> (
+  func append(_ value: BaseValue, from reads: VerifiedReads) throws(Fault) -> (
     offset: UInt64, checksum: UInt32
   ) {
     if value.length <= ExtentWriter.capacity {

@@ -25,12 +25,12 @@ package typealias Rewriter =
 /// rebuilt from their entries. Nodes are written after at most 4 MiB of their extents, or after
 /// those of one leaf, so that both can be read back during the copy.
 ///
-/// Reads the old tree leaf by leaf into private memory (`CheckedLeaves`), and verifies every byte
+/// Reads the old tree leaf by leaf into private memory (`LeafPrefetcher`), and verifies every byte
 /// in the memory from which it is written, so damage is an error and never gets a new checksum.
 /// Memory: a region of nodes and pieces of extents, 8 MiB in total, regardless of the size of the
 /// tree or its values.
 ///
-/// Memory of replaced values is retained until no pending node can refer to it (`ReplacedValues`).
+/// Memory of replaced values is retained until no pending node can refer to it (`RewrittenValues`).
 package struct TreeCopy: ~Copyable {
   /// The new file and the functions that write to it, called on the thread that runs the copy.
   package struct Target {
@@ -75,14 +75,14 @@ package struct TreeCopy: ~Copyable {
   /// The number of bytes of extents after which the nodes that refer to them are written.
   private static let greatestSpread = 4 << 20
 
-  private let reads: CheckedReads
+  private let reads: VerifiedReads
   private let target: Target
   private let rewriters: [UInt32: Rewriter]
   private let builder: TreeBuilder
   private let extents: ExtentWriter
   /// The number of bytes of extents written since the last nodes.
   private var spread = 0
-  private var replaced = ReplacedValues()
+  private var replaced = RewrittenValues()
   private var waiting: [(key: PrefixedKey, value: Value)] = []
   private var placed: [(offset: UInt64, length: UInt64, checksum: UInt32)] = []
 
@@ -95,30 +95,30 @@ package struct TreeCopy: ~Copyable {
   ) throws(Fault) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
     // With rewriters, it is not known in advance which extents are kept.
-    let leaves = CheckedLeaves(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
+    let leaves = LeafPrefetcher(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
     BackgroundThread.run { leaves.run() }
     defer { leaves.stop() }
     while let batch = try leaves.next() {
       try copy.take(batch)
-      leaves.giveBack(batch)
+      leaves.recycle(batch)
     }
     return try copy.builder.finish()
   }
 
   private init(_ file: FileView, _ target: Target, _ rewriters: [UInt32: Rewriter]) {
-    reads = CheckedReads(NodeSource(file: file))
+    reads = VerifiedReads(NodeReader(file: file))
     self.target = target
     self.rewriters = rewriters
     let sink = RegionWriter(
       seed: target.view.seed, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
       didPlace: target.didPlace)
     builder = TreeBuilder(
-      sink: sink, source: NodeSource(file: target.view), nodeSize: target.nodeSize,
+      sink: sink, source: NodeReader(file: target.view), nodeSize: target.nodeSize,
       transaction: target.transaction)
     extents = ExtentWriter(seed: target.view.seed, write: target.write)
   }
 
-  private mutating func take(_ batch: CheckedLeaves.Batch) throws(Fault) {
+  private mutating func take(_ batch: LeafPrefetcher.Batch) throws(Fault) {
     guard batch.hasExtents else {
       for copy in batch.leaves { try rewrite(copy) }
       return
@@ -292,12 +292,12 @@ package struct TreeCopy: ~Copyable {
 /// Inline values from rewriters, retained as long as a pending node may refer to them.
 ///
 /// At most two nodes of 64 KiB are pending, so the last two pieces suffice.
-private struct ReplacedValues {
+private struct RewrittenValues {
   private static let pieceLength = 256 << 10
   private var pieces: [Piece] = []
 
   private final class Piece {
-    let memory = UnsafeMutableRawPointer.allocate(byteCount: ReplacedValues.pieceLength, alignment: 8)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: RewrittenValues.pieceLength, alignment: 8)
     var used = 0
     // SAFETY: by the time two newer pieces are full, every node with a pointer into this one has
     // been written.
@@ -306,7 +306,7 @@ private struct ReplacedValues {
 
   /// Copies a value of at most 1,024 bytes.
   mutating func store(_ bytes: [UInt8]) -> UnsafeRawPointer {
-    if pieces.last.map({ $0.used + bytes.count > ReplacedValues.pieceLength }) ?? true {
+    if pieces.last.map({ $0.used + bytes.count > RewrittenValues.pieceLength }) ?? true {
       pieces.append(Piece())
       if pieces.count > 3 { pieces.removeFirst() }
     }

@@ -17,7 +17,7 @@ import LatewoodFile
 ///
 /// Runs without a lock, because base and buffer are immutable.
 package struct BufferMerge: ~Copyable {
-  private let source: NodeSource
+  private let source: NodeReader
   private let ranges: RangeTombstones
   private let builder: TreeBuilder
   private var buffer: BufferCursor
@@ -56,7 +56,7 @@ package struct BufferMerge: ~Copyable {
   private init(
     _ frozen: BufferState, file: FileView, nodeSize: Int, transaction: UInt64, sink: RegionWriter
   ) {
-    source = NodeSource(file: file)
+    source = NodeReader(file: file)
     ranges = frozen.ranges
     builder = TreeBuilder(sink: sink, source: source, nodeSize: nodeSize, transaction: transaction)
     buffer = BufferCursor(root: frozen.root, space: RecordSpace(file))
@@ -81,8 +81,8 @@ package struct BufferMerge: ~Copyable {
   private mutating func merge(_ subtree: Subtree, low: PrefixedKey, high: PrefixedKey?) throws(Fault) {
     builder.releaseUnused()
     let deleted = coverage(low, high)
-    if deleted == .whole {
-      leave(subtree)
+    if deleted == .all {
+      markDead(subtree)
       while isTouched(high) { try takeEntry() }
       return
     }
@@ -90,7 +90,7 @@ package struct BufferMerge: ~Copyable {
       return try builder.adopt(subtree, separator: low, upperFence: high)
     }
     let node = try builder.opened(subtree)
-    builder.dead.leave(node: subtree.reference)
+    builder.dead.add(node: subtree.reference)
     if node.isLeaf { return try mergeLeaf(node, high, deleted == .part) }
     for index in 0..<node.count {
       try merge(
@@ -104,7 +104,7 @@ package struct BufferMerge: ~Copyable {
     while isTouched(high) {
       let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
       try keep(leaf, index, place, checksRanges)
-      if isFound { leave(leaf.entry(place).value) }
+      if isFound { markDead(leaf.entry(place).value) }
       index = isFound ? place + 1 : place
       try takeEntry()
     }
@@ -121,7 +121,7 @@ package struct BufferMerge: ~Copyable {
       let key = PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       index &+= 1
       if checksRanges, isDeleted(key) {
-        leave(entry.value)
+        markDead(entry.value)
         continue
       }
       try builder.append(key, entry.value)
@@ -158,13 +158,13 @@ package struct BufferMerge: ~Copyable {
 
   // MARK: Dead space
 
-  @inline(__always) private func leave(_ value: BaseValue) {
-    if value.isExtent { builder.dead.leave(extent: value.extentOffset, length: UInt64(value.length)) }
+  @inline(__always) private func markDead(_ value: BaseValue) {
+    if value.isExtent { builder.dead.add(extent: value.extentOffset, length: UInt64(value.length)) }
   }
 
   /// Reports a subtree as dead. Leaves are read only if they have extents. A damaged node is not
   /// reported.
-  private mutating func leave(_ subtree: Subtree) {
+  private mutating func markDead(_ subtree: Subtree) {
     let reference = subtree.reference
     // If the nodes are together longer than the file, some occur in the tree many times, and the
     // walk might take forever.
@@ -173,21 +173,21 @@ package struct BufferMerge: ~Copyable {
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
       let limit = source.file.limit
       guard reference.offset <= limit, UInt64(reference.length) <= limit - reference.offset else { return }
-      return builder.dead.leave(node: reference)
+      return builder.dead.add(node: reference)
     }
     let node: Node
     do throws(Fault) { node = try source.root(subtree) } catch { return }
-    builder.dead.leave(node: reference)
+    builder.dead.add(node: reference)
     if node.isLeaf {
-      for index in 0..<node.count { leave(node.entry(index).value) }
+      for index in 0..<node.count { markDead(node.entry(index).value) }
     } else {
-      for index in 0..<node.count { leave(node.childSubtree(index)) }
+      for index in 0..<node.count { markDead(node.childSubtree(index)) }
     }
   }
 
   // MARK: Deleted ranges
 
-  private enum Coverage { case none, part, whole }
+  private enum Coverage { case none, part, all }
 
   /// How much of the key range `low ..< high` is deleted.
   private func coverage(_ low: PrefixedKey, _ high: PrefixedKey?) -> Coverage {
@@ -198,6 +198,6 @@ package struct BufferMerge: ~Copyable {
     let end = high.bytes
     if !RangeTombstones.less(interval.low, end) { return .none }
     let coversLow = !RangeTombstones.less(start, interval.low)
-    return coversLow && !RangeTombstones.less(interval.high, end) ? .whole : .part
+    return coversLow && !RangeTombstones.less(interval.high, end) ? .all : .part
   }
 }

@@ -115,7 +115,7 @@ package struct MergedCursor: ~Copyable {
 
   /// Reads the nodes at the cursor's position again, because the file's cache may have evicted
   /// them. The position does not change.
-  package mutating func revive() throws(Fault) { try base.revive() }
+  package mutating func reload() throws(Fault) { try base.reload() }
 
   /// Moves to the first entry that is not less than a full key. O(log n).
   package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
@@ -192,8 +192,8 @@ package struct MergedCursor: ~Copyable {
         if takesFrozen { try frozen.next() }
         if takesBase { _ = try base.next() }
       } else {
-        guard hasRanges, let hole = try hole() else { return }
-        try base.seek(hole.high)
+        guard hasRanges, let range = try deletedRange() else { return }
+        try base.seek(range.high)
       }
     }
   }
@@ -213,8 +213,8 @@ package struct MergedCursor: ~Copyable {
         if takesFrozen { try frozen.previous() }
         if takesBase { _ = try base.previous() }
       } else {
-        guard hasRanges, let hole = try hole() else { return }
-        try base.seekBefore(hole.low)
+        guard hasRanges, let range = try deletedRange() else { return }
+        try base.seekBefore(range.low)
       }
     }
   }
@@ -259,13 +259,13 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Returns the deleted range that contains the base's current key.
-  @inline(never) private mutating func hole() throws(Fault) -> RangeTombstones.Interval? {
+  @inline(never) private mutating func deletedRange() throws(Fault) -> RangeTombstones.Interval? {
     let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return nil }
       for ranges in [view.activeRanges, view.frozenRanges] {
-        if let hole = ranges?._withUnsafeGuaranteedRef({ $0.interval(containing: start, key.count) }) {
-          return hole
+        if let range = ranges?._withUnsafeGuaranteedRef({ $0.interval(containing: start, key.count) }) {
+          return range
         }
       }
       return nil

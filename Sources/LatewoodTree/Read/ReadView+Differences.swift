@@ -51,14 +51,14 @@ extension ReadView {
           try cursor.next()
         }
       }
-      try view.eachHole(low: low, high: high) { (hole) throws(Fault) in
+      try view.eachDeletedRange(low: low, high: high) { (range) throws(Fault) in
         // An entry that is hidden here may be visible in the other view. (Differences of the bases
         // are already known.)
         var cursor = view.base.cursor()
-        try cursor.seek(hole.low)
+        try cursor.seek(range.low)
         while cursor.isValid {
           let key = try cursor.keyBytes()
-          guard RangeTombstones.less(key, hole.high) else { break }
+          guard RangeTombstones.less(key, range.high) else { break }
           keys.append(key)
           _ = try cursor.next()
         }

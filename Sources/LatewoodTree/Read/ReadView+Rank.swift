@@ -146,15 +146,16 @@ extension ReadView {
 
   /// Calls `body` with each part of a range that deleted ranges hide in the base, ascending and
   /// without overlap, until it returns false. O(log n) each.
-  func eachHole(
-    low: [UInt8], high: [UInt8], _ body: (_ hole: Hole) throws(Fault) -> Bool
+  func eachDeletedRange(
+    low: [UInt8], high: [UInt8], _ body: (_ range: DeletedRange) throws(Fault) -> Bool
   ) throws(Fault) {
     var start = low
-    while RangeTombstones.less(start, high), let hole = hole(endingAfter: start),
-      RangeTombstones.less(hole.low, high)
+    while RangeTombstones.less(start, high), let range = range(endingAfter: start),
+      RangeTombstones.less(range.low, high)
     {
-      let end = RangeTombstones.less(high, hole.high) ? high : hole.high
-      guard try body(Hole(low: RangeTombstones.less(hole.low, start) ? start : hole.low, high: end)) else {
+      let end = RangeTombstones.less(high, range.high) ? high : range.high
+      guard try body(DeletedRange(low: RangeTombstones.less(range.low, start) ? start : range.low, high: end))
+      else {
         return
       }
       start = end
@@ -162,14 +163,14 @@ extension ReadView {
   }
 
   /// A range of keys whose entries in the base are hidden.
-  struct Hole {
+  struct DeletedRange {
     var low: [UInt8]
     /// The upper bound, not included.
     var high: [UInt8]
   }
 
   /// Returns the interval of either buffer with the lowest start among those that end after a key.
-  private func hole(endingAfter key: [UInt8]) -> RangeTombstones.Interval? {
+  private func range(endingAfter key: [UInt8]) -> RangeTombstones.Interval? {
     let newer = activeRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     let older = frozenRanges?._withUnsafeGuaranteedRef { $0.firstEnding(after: key) }
     guard let newer, let older else { return newer ?? older }

@@ -64,7 +64,7 @@ extension ReadView {
       let key = try scratch.take(cursor.key).bytes
       if let hold {
         guard try offer(key, value, &copy, hold, body) else { break }
-        if hold.resume() { try cursor.revive() }
+        if hold.resume() { try cursor.reload() }
       } else {
         guard try body(key, value.bytes) else { break }
       }

@@ -54,14 +54,14 @@ package final class BufferWriter {
   /// Applies the put or delete whose record is at a file offset. Throws `damaged` if it encounters
   /// a record that has changed; then the caller must abort.
   ///
-  /// - Parameter wasThere: whether the key existed before; nil if unknown. A wrong value causes
+  /// - Parameter existed: whether the key existed before; nil if unknown. A wrong value causes
   ///   wrong counts until the next checkpoint.
-  package func set(_ record: LogRecord, at offset: UInt64, wasThere: Bool? = nil) throws(Fault) {
+  package func set(_ record: LogRecord, at offset: UInt64, existed: Bool? = nil) throws(Fault) {
     operations &+= 1
     var reference = RecordReference(record, at: offset)
     // A key without an entry in the buffer exists if it is beneath. An existing entry keeps its own
     // flag.
-    reference.isBeneath = wasThere
+    reference.isBeneath = existed
     try tree.pointee.insert(record.key, record.keyCount, reference, records)
   }
 

@@ -65,19 +65,19 @@ package final class Version: @unchecked Sendable {
   /// The handles known to refer to keyspaces of this version.
   package let known: KnownKeyspaces
   /// The same state for short reads. Valid as long as the version.
-  package let face: UnsafePointer<VersionFace>
+  package let face: UnsafePointer<VersionReads>
   package let file: FileView
   /// Retains the mapping of `file`.
   private let mapping: any AnyObject & Sendable
   private let registry: VersionRegistry
   /// Pins the parts of the file that `base` and the buffers refer to; nil if no space is ever
   /// reclaimed.
-  package let hold: BaseHold?
+  package let pin: BasePin?
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
     known: KnownKeyspaces, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
-    hold: BaseHold? = nil
+    pin: BasePin? = nil
   ) {
     self.number = number
     self.transaction = transaction
@@ -88,13 +88,13 @@ package final class Version: @unchecked Sendable {
     self.file = file
     self.mapping = mapping
     self.registry = registry
-    self.hold = hold
-    let face = UnsafeMutablePointer<VersionFace>.allocate(capacity: 1)
+    self.pin = pin
+    let face = UnsafeMutablePointer<VersionReads>.allocate(capacity: 1)
     self.face = UnsafePointer(face)
     let reads = ReadView(
       base: base, active: active, frozen: frozen, file: file, records: RecordSpace(file))
     face.initialize(
-      to: VersionFace(
+      to: VersionReads(
         reads: reads, known: Unmanaged.passUnretained(known), version: Unmanaged.passUnretained(self)))
     registry.add(number, transaction: transaction)
   }
@@ -116,7 +116,7 @@ package final class Version: @unchecked Sendable {
 
 /// The part of a version that a short read needs: plain pointers in separate memory, so that the
 /// read accesses no object and counts no references.
-package struct VersionFace {
+package struct VersionReads {
   package let reads: ReadView
   package let known: Unmanaged<KnownKeyspaces>
   package let version: Unmanaged<Version>
@@ -138,7 +138,7 @@ package struct TreeVerification {
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
     let report = BaseVerify.run(
-      BaseTree(root: root, source: NodeSource(file: file)), from: floor,
+      BaseTree(root: root, source: NodeReader(file: file)), from: floor,
       progress: progress.map { tell in { tell($0.bytesChecked) } })
     return TreeVerification(
       nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,

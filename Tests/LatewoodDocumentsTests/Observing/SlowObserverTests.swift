@@ -146,7 +146,7 @@ import Testing
       let hasBegun = DispatchSemaphore(value: 0)
       closer.async {
         hasBegun.wait()
-        for _ in 0..<pause { Monitor.giveUpProcessor() }
+        for _ in 0..<pause { Monitor.yieldProcessor() }
         do { try store.close() } catch { Issue.record(error) }
       }
       var isSaved = false

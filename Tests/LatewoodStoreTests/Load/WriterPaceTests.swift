@@ -106,19 +106,19 @@ import Testing
 
   /// The ways in which a writer that owes days of waiting is let go at once.
   enum Release: CaseIterable {
-    case checkpoint, giveBack, compaction, pause
+    case checkpoint, reclaim, compaction, pause
   }
 
   @Test(arguments: Release.allCases)
   func `a writer waits no longer than for what is behind, however much it owes`(release: Release) throws {
     let pacer = WritePacer(Store.Options(), DiskSpace())
     switch release {
-    case .checkpoint, .giveBack: #expect(pacer.awaitCheckpoint())
+    case .checkpoint, .reclaim: #expect(pacer.awaitCheckpoint())
     case .compaction, .pause:
       pacer.lag.begin(at: 0, live: 0, divisor: 8, least: 1 << 20, isBounded: false)
     }
     for _ in 0..<2 { pacer.didLog(1 << 40) }
-    if release == .giveBack { pacer.didFreeze() }
+    if release == .reclaim { pacer.didFreeze() }
     #expect(pacer.isOwed)
     #expect(pacer.price == Backlog.highestPrice)
     let group = DispatchGroup()
@@ -126,7 +126,7 @@ import Testing
     Patience.wait { pacer.isSomebodyWaiting }
     switch release {
     case .checkpoint: pacer.endCheckpoint()
-    case .giveBack: pacer.didGiveBack()
+    case .reclaim: pacer.didReclaim()
     case .compaction:
       pacer.lag.end()
       pacer.wake()

@@ -53,7 +53,7 @@ import Testing
 
     mutating func step(_ transaction: Transaction, _ model: inout OrderedModel.Space) throws {
       let key = random.oneIn(3) && !model.keys.isEmpty ? random.pick(model.keys) : keys.key(&random)
-      let wasThere = model.values[key] != nil
+      let existed = model.values[key] != nil
       let saysSo = random.oneIn(2)
       switch random.below(12) {
       case 0 where random.oneIn(3):
@@ -62,14 +62,14 @@ import Testing
         model.deleteRange(low, high)
       case 0..<4:
         if saysSo {
-          try transaction.delete(key, in: keyspace, wasThere: wasThere)
+          try transaction.delete(key, in: keyspace, existed: existed)
         } else {
           try transaction.delete(key, in: keyspace)
         }
         model.delete(key)
       default:
         if saysSo {
-          try transaction.put(key, [1], in: keyspace, wasThere: wasThere)
+          try transaction.put(key, [1], in: keyspace, existed: existed)
         } else {
           try transaction.put(key, [1], in: keyspace)
         }

@@ -12,10 +12,10 @@ import Testing
     try OverwrittenStore.fill(store, 1)
     try OverwrittenStore.fill(store, 2)
     let punched = try store.statistics().punchedBytes
-    store.engine.reclaimer.hold()
+    store.engine.reclaimer.pause()
     for byte in 3...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
     #expect(try store.statistics().punchedBytes == punched)
-    store.engine.reclaimer.release()
+    store.engine.reclaimer.resume()
     try store.checkpoint()
     #expect(try store.statistics().punchedBytes > punched + 100_000)
     var options = OverwrittenStore.options()

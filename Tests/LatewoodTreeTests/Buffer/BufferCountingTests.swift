@@ -52,8 +52,8 @@ private final class CountedBuffer {
     let key = Self.key(number)
     var reference = log.append(key, isDelete: isDelete)
     // For a key with an entry, the writer knows the entry, not whether the key is beneath.
-    let wasThere = model.entries[number].map { !$0.isDelete } ?? isBeneath
-    if isKnown { reference.isBeneath = wasThere }
+    let existed = model.entries[number].map { !$0.isDelete } ?? isBeneath
+    if isKnown { reference.isBeneath = existed }
     try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
     model.entries[number] = Entry(isDelete: isDelete, isBeneath: isBeneath)
   }

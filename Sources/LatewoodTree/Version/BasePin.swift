@@ -5,12 +5,12 @@ import LatewoodConcurrency
 ///
 /// All versions over one base share a pin. Version numbers would not suffice: a checkpoint's swap
 /// makes a version with the same number over another base.
-package final class BaseHold: Sendable {
+package final class BasePin: Sendable {
   /// The number of base trees before this one since the store was opened.
   package let epoch: UInt64
-  private let registry: BaseRegistry
+  private let registry: BasePinRegistry
 
-  package init(epoch: UInt64, registry: BaseRegistry) {
+  package init(epoch: UInt64, registry: BasePinRegistry) {
     self.epoch = epoch
     self.registry = registry
     registry.add(epoch)
@@ -22,7 +22,7 @@ package final class BaseHold: Sendable {
 /// The pinned base trees.
 ///
 /// Thread safety: any thread.
-package final class BaseRegistry: Sendable {
+package final class BasePinRegistry: Sendable {
   private let counts = Guarded<[UInt64: Int]>([:])
 
   package init() {}

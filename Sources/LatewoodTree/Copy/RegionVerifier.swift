@@ -2,11 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The nodes of one region, read from the disk and individually verified, from which `TreeProof`
+/// The nodes of one region, read from the disk and individually verified, from which `CopyVerifier`
 /// verifies the tree.
-package struct ProvedRegion: Sendable {
+package struct VerifiedRegion: Sendable {
   /// A node with verified checksum, structure, order of keys, and extents.
-  struct ProvedNode: Sendable {
+  struct VerifiedNode: Sendable {
     /// The reference to the node. In a branch, `entries` and `liveBytes` exclude everything under
     /// its children.
     var reference: NodeReference
@@ -21,10 +21,10 @@ package struct ProvedRegion: Sendable {
   }
 
   /// An empty region.
-  package static let nothing = ProvedRegion(range: 0..<0)
+  package static let nothing = VerifiedRegion(range: 0..<0)
 
   let range: Range<UInt64>
-  fileprivate(set) var nodes: [ProvedNode] = []
+  fileprivate(set) var nodes: [VerifiedNode] = []
   /// The ranges of its leaves' extents, in key order, with adjacent ones joined.
   fileprivate(set) var extents: [Range<UInt64>] = []
 }
@@ -33,7 +33,7 @@ package struct ProvedRegion: Sendable {
 /// and extent by itself.
 ///
 /// Memory: two windows of a mebibyte. One thread at a time; several threads can each use one.
-package final class RegionProof {
+package final class RegionVerifier {
   private let seed: UInt64
   private let nodes: DiskWindow
   private let extents: DiskWindow
@@ -56,8 +56,8 @@ package final class RegionProof {
   ///     or past the end of the file.
   ///
   /// Throws `damaged`, and errors of the device.
-  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> ProvedRegion {
-    var region = ProvedRegion(range: range)
+  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> VerifiedRegion {
+    var region = VerifiedRegion(range: range)
     let alignment = UInt64(NodeLayout.alignment)
     var offset = range.lowerBound
     while offset < range.upperBound {
@@ -69,8 +69,8 @@ package final class RegionProof {
   }
 
   private func readNode(
-    at offset: UInt64, below limit: UInt64, into region: inout ProvedRegion
-  ) throws(Fault) -> ProvedRegion.ProvedNode {
+    at offset: UInt64, below limit: UInt64, into region: inout VerifiedRegion
+  ) throws(Fault) -> VerifiedRegion.VerifiedNode {
     // Unrelated extents follow the region.
     let block = UInt64(directAlignment)
     let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
@@ -87,21 +87,21 @@ package final class RegionProof {
     ).run()
     let node = Node(validated: base)
     try checkPrefix(of: node, offset)
-    var proved = ProvedRegion.ProvedNode(
+    var verified = VerifiedRegion.VerifiedNode(
       reference: reference, level: node.level, entries: UInt64(node.count), liveBytes: UInt64(length))
     if node.isLeaf {
       for index in 0..<node.count {
         let value = node.entry(index).value
         guard value.isExtent else { continue }
         try readExtent(value, below: limit, into: &region)
-        proved.liveBytes &+= UInt64(value.length)
+        verified.liveBytes &+= UInt64(value.length)
       }
-      proved.first = node.key(0).bytes
-      proved.last = node.key(node.count - 1).bytes
+      verified.first = node.key(0).bytes
+      verified.last = node.key(node.count - 1).bytes
     } else {
-      proved.bytes = Array(UnsafeRawBufferPointer(start: base, count: Int(length)))
+      verified.bytes = Array(UnsafeRawBufferPointer(start: base, count: Int(length)))
     }
-    return proved
+    return verified
   }
 
   private func checkPrefix(of node: Node, _ offset: UInt64) throws(Fault) {
@@ -117,7 +117,7 @@ package final class RegionProof {
   // MARK: Extents
 
   private func readExtent(
-    _ value: BaseValue, below limit: UInt64, into region: inout ProvedRegion
+    _ value: BaseValue, below limit: UInt64, into region: inout VerifiedRegion
   ) throws(Fault) {
     let offset = value.extentOffset
     let (next, overflow) = offset.addingReportingOverflow(UInt64(value.length))

@@ -27,7 +27,7 @@ final class NodeCopy {
 /// verified, and an unreadable block causes an error instead of ending the process.
 ///
 /// Thread safety: one thread at a time.
-final class CheckedReads {
+final class VerifiedReads {
   private static let pieceLength = 1 << 20
 
   private let file: FileView
@@ -39,18 +39,18 @@ final class CheckedReads {
   private var values: DiskWindow?
   private var piece: UnsafeMutableRawBufferPointer?
 
-  /// - Parameter readsMedium: whether to read from the disk instead of the cache, where the system
+  /// - Parameter readsDisk: whether to read from the disk instead of the cache, where the system
   ///   can.
-  init(_ source: NodeSource, readsMedium: Bool = false) {
+  init(_ source: NodeReader, readsDisk: Bool = false) {
     file = source.file
     minimumKeyLength = source.minimumKeyLength
     let file = file
     let window = {
       DiskWindow(readsAhead: false) { (target, offset) throws(Fault) in
-        try file.readMedium(into: target, at: offset)
+        try file.readFromDisk(into: target, at: offset)
       }
     }
-    medium = readsMedium ? (window(), window()) : nil
+    medium = readsDisk ? (window(), window()) : nil
   }
 
   deinit { piece?.deallocate() }
@@ -114,16 +114,16 @@ final class CheckedReads {
   /// for one piece.
   ///
   /// Throws `damaged` if the checksum differs.
-  func whole(_ value: BaseValue) throws(Fault) -> UnsafeRawBufferPointer? {
-    guard value.length <= CheckedReads.pieceLength / 2 else { return nil }
+  func extent(_ value: BaseValue) throws(Fault) -> UnsafeRawBufferPointer? {
+    guard value.length <= VerifiedReads.pieceLength / 2 else { return nil }
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
-      throw CheckedReads.outside(offset)
+      throw VerifiedReads.outside(offset)
     }
     let bytes =
       length > 0 ? try piece(at: offset, value.length) : UnsafeRawBufferPointer(start: nil, count: 0)
     guard UInt32(truncatingIfNeeded: XXH64.hash(bytes, seed: file.seed)) == value.extentChecksum else {
-      throw CheckedReads.mismatch(offset)
+      throw VerifiedReads.mismatch(offset)
     }
     return bytes
   }
@@ -145,19 +145,19 @@ final class CheckedReads {
   ) throws(Fault) -> UInt32 {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
-      throw CheckedReads.outside(offset)
+      throw VerifiedReads.outside(offset)
     }
     var done = 0
     while done < value.length {
       let bytes = try piece(
-        at: offset + UInt64(done), min(value.length - done, CheckedReads.pieceLength / 2))
+        at: offset + UInt64(done), min(value.length - done, VerifiedReads.pieceLength / 2))
       guard let start = bytes.baseAddress else { break }
       (target + done).copyMemory(from: start, byteCount: bytes.count)
       done += bytes.count
     }
     let (here, there) = XXH64.hashes(target, value.length, seeds: (file.seed, seed))
     guard UInt32(truncatingIfNeeded: here) == value.extentChecksum else {
-      throw CheckedReads.mismatch(offset)
+      throw VerifiedReads.mismatch(offset)
     }
     return UInt32(truncatingIfNeeded: there)
   }
@@ -170,18 +170,18 @@ final class CheckedReads {
   ) throws(Fault) {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
-      throw CheckedReads.outside(offset)
+      throw VerifiedReads.outside(offset)
     }
     var stream = XXH64.Stream(seed: file.seed)
     var done: UInt64 = 0
     while done < length {
-      let bytes = try piece(at: offset + done, Int(min(length - done, UInt64(CheckedReads.pieceLength / 2))))
+      let bytes = try piece(at: offset + done, Int(min(length - done, UInt64(VerifiedReads.pieceLength / 2))))
       stream.update(bytes)
       try body(bytes)
       done += UInt64(bytes.count)
     }
     guard UInt32(truncatingIfNeeded: stream.finish()) == value.extentChecksum else {
-      throw CheckedReads.mismatch(offset)
+      throw VerifiedReads.mismatch(offset)
     }
   }
 
@@ -212,7 +212,7 @@ final class CheckedReads {
   }
 
   private func pieceAlone(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
-    let memory = piece ?? .allocate(byteCount: CheckedReads.pieceLength / 2, alignment: 64)
+    let memory = piece ?? .allocate(byteCount: VerifiedReads.pieceLength / 2, alignment: 64)
     piece = memory
     let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<length])
     try file.read(into: target, at: offset)

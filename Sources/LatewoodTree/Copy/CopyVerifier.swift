@@ -13,8 +13,8 @@ import LatewoodFile
 /// root          the last one that waits
 /// ```
 ///
-/// `RegionProof` has verified each node by itself, which takes most of the time and can be done for
-/// several regions in parallel.
+/// `RegionVerifier` has verified each node by itself, which takes most of the time and can be done
+/// for several regions in parallel.
 ///
 /// Invariants:
 /// 1. Waiting nodes and everything under them, including extents, were read from the disk and
@@ -28,63 +28,63 @@ import LatewoodFile
 ///
 /// Memory: the first and last key of each waiting node, of which there are few. One thread at a
 /// time.
-package struct TreeProof: ~Copyable {
+package struct CopyVerifier: ~Copyable {
   /// A node that was verified with everything under it.
-  private struct Proved {
+  private struct Verified {
     let subtree: Subtree
     let first: [UInt8]
     let last: [UInt8]
   }
 
-  private var waiting: [[Proved]] = []
+  private var waiting: [[Verified]] = []
   private var places = PlacesInOrder()
 
   package init() {}
 
   /// Adds the next region, in the order of writing. Throws `damaged`.
-  package mutating func take(_ region: ProvedRegion) throws(Fault) {
+  package mutating func take(_ region: VerifiedRegion) throws(Fault) {
     try places.take(region: region.range)
     for extent in region.extents { try places.take(extent: extent) }
     for node in region.nodes {
-      let proved = node.level == 0 ? leaf(node) : try branch(node)
+      let verified = node.level == 0 ? leaf(node) : try branch(node)
       let level = Int(node.level)
       while waiting.count <= level { waiting.append([]) }
-      waiting[level].append(proved)
+      waiting[level].append(verified)
     }
   }
 
   /// Throws `damaged` unless the verified tree has this root.
   package func finish(_ root: Subtree?) throws(Fault) {
-    let proved = waiting.last?.last?.subtree
-    guard proved == root else {
+    let verified = waiting.last?.last?.subtree
+    guard verified == root else {
       throw Fault.damaged(at: root?.reference.offset ?? 0, "the root does not match the nodes that were read")
     }
   }
 
-  private func leaf(_ node: ProvedRegion.ProvedNode) -> Proved {
-    Proved(
+  private func leaf(_ node: VerifiedRegion.VerifiedNode) -> Verified {
+    Verified(
       subtree: Subtree(
         reference: node.reference, level: 0, entries: node.entries, liveBytes: node.liveBytes),
       first: node.first, last: node.last)
   }
 
-  private mutating func branch(_ proved: ProvedRegion.ProvedNode) throws(Fault) -> Proved {
-    let below = Int(proved.level) - 1
-    return try proved.bytes.withStart { (start, _) throws(Fault) in
+  private mutating func branch(_ verified: VerifiedRegion.VerifiedNode) throws(Fault) -> Verified {
+    let below = Int(verified.level) - 1
+    return try verified.bytes.withStart { (start, _) throws(Fault) in
       // SAFETY: the bytes were validated as a node when they were read, and are not changed after.
       let node = Node(validated: start)
       guard below < waiting.count, node.count <= waiting[below].count else {
         throw Fault.damaged(
-          at: proved.reference.offset, "a branch refers to children that were not written before it")
+          at: verified.reference.offset, "a branch refers to children that were not written before it")
       }
       defer { waiting[below].removeFirst(node.count) }
-      return try branch(node, proved.reference, over: waiting[below][..<node.count])
+      return try branch(node, verified.reference, over: waiting[below][..<node.count])
     }
   }
 
   private func branch(
-    _ node: Node, _ reference: NodeReference, over children: ArraySlice<Proved>
-  ) throws(Fault) -> Proved {
+    _ node: Node, _ reference: NodeReference, over children: ArraySlice<Verified>
+  ) throws(Fault) -> Verified {
     var entries: UInt64 = 0
     var liveBytes = UInt64(reference.length)
     for (index, child) in zip(0..., children) {
@@ -97,14 +97,14 @@ package struct TreeProof: ~Copyable {
       guard index == 0 || divides(node.separator(index), children[children.startIndex + index - 1], child)
       else { throw Fault.damaged(at: reference.offset, "a separator does not divide the keys around it") }
     }
-    return Proved(
+    return Verified(
       subtree: Subtree(reference: reference, level: node.level, entries: entries, liveBytes: liveBytes),
       first: children.first?.first ?? [], last: children.last?.last ?? [])
   }
 
   /// Whether a separator is greater than all keys in the left subtree and not greater than any in
   /// the right one.
-  private func divides(_ separator: PrefixedKey, _ left: Proved, _ right: Proved) -> Bool {
+  private func divides(_ separator: PrefixedKey, _ left: Verified, _ right: Verified) -> Bool {
     left.last.withUnsafeBytes { last in
       right.first.withUnsafeBytes { first in
         guard let last = last.baseAddress, let first = first.baseAddress else { return false }

@@ -6,7 +6,7 @@ import Synchronization
 /// without copying a reader each time.
 ///
 /// Obtained from `Store.held`. Thread safety: any thread.
-package final class HeldState: Readable {
+package final class PinnedState: Readable {
   private let version: Version
   private let engine: Engine
   /// The number that `once` has returned; 0 if it was not called yet.
@@ -96,8 +96,8 @@ package final class HeldState: Readable {
 
 extension Store {
   /// Returns the newest state, held for as long as the result is kept. Throws as all reads do.
-  package func held() throws(StoreError) -> HeldState {
-    do { return HeldState(try engine.versions.current(), of: engine) } catch {
+  package func held() throws(StoreError) -> PinnedState {
+    do { return PinnedState(try engine.versions.current(), of: engine) } catch {
       throw StoreError(error, path: engine.path)
     }
   }

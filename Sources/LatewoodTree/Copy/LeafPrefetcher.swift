@@ -21,7 +21,7 @@ import LatewoodFile
 /// Thread safety: `run` on a separate thread; everything else from the copying thread.
 // SAFETY: `state` is only accessed with the monitor held. `reads`, `pending` and `waiting` belong
 // to the thread that has set `isReading`, and a batch to the thread that has taken it from `state`.
-final class CheckedLeaves: @unchecked Sendable {
+final class LeafPrefetcher: @unchecked Sendable {
   /// Consecutive leaves and their extents.
   final class Batch {
     static let capacity = 1 << 20
@@ -62,7 +62,7 @@ final class CheckedLeaves: @unchecked Sendable {
     var fault: Fault?
   }
 
-  private let reads: CheckedReads
+  private let reads: VerifiedReads
   /// The seed of the file that the extents will be written to; nil if they are not read here.
   private let newSeed: UInt64?
   /// Subtrees to read, the next one last.
@@ -77,7 +77,7 @@ final class CheckedLeaves: @unchecked Sendable {
   ///   - newSeed: the seed of the file that the extents will be written to; nil if the copying
   ///     thread reads all extents itself.
   init(_ base: Subtree?, in file: FileView, newSeed: UInt64?) {
-    reads = CheckedReads(NodeSource(file: file))
+    reads = VerifiedReads(NodeReader(file: file))
     self.newSeed = newSeed
     pending = base.map { [$0] } ?? []
     state = State(free: (0..<3).map { _ in Batch() })
@@ -108,7 +108,7 @@ final class CheckedLeaves: @unchecked Sendable {
   }
 
   /// Returns a written batch for reuse.
-  func giveBack(_ batch: Batch) {
+  func recycle(_ batch: Batch) {
     batch.clear()
     monitor.withLock {
       state.free.append(batch)

@@ -6,7 +6,7 @@ import LatewoodFile
 /// Bounds and the fields that a reference repeats are checked each time, in a cache line that the
 /// search needs anyway. The checksum and the structure are verified the first time this process
 /// reads the node; after that a bit is tested.
-struct NodeSource {
+struct NodeReader {
   var file: FileView
   /// The minimum length of a key in a leaf. Higher layers strip the keyspace number without a
   /// check.
@@ -19,15 +19,15 @@ struct NodeSource {
     // file.
     guard length >= 48, length <= file.limit, reference.offset <= file.limit &- length,
       reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
-    else { throw NodeSource.outside(reference) }
+    else { throw NodeReader.outside(reference) }
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
-    if !file.isVerified(reference.offset, FileView.Proof.node) { try prove(reference) }
+    if !file.isVerified(reference.offset, FileView.Proof.node) { try verify(reference) }
     guard base.u32(NodeLayout.length) == reference.length, base.u8(NodeLayout.level) == level,
       base.u32(NodeLayout.checksum) == reference.checksum
-    else { throw NodeSource.mismatch(reference) }
+    else { throw NodeReader.mismatch(reference) }
     let node = Node(validated: base)
-    guard node.hasRoom(in: Int(truncatingIfNeeded: length)) else {
-      throw NodeSource.changed(reference.offset)
+    guard node.fits(in: Int(truncatingIfNeeded: length)) else {
+      throw NodeReader.changed(reference.offset)
     }
     return node
   }
@@ -37,7 +37,7 @@ struct NodeSource {
   }
 
   /// Verifies a node and marks it as verified. Its reference must lie within the file.
-  @inline(never) func prove(_ reference: NodeReference) throws(Fault) {
+  @inline(never) func verify(_ reference: NodeReference) throws(Fault) {
     // SAFETY: the check of the reference proves that the node lies within the file.
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     try file.makeReadable(reference.offset, Int(reference.length))
@@ -49,12 +49,12 @@ struct NodeSource {
 
   /// Returns a view of a node that was returned before. Checks its level and bounds again, but not
   /// its checksum.
-  func again(at offset: UInt64, level: UInt8) throws(Fault) -> Node {
+  func node(again offset: UInt64, level: UInt8) throws(Fault) -> Node {
     let node = Node(validated: file.base + Int(truncatingIfNeeded: offset))
     guard node.level == level, UInt64(node.length) <= file.limit &- offset,
-      node.hasRoom(in: Int(node.length))
+      node.fits(in: Int(node.length))
     else {
-      throw NodeSource.changed(offset)
+      throw NodeReader.changed(offset)
     }
     return node
   }

@@ -6,7 +6,7 @@ import Testing
 
 /// Files with valid checksums that a compaction, reading back its new file, must not accept as a
 /// tree.
-@Suite struct TreeProofTests {
+@Suite struct CopyVerifierTests {
   private let file = MemoryFile(capacity: 1 << 20)
   private let arena = Arena()
 
@@ -41,8 +41,8 @@ import Testing
   /// The fault found in these regions; nil if there is none.
   private func fault(_ regions: [Range<UInt64>]) -> Fault? {
     do throws(Fault) {
-      let proof = RegionProof(seed: file.seed, read: reader())
-      var tree = TreeProof()
+      let proof = RegionVerifier(seed: file.seed, read: reader())
+      var tree = CopyVerifier()
       for region in regions { try tree.take(proof.read(region, below: file.end)) }
       return nil
     } catch {

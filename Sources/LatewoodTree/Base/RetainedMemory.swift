@@ -7,7 +7,7 @@ import LatewoodBytes
 /// pieces. The owner occasionally passes the addresses still in use, and the rest is freed, so the
 /// size stays at that of the pending items plus half a mebibyte.
 // SAFETY: a returned pointer is valid until a `release` to which it is not passed.
-struct KeptBytes: ~Copyable {
+struct RetainedMemory: ~Copyable {
   private struct Piece {
     var start: UnsafeMutableRawPointer
     var length: Int
@@ -25,7 +25,7 @@ struct KeptBytes: ~Copyable {
   private var used = 0
   private var length = 0
   private var latest: NodeCopy?
-  private var limit = KeptBytes.leastLimit
+  private var limit = RetainedMemory.leastLimit
 
   init() {}
 
@@ -46,9 +46,11 @@ struct KeptBytes: ~Copyable {
   /// Copies a key into retained memory.
   mutating func copy(_ key: PrefixedKey) -> PrefixedKey {
     let count = key.count
-    if count == 0 { return PrefixedKey(open ?? openPiece(KeptBytes.pieceLength), 0) }
-    var target = open ?? openPiece(KeptBytes.pieceLength)
-    if count > KeptBytes.pieceLength - used { target = openPiece(max(KeptBytes.pieceLength, count)) }
+    if count == 0 { return PrefixedKey(open ?? openPiece(RetainedMemory.pieceLength), 0) }
+    var target = open ?? openPiece(RetainedMemory.pieceLength)
+    if count > RetainedMemory.pieceLength - used {
+      target = openPiece(max(RetainedMemory.pieceLength, count))
+    }
     let start = target + used
     // SAFETY: the piece has at least `count` bytes after `used`.
     start.copyMemory(from: key.prefix, byteCount: key.prefixCount)
@@ -82,7 +84,7 @@ struct KeptBytes: ~Copyable {
       if piece.owner == nil { piece.start.deallocate() }
       return true
     }
-    limit = max(KeptBytes.leastLimit, 2 * length)
+    limit = max(RetainedMemory.leastLimit, 2 * length)
   }
 
   private mutating func mark(_ address: UnsafeRawPointer) {
