@@ -55,7 +55,7 @@ package enum CivilTime {
   }
 
   /// Parses a text into seconds since 1970-01-01 00:00 UTC and the fraction of a second; nil if the
-  /// text is no point in time.
+  /// text is not valid.
   ///
   /// Accepts a date, `T` or a blank, hours and minutes, optional seconds with an optional fraction,
   /// and `Z` or an offset like `+02:00` (default: UTC). A date alone is its midnight in UTC.

@@ -1,8 +1,7 @@
 /// The error type of all layers below the public products.
 ///
-/// A fault says what is wrong (`kind`), where in the file (`offset`), in one sentence for a person
-/// what that means (`reason`) and, if known, what to do about it (`advice`). The public products
-/// convert it to their own error types.
+/// A fault has a kind, an offset in the file, a reason in one sentence for a person and, if known,
+/// advice on what to do. The public products convert it to their own error types.
 @usableFromInline package struct Fault: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
@@ -12,13 +11,13 @@
   }
 
   package var kind: Kind
-  /// The offset in the file; nil if the fault is not about a place in it.
+  /// The offset in the file, if any.
   package var offset: UInt64?
   package var reason: String
   /// The error number of the system call that failed.
   package var errno: Int32?
   package var path: String?
-  /// A sentence that says what to do about it; nil for the usual advice for this kind of fault.
+  /// What to do about it, in one sentence; nil for the usual advice for the kind.
   package var advice: String?
 
   package init(

@@ -4,8 +4,7 @@
     UInt64(bigEndian: pointer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
   }
 
-  /// A number less than, equal to or greater than zero, as `a` is less than, equal to or greater
-  /// than `b`.
+  /// Returns a negative, zero or positive number as `a` is less than, equal to or greater than `b`.
   @inlinable package static func compare(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {
@@ -46,8 +45,8 @@
     return at
   }
 
-  /// The least bytes that come after everything that begins with a prefix; nil if there are none,
-  /// because all of its bytes are 255.
+  /// Returns the least key greater than all keys with a prefix; nil if there is none, because all
+  /// of its bytes are 255.
   package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
     var bytes = prefix
     while let last = bytes.last {

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// A thread for optional work, which gets a smaller share of the processor than others.
+/// A low-priority thread for optional work.
 ///
 /// A queue of utility priority is not enough on Linux, where Dispatch does not change the priority
 /// of its threads. And the priority of a Dispatch thread must not be lowered, because it is reused

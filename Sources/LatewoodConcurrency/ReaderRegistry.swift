@@ -1,7 +1,7 @@
 import Synchronization
 
-/// The registry of running reads: replaced objects are released once no reader can use them any
-/// more, and no thread ever waits.
+/// The registry of running reads: replaced objects are released once no reader can use them, and no
+/// thread ever waits.
 ///
 /// A short read registers instead of counting references: it writes to a cache line that no other
 /// thread writes to, while a lock or a reference count is one line for all threads. A thread that

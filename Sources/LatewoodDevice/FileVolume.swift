@@ -19,7 +19,7 @@ package final class FileVolume: Volume {
 
   /// Opens or makes a file of the command-line tool that only this user may access.
   ///
-  /// A symbolic link in its place is refused, because somebody else may have put it there to
+  /// A symbolic link in its place is refused, because someone else may have put it there to
   /// redirect writes. If others may read the file, that permission is removed; throws
   /// `permissionDenied` if the file belongs to another user.
   package func openPrivate(_ path: String) throws(Fault) -> any Device {

@@ -18,7 +18,7 @@ final class MemoryFile: Sendable {
     var newest: MemoryRange
     var older: [Older] = []
     var size: UInt64 = 0
-    /// The number of bytes given back.
+    /// The number of punched bytes.
     var punched: UInt64 = 0
 
     /// Calls `body` with all ranges that may still be read.
@@ -108,7 +108,7 @@ final class MemoryFile: Sendable {
     content.newest = larger
   }
 
-  /// Gives the memory of whole pages back; returns false if the system cannot.
+  /// Returns the memory of complete pages to the system; returns false if that is not supported.
   func punch(offset: UInt64, length: UInt64) -> Bool {
     content.withLock { content in
       var isDone = true

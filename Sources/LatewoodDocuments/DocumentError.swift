@@ -12,7 +12,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     case corruptData
     case notOpen
     case notFound
-    /// A new database was asked for, and the file exists.
+    /// A new database was requested, but the file exists.
     case alreadyExists
     /// The revision to be replaced is no longer current.
     case conflict
@@ -30,9 +30,9 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   }
 
   package var code: Code
-  /// One sentence that says what is wrong.
+  /// The problem, in one sentence.
   package var message: String
-  /// The error of the store, if it comes from there.
+  /// The store's error that caused this one, if any.
   package var store: StoreError?
 
   package init(_ code: Code, _ message: String) {
@@ -60,7 +60,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
 
   package var description: String { store?.description ?? message }
 
-  /// Returns any error that this layer can catch as one of its own.
+  /// Converts any error that this layer can catch.
   private static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
@@ -68,7 +68,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     return DocumentError(.store, String(describing: error))
   }
 
-  /// Runs calls of the store, and throws their errors as those of this layer.
+  /// Runs calls of the store, and converts their errors.
   @inline(__always) static func typed<R>(_ body: () throws -> R) throws(DocumentError) -> R {
     do { return try body() } catch { throw from(error) }
   }

@@ -6,10 +6,10 @@ package enum FleeceLimits {
   /// The greatest depth that `Codable` types may encode or decode: their calls are recursive, and
   /// each level costs stack.
   package static let codingDepth = 100
-  /// The greatest number of pointers to pointers to follow for one value. A writer needs two, for a
+  /// The maximum number of pointers to pointers to follow for one value. A writer needs two, for a
   /// root that is far from the end.
   static let pointerHops = 4
-  /// The greatest number of dictionaries in a line of inheritance.
+  /// The maximum number of dictionaries in a line of inheritance.
   static let inheritance = 16
   /// The greatest length of an encoded value in bytes. Pointers could reach twice as far.
   static let encodedLength = Int(Int32.max)

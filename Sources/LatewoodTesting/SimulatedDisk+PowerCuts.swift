@@ -1,7 +1,7 @@
 import Latewood
 import LatewoodSimulation
 
-/// An error that was thrown because of a power cut, with the power cut.
+/// An error that was thrown after a power cut, with the power cut.
 public struct PowerCutError: Error, Sendable, CustomStringConvertible {
   /// The number of the call at which the power was cut, counted from 0.
   public let call: Int
@@ -17,8 +17,8 @@ public struct PowerCutError: Error, Sendable, CustomStringConvertible {
 }
 
 extension SimulatedDisk {
-  /// Runs a program again and again on empty disks, each time with the power cut at another of its
-  /// calls to the disk, and checks what is left.
+  /// Runs a program repeatedly on empty disks, each time with the power cut at a different call to
+  /// the disk, and checks what is left.
   ///
   /// ```swift
   /// try SimulatedDisk.cuttingPower(0) { disk, saved in
@@ -39,10 +39,10 @@ extension SimulatedDisk {
   /// Complexity: calls of the program times `states`, each a run of the program or of the check.
   ///
   /// - Parameters:
-  ///   - progress: what the program knows before it begins. It changes this value as it goes on, so
-  ///     that the check knows what must be there.
-  ///   - states: the greatest number of states of the disk to check after each power cut, at
-  ///     least 2.
+  ///   - progress: the progress before the program begins. The program updates this value as it
+  ///     proceeds, so that the check knows what must be there.
+  ///   - states: the maximum number of states of the disk to check after each power cut, at least
+  ///     2.
   ///   - seed: decides which states, so that a run can be repeated.
   ///   - run: the program. An error that it throws after the power cut is expected, and ignored.
   ///   - check: checks a disk that the power cut may have left, with the progress that the program

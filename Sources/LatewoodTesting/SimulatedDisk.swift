@@ -15,9 +15,9 @@ import LatewoodStore
 /// // Saving now throws `notWritable`, as on a disk that is full.
 /// ```
 ///
-/// It keeps apart what a program has written and what it has made durable. When the power is cut, a
-/// real disk may have kept any part of what was not durable: each sector in its old or its new
-/// content, files with or without their new length, names with or without their last changes.
+/// It distinguishes what a program has written from what it has made durable. When the power is
+/// cut, a real disk may have kept any part of what was not durable: each sector in its old or its
+/// new content, files with or without their new length, names with or without their last changes.
 /// ``statesAfterPowerCut(limit:seed:)`` returns such states, each as a disk of its own, and
 /// ``cuttingPower(_:states:seed:run:check:)`` tries a power cut at every call of a program.
 ///
@@ -26,10 +26,10 @@ import LatewoodStore
 ///
 /// Thread safety: all calls from any thread.
 public final class SimulatedDisk: Sendable {
-  /// The way in which a call to the disk fails.
+  /// How a call to the disk fails.
   public enum Failure: Sendable, Equatable {
-    /// The call takes effect or not, and then the machine loses power: this call and all later ones
-    /// throw `inputOutput`.
+    /// The machine loses power during the call, which may or may not take effect: this call and all
+    /// later ones throw `inputOutput`.
     case powerCut
     /// The call fails because of the device, like a bad block. A write does nothing; a sync makes
     /// nothing durable.
@@ -39,7 +39,7 @@ public final class SimulatedDisk: Sendable {
     /// A sync fails after some sectors have become durable; the others are lost, although reads
     /// show them. Any other call fails as with `device`.
     case lostSectors
-    /// A write is lost without an error: the disk never has it, although reads show it.
+    /// A write is lost without an error: it never reaches the disk, although reads show it.
     case lostWrite
   }
 
@@ -48,7 +48,7 @@ public final class SimulatedDisk: Sendable {
   private let stores = Guarded<[Store]>([])
   private let origin: String
 
-  /// Makes an empty disk.
+  /// Creates an empty disk.
   ///
   /// - Parameter seed: decides which sectors are lost by ``Failure/lostSectors``.
   public convenience init(seed: UInt64 = 0) {
@@ -106,15 +106,15 @@ public final class SimulatedDisk: Sendable {
     return list
   }
 
-  /// After a power cut, closing fails; what matters is that nothing is held any more.
+  /// After a power cut, closing fails, but still releases everything.
   private func ignoringErrors(_ body: () throws -> Void) {
     do { try body() } catch {}
   }
 
   // MARK: Faults
 
-  /// The number of calls so far that changed the disk, or would have: writes, syncs, and changes of
-  /// names.
+  /// The number of calls so far that changed the disk, or would have: writes, syncs, and name
+  /// changes.
   public var callCount: Int { volume.callCount }
 
   /// Whether the power was cut.
@@ -129,30 +129,29 @@ public final class SimulatedDisk: Sendable {
   ///   - failure: how it fails.
   ///   - call: the number of the call, counted from 0 as ``callCount`` counts. With one thread, the
   ///     same program makes the same calls each time; checkpoints and automatic compactions run on
-  ///     threads of their own.
+  ///     their own threads.
   public func fail(_ failure: Failure, atCall call: Int) {
     volume.inject(failure.injected, atCall: call)
   }
 
-  /// Makes every call succeed again for which ``fail(_:atCall:)`` was called and that has not
-  /// happened yet.
+  /// Cancels all failures that were set with ``fail(_:atCall:)`` and have not happened yet.
   public func clearFailures() { volume.clearFaults() }
 
-  /// The number of bytes that files can still grow by; nil for a disk without a limit. Setting it
-  /// sets the limit relative to what the files take now.
+  /// The number of bytes by which the files can still grow; nil for a disk without a limit. Setting
+  /// it sets the limit relative to the current size of the files.
   public var freeBytes: Int? {
     get { volume.spaceLimit.map { max(0, $0 - volume.totalLength) } }
     set { volume.spaceLimit = newValue.map { volume.totalLength + max(0, $0) } }
   }
 
-  /// Flips bits of one byte of a file, as a medium does that rots.
+  /// Flips bits of one byte of a file, as bit rot does.
   ///
   /// - Parameters:
   ///   - name: the name of the file.
-  ///   - offset: the place of the byte, below the length of the file.
+  ///   - offset: the offset of the byte, less than the length of the file.
   ///   - mask: the bits to flip.
-  /// - Throws: `DatabaseError` `notFound` if there is no such file; `invalidParameter` if it is not
-  ///   that long.
+  /// - Throws: `DatabaseError` `notFound` if there is no such file; `invalidParameter` if the file
+  ///   is shorter.
   public func corrupt(_ name: String, at offset: Int, mask: UInt8 = 0xFF) throws {
     guard fileNames.contains(name) else {
       throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
@@ -187,15 +186,15 @@ public final class SimulatedDisk: Sendable {
   // MARK: Power cuts
 
   /// Returns states that a real disk could be in if the power were cut at this moment, or was cut,
-  /// each as a disk of its own: first the one that has everything that was written, last one that
-  /// has as little of it as possible, between them a choice of others.
+  /// each as a separate disk: first the one with everything that was written, last one with as
+  /// little of it as possible, and between them a choice of others.
   ///
-  /// Everything opened on one of them should be closed before the next is used: each takes memory.
+  /// Close everything opened on one of them before using the next: each takes memory.
   ///
   /// - Parameters:
-  ///   - limit: the greatest number of states, at least 2.
+  ///   - limit: the maximum number of states, at least 2.
   ///   - seed: decides which are chosen if there are more.
-  /// - Returns: a sequence that makes each disk when it is asked for.
+  /// - Returns: a sequence that creates each disk on demand.
   public func statesAfterPowerCut(
     limit: Int = 64, seed: UInt64 = 0
   ) -> some Sequence<SimulatedDisk> & Sendable {

@@ -16,8 +16,7 @@ extension Database {
     try await inBatch { try self.saveBlob(content, contentType: contentType) }
   }
 
-  /// Starts a blob of any length, whose content is written in pieces, without blocking the caller's
-  /// thread.
+  /// Begins a blob of any length, to be written in pieces, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   it begins.
@@ -56,7 +55,7 @@ extension BlobOutput {
     try await database.performing { try output.value.write(bytes) }
   }
 
-  /// Ends the blob and returns it, without blocking the caller's thread. Otherwise like the
+  /// Finishes the blob and returns it, without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -68,7 +67,7 @@ extension BlobOutput {
 }
 
 extension BlobContent {
-  /// Returns the whole content without blocking the caller's thread.
+  /// Returns the entire content without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -84,8 +83,8 @@ extension BlobContent {
   }
 }
 
-/// A value that one thread uses after another. Whoever makes one waits until the other has ended,
-/// or does not use the value again: so no two threads use it at the same time.
+/// A value handed from one thread to another. Its creator waits until the other thread is done, or
+/// does not use the value again, so no two threads use it at the same time.
 private struct Handover<Value>: @unchecked Sendable {
   let value: Value
   init(_ value: Value) { self.value = value }

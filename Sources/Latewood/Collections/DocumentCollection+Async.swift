@@ -1,8 +1,8 @@
 import LatewoodDocuments
 
-/// Changes without blocking the caller's thread. They run one after the other on a Dispatch queue,
-/// and those that wait at the same time share a sync: many concurrent calls are far faster than the
-/// same calls one after the other, and need no more threads.
+/// Changes without blocking the caller's thread. They run serially on a Dispatch queue, and those
+/// that wait at the same time share a sync: many concurrent calls are far faster than the same
+/// calls in sequence, and need no more threads.
 ///
 /// If the task is cancelled before a change is committed, nothing is changed, and the call throws
 /// `CancellationError`.
@@ -18,7 +18,7 @@ extension DocumentCollection {
     try await save(prepare(document, control))
   }
 
-  /// Saves a document without blocking the caller's thread, and asks a handler if somebody else has
+  /// Saves a document without blocking the caller's thread, and asks a handler if someone else has
   /// saved it since. Otherwise like the blocking form; the handler runs on a Dispatch queue.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -101,7 +101,7 @@ extension DocumentCollection {
     try await save(prepareDeletion(of: document, keeping: members, control))
   }
 
-  /// Deletes a document without blocking the caller's thread, whatever its current revision is.
+  /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -121,8 +121,8 @@ extension DocumentCollection {
     try await database.inBatch { try self.purge(id) }
   }
 
-  /// Purges a document without blocking the caller's thread, also what was saved since it was read.
-  /// Returns false if there was none.
+  /// Purges a document without blocking the caller's thread, including revisions saved since it was
+  /// read. Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the change is committed.
@@ -142,8 +142,8 @@ extension DocumentCollection {
     try await database.performing { [self] in try document(id) }
   }
 
-  /// Returns a copy of a document to be changed and saved, without blocking the caller's thread; a
-  /// new document of that id if there is none.
+  /// Returns an editable copy of a document, without blocking the caller's thread; a new document
+  /// with that id if there is none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -168,7 +168,7 @@ extension DocumentCollection {
     try await database.performing { [self] in try decode(type, from: id) }
   }
 
-  /// Returns the documents that a query wants, without blocking the caller's thread.
+  /// Returns the documents that match a query, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -176,7 +176,7 @@ extension DocumentCollection {
     try await database.performing { [self] in try documents(query) }
   }
 
-  /// Returns the ids of the documents that a query wants, without blocking the caller's thread.
+  /// Returns the ids of the documents that match a query, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -184,7 +184,7 @@ extension DocumentCollection {
     try await database.performing { [self] in try documentIDs(query) }
   }
 
-  /// Returns the number of documents that a query wants, ignoring its limit, without blocking the
+  /// Returns the number of documents that match a query, ignoring its limit, without blocking the
   /// caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -213,8 +213,8 @@ extension DocumentCollection {
     try await database.performing { [self] in try document(id, revision: revision) }
   }
 
-  /// Returns the revision that a document was made from, without blocking the caller's thread; nil
-  /// if it is no longer kept.
+  /// Returns the parent revision of a document, without blocking the caller's thread; nil if it is
+  /// no longer kept.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -222,8 +222,8 @@ extension DocumentCollection {
     try await database.performing { [self] in try parent(of: document) }
   }
 
-  /// Returns the newest revision from which two revisions of one document both follow, without
-  /// blocking the caller's thread; nil if it is no longer kept.
+  /// Returns the newest common ancestor of two revisions of a document, without blocking the
+  /// caller's thread; nil if it is no longer kept.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -231,8 +231,8 @@ extension DocumentCollection {
     try await database.performing { [self] in try commonAncestor(a, b) }
   }
 
-  /// Returns the revisions of a document that lost against the current one and wait to be merged,
-  /// without blocking the caller's thread; empty if there is no conflict.
+  /// Returns the conflicting revisions of a document besides the current one, without blocking the
+  /// caller's thread; empty if there is no conflict.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -271,8 +271,8 @@ extension DocumentCollection {
       try insert(document, history: history, isDeleted: isDeleted)
     }
   }
-  /// Returns those of some revisions of a document that are not here, and the ones here from which
-  /// they may follow, without blocking the caller's thread.
+  /// Returns which of some revisions of a document are not in this database, and the existing ones
+  /// from which they may descend, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.

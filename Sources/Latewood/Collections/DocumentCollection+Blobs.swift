@@ -7,13 +7,13 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Binary content beside the documents, stored once, however many documents refer to it.
+/// Binary content outside the documents, stored once regardless of how many documents refer to it.
 extension Database {
   /// Saves binary content, and returns the blob to put into a document.
   ///
-  /// The content stays as long as a document refers to it, which may be a local or a deleted one.
-  /// Until then it stays as long as this database is open: each call of `saveBlob` is good for one
-  /// place in a document. In a batch it is part of the batch, and can be read there.
+  /// The content is kept as long as a document refers to it, even a local or deleted one. Until
+  /// then it is kept as long as this database is open: each call of `saveBlob` covers one place in
+  /// a document. In a batch it is part of the batch, and can be read there.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
@@ -24,7 +24,7 @@ extension Database {
     return try writer.finish()
   }
 
-  /// Starts a blob of any length, whose content is written in pieces.
+  /// Begins a blob of any length, to be written in pieces.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only; `notOpen` once
   ///   it is closed.
@@ -33,8 +33,8 @@ extension Database {
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
-  /// Opens the content of a blob, which stays as long as it is open. In a batch, it may be content
-  /// that the batch has saved; reading it throws `notFound` if the batch fails.
+  /// Opens the content of a blob, which is kept as long as it is open. In a batch, it may be
+  /// content that the batch has saved; reading it throws `notFound` if the batch fails.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. The content for
   ///   a document from another replica may never have been saved here; once it is, all documents
@@ -72,8 +72,7 @@ extension Database {
     }
   }
 
-  /// Releases blobs that a document refers to now, once for each new place, when the change is
-  /// committed.
+  /// Releases saved blobs, once for each new reference in a document, when the change is committed.
   ///
   /// - Parameter added: the blobs that the previous revision did not refer to.
   func release(_ places: [(digest: BlobDigest, count: Int)], _ added: [BlobDigest]) {
@@ -88,15 +87,15 @@ extension Database {
           if handles.count > count { held[digest] = handles.dropLast(count) }
         }
       }
-      // Handles are released outside of the lock.
+      // Handles are released outside the lock.
       withExtendedLifetime(released) {}
     }
   }
 }
 
-/// Writes a blob. Not for more than one thread at a time. Nothing is kept of a blob that is not
-/// finished. If a batch fails in which part of it was written, every further call throws
-/// `notFound`: write it again from the start.
+/// Writes a blob in pieces. Use it from one thread at a time. An unfinished blob is discarded. If a
+/// batch fails in which part of it was written, every further call throws `notFound`: write it
+/// again from the start.
 public final class BlobOutput {
   private let writer: BlobWriter
   private let contentType: String?
@@ -108,7 +107,7 @@ public final class BlobOutput {
     self.database = database
   }
 
-  /// Appends bytes. Uses a mebibyte of memory at most.
+  /// Appends bytes. Uses at most a mebibyte of memory.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
   ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
@@ -122,7 +121,7 @@ public final class BlobOutput {
     do { try result.get() } catch { throw DatabaseError(error) }
   }
 
-  /// Ends the blob and returns it, to be put into a document.
+  /// Finishes the blob and returns it, to be put into a document.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
   ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
@@ -144,7 +143,7 @@ public final class BlobContent: Sendable {
   /// The length in bytes.
   public var length: UInt64 { handle.length }
 
-  /// Returns the whole content. Throws `corruptData` if it does not match the digest.
+  /// Returns the entire content. Throws `corruptData` if it does not match the digest.
   ///
   /// - Throws: ``DatabaseError`` `corruptData` if the content does not match the digest; `notFound`
   ///   if the batch that saved it has failed; `notOpen`, `inputOutput`.

@@ -8,16 +8,16 @@ import LatewoodDocuments
 
 /// Expiry of documents.
 extension DocumentCollection {
-  /// Sets or clears the time at which a document is purged. This makes no revision, and other
-  /// replicas are not told.
+  /// Sets or clears the time at which a document is purged. This creates no revision and is not
+  /// replicated.
   ///
-  /// From that time on every read treats the document as absent, even if the database is opened
+  /// From then on every read treats the document as absent, even if the database was opened
   /// read-only. It is purged at about that time if the database is open for writing, at most a
-  /// minute later if the clock was set meanwhile; otherwise when it is next opened. A full disk
-  /// delays the purge, which is then tried again every minute.
+  /// minute later if the clock was changed; otherwise when it is next opened. A full disk delays
+  /// the purge, which is retried every minute.
   ///
-  /// An edit keeps the time. Deleting the document ends it: the deletion stays, so that other
-  /// replicas learn of it, and a new document after it does not expire.
+  /// Edits keep the expiration time, and deleting the document clears it: the deletion is kept for
+  /// other replicas, and a later document with the id does not expire.
   ///
   /// - Parameters:
   ///   - id: the id of the document.
@@ -52,11 +52,11 @@ extension DocumentCollection {
     }
   }
 
-  /// Returns the documents that are going to expire, the earliest first. O(log n + documents).
+  /// Returns the documents that will expire, the earliest first. O(log n + documents).
   ///
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
-  ///   - limit: the greatest number of documents to return.
+  ///   - limit: the maximum number of documents to return.
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
@@ -104,12 +104,12 @@ extension DocumentCollection {
     try await database.inBatch { [self] in try expire(id, after: duration) }
   }
 
-  /// Returns the documents that are going to expire, the earliest first, without blocking the
-  /// caller's thread.
+  /// Returns the documents that will expire, the earliest first, without blocking the caller's
+  /// thread.
   ///
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
-  ///   - limit: the greatest number of documents to return.
+  ///   - limit: the maximum number of documents to return.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expirations(

@@ -7,11 +7,11 @@ public struct DocumentIndex: Sendable, Equatable {
   public let name: String
   /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
   public let fields: [String]
-  /// Whether no two documents in it have the same values.
+  /// Whether no two documents in the index have the same values.
   public let isUnique: Bool
-  /// Whether it contains only documents that meet a condition.
+  /// Whether the index contains only documents that meet a condition.
   public let isPartial: Bool
-  /// Whether it has been built. Queries do not use it earlier.
+  /// Whether the index is built. Queries do not use it before.
   public let isReady: Bool
   /// The number of entries.
   public let count: Int
@@ -19,15 +19,15 @@ public struct DocumentIndex: Sendable, Equatable {
 
 /// The progress of an index build.
 public struct IndexBuildProgress: Sendable, Equatable {
-  /// The number of documents that have been looked at, including deleted ones.
+  /// The number of documents processed so far, including deleted ones.
   public let completed: Int
   /// The number of documents, including deleted ones.
   public let total: Int
 }
 
-/// Indexes: fields of documents in order, kept up to date by every save.
+/// Indexes: sorted fields of documents, updated by every save.
 extension DocumentCollection {
-  /// Creates an index, which queries use by themselves.
+  /// Creates an index, which queries use automatically.
   ///
   /// ```swift
   /// try people.createIndex("by city", on: ["address.city", .descending("age")])
@@ -48,7 +48,7 @@ extension DocumentCollection {
   ///   - unique: whether saving throws `notUnique` if another document has the same values. A
   ///     document that lacks one of the fields, or has null there, is never a duplicate; and
   ///     revisions from another replica are never refused.
-  ///   - progress: called after each step outside of a batch. If it throws, the index is dropped,
+  ///   - progress: called after each step outside a batch. If it throws, the index is dropped,
   ///     unless it was complete before the call, or another caller has completed it.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the definition is
   ///   not valid, `conflict` if another index has the name, `notUnique` if two documents have the
@@ -166,7 +166,7 @@ extension DocumentCollection {
   /// Drops an index. O(log n). Throws `busy` in a batch.
   ///
   /// - Returns: false if there is no index of that name.
-  /// - Throws: ``DatabaseError`` `busy` inside of a batch; `notWritable` if the database was opened
+  /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
   ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
   ///   written.

@@ -5,10 +5,10 @@ import LatewoodFleece
 public struct Revision: Sendable, Hashable, Identifiable {
   /// The revision id, `generation-digest`.
   public let id: String
-  /// The revision that this one edits; nil if that is not known or no longer kept.
+  /// The parent revision; nil if it is unknown or no longer kept.
   public let parentID: String?
-  /// Whether no other revision follows from it. A document with several such revisions that are not
-  /// deleted is in conflict.
+  /// Whether the revision has no children. A document with several leaves that are not deletions is
+  /// in conflict.
   public let isLeaf: Bool
   /// Whether this revision deletes the document.
   public let isDeleted: Bool
@@ -42,7 +42,7 @@ extension DocumentCollection {
     return try document(id, revision, record)
   }
 
-  /// Returns the revision that a document was made from; nil if it is no longer kept.
+  /// Returns the parent revision of a document; nil if it is no longer kept.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -54,8 +54,8 @@ extension DocumentCollection {
     return try self.document(document.id, parent.id, record)
   }
 
-  /// Returns the newest revision from which two revisions of one document both follow: the base of
-  /// a three-way merge. Nil if it is no longer kept.
+  /// Returns the newest common ancestor of two revisions of a document, the base of a three-way
+  /// merge; nil if it is no longer kept.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -67,8 +67,8 @@ extension DocumentCollection {
     return try document(a.id, ancestor.id, record)
   }
 
-  /// Returns the revisions of a document that lost against the current one and wait to be merged;
-  /// empty if there is no conflict.
+  /// Returns the conflicting revisions of a document besides the current one; empty if there is no
+  /// conflict.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -106,7 +106,7 @@ extension DocumentCollection {
     return Document(merged.id, saved, body)
   }
 
-  /// Resolves a conflict by choosing one of the revisions as it is.
+  /// Resolves a conflict by choosing one of the revisions.
   ///
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
   ///   `notFound` if there is no such document; `notWritable` if the database was opened read-only,
@@ -123,9 +123,8 @@ extension DocumentCollection {
 
   // MARK: Other replicas
 
-  /// Inserts a revision as another replica has it, with its history. It never fails with
-  /// `conflict`: a revision that does not follow from a current one becomes a conflict to be
-  /// merged.
+  /// Inserts a revision from another replica with its history. Never throws `conflict`: a revision
+  /// that does not descend from a current one becomes a conflict to be merged.
   ///
   /// - Parameters:
   ///   - document: the content of the revision.
@@ -150,8 +149,8 @@ extension DocumentCollection {
     return inserted.isNew
   }
 
-  /// Returns those of some revisions of a document that are not here, and the ones here from which
-  /// they may follow.
+  /// Returns which of some revisions of a document are not in this database, and the existing ones
+  /// from which they may descend.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notOpen` once the
   ///   database is closed; `notFound` once the collection is dropped; `corruptData` or
@@ -166,8 +165,8 @@ extension DocumentCollection {
     return (missing.map(\.description), tree.possibleAncestors(of: missing).map(\.description))
   }
 
-  /// Removes single branches of a document, each from a leaf back to the point where another branch
-  /// leaves. Other replicas are not told.
+  /// Removes individual branches of a document, each from a leaf back to where another branch forks
+  /// off. Other replicas are not notified.
   ///
   /// - Returns: the leaves that were removed.
   /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notWritable` if

@@ -1,23 +1,22 @@
 import LatewoodDocuments
 
-/// The facts about a view that is stored in the file.
+/// Information about a view stored in the file.
 public struct StoredView: Sendable, Equatable {
   /// The name.
   public let name: String
   /// The version of the map that made the rows.
   public let version: UInt64
-  /// The number of rows, including those of documents that have expired and are not purged yet.
+  /// The number of rows, including those of expired documents that are not purged yet.
   public let count: Int
   /// The number of documents for which the map has failed.
   public let failureCount: Int
-  /// The number of sequences that were given out since the view was last caught up: 0 if it has
-  /// every change.
+  /// The number of sequences assigned since the view was last caught up; 0 if it is up to date.
   public let behind: UInt64
 }
 
-/// Views: rows that closures emit for documents, kept up to date by every save.
+/// Views: rows that closures emit for documents, updated by every save.
 extension DocumentCollection {
-  /// Opens a view, and catches it up with the documents.
+  /// Opens a view and brings it up to date.
   ///
   /// ```swift
   /// let byYear = try movies.view("by year", version: 1, reduce: .stats) { movie, emit in
@@ -49,8 +48,8 @@ extension DocumentCollection {
   ///   - version: the version of the map.
   ///   - reduction: the way in which rows are combined. Another one builds the view anew, unless
   ///     both are your own.
-  ///   - progress: called after each step outside of a batch with the number of changes that the
-  ///     view still lacks. If it throws, the view stays as it is, and another call goes on.
+  ///   - progress: called after each step outside a batch with the number of changes that the view
+  ///     still lacks. If it throws, the view stays as it is, and another call goes on.
   ///   - map: emits the rows of a document. It depends on the content, id and revision of the
   ///     document alone, changes nothing in the database, reads no view, and keeps neither of its
   ///     arguments.
@@ -68,8 +67,8 @@ extension DocumentCollection {
     return view
   }
 
-  /// Opens a view, and catches it up with the documents, without blocking the caller's thread.
-  /// Otherwise like `view(_:version:reduce:progress:map:)`.
+  /// Opens a view and brings it up to date, without blocking the caller's thread. Otherwise like
+  /// `view(_:version:reduce:progress:map:)`.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 bytes of UTF-8 without control characters.
@@ -118,7 +117,7 @@ extension DocumentCollection {
   /// Drops a view with its rows. O(log n). Throws `busy` in a batch.
   ///
   /// - Returns: false if the file has no view of that name.
-  /// - Throws: ``DatabaseError`` `busy` inside of a batch; `notWritable` if the database was opened
+  /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
   ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
   ///   written.
@@ -140,7 +139,7 @@ extension DocumentCollection {
     }
   }
 
-  /// The views that the file has, by name, whether this process has opened them or not.
+  /// The views stored in the file, by name, whether or not this process has opened them.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.

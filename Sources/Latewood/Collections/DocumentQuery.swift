@@ -9,9 +9,9 @@ public struct AllDocumentsQuery: Sendable {
   public var through: String?
   /// A prefix that ids must have; nil for all ids.
   public var prefix: String?
-  /// The greatest number of documents to list; default: all.
+  /// The maximum number of documents to list; default: all.
   public var limit = Int.max
-  /// Whether to go from the last id to the first.
+  /// Whether to list from the last id to the first.
   public var descending = false
   /// Whether deleted documents are included.
   public var includesDeleted = false
@@ -69,7 +69,7 @@ public struct AllDocumentsQuery: Sendable {
 
 /// Listing documents.
 extension DocumentCollection {
-  /// Returns the documents that a query wants.
+  /// Returns the documents that match a query.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -77,8 +77,8 @@ extension DocumentCollection {
     try list(query.query, reads())
   }
 
-  /// Calls a closure with the documents that a query wants, all of one state of the database, until
-  /// it returns false. Keeps one in memory at a time.
+  /// Calls a closure with the documents that match a query, all from one state of the database,
+  /// until it returns false. Keeps one in memory at a time.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
@@ -90,7 +90,7 @@ extension DocumentCollection {
     try forEachDocument(query.query, reads, body)
   }
 
-  /// Returns the documents of one state that a query wants.
+  /// Returns the matching documents of one state.
   func list(_ query: DocumentQuery, _ reads: DocumentReads) throws -> [Document] {
     var list: [Document] = []
     try forEachDocument(query, reads) { document in
@@ -115,7 +115,7 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Returns the ids of the documents that a query wants. Reads no content.
+  /// Returns the ids of the documents that match a query. Reads no content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -135,7 +135,7 @@ extension DocumentCollection {
     return list
   }
 
-  /// Returns the number of documents that a query wants, ignoring its limit. O(log n).
+  /// Returns the number of documents that match a query, ignoring its limit. O(log n).
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.

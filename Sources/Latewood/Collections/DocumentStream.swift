@@ -1,26 +1,25 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// The documents of a collection one after the other, read as a loop asks for them: see
-/// ``DocumentCollection/stream(_:)``.
+/// The documents of a collection, read lazily: see ``DocumentCollection/stream(_:)``.
 public struct DocumentStream: AsyncSequence, Sendable {
   /// A document.
   public typealias Element = Document
   let collection: DocumentCollection
   let query: AllDocumentsQuery
 
-  /// Starts at the first document. Nothing is read before the first is asked for.
+  /// Starts at the first document, which is not read before it is requested.
   public func makeAsyncIterator() -> Iterator { Iterator(collection, query.query) }
 
-  /// A position in the sequence. It keeps the state of the database that it reads, and so the space
-  /// of that state, as long as it exists.
+  /// A position in the sequence. It pins the state of the database that it reads, and the space of
+  /// that state, as long as it exists.
   public struct Iterator: AsyncIteratorProtocol {
     private static let pageSize = 100
 
     private let collection: DocumentCollection
     private var rest: DocumentQuery
     private var state: DocumentSnapshot?
-    /// The documents that have been read and not returned yet, the next one last.
+    /// Documents read but not returned yet, the next one last.
     private var page: [Document] = []
 
     init(_ collection: DocumentCollection, _ query: DocumentQuery) {
@@ -61,8 +60,8 @@ public struct DocumentStream: AsyncSequence, Sendable {
 }
 
 extension DocumentCollection {
-  /// Returns the documents that a query wants as a sequence, which reads them as a loop asks for
-  /// them, about a hundred at a time, without blocking the caller's thread.
+  /// Returns the documents that match a query as a lazy sequence, which reads about a hundred at a
+  /// time, without blocking the caller's thread.
   ///
   /// ```swift
   /// for try await document in people.stream() {
@@ -70,17 +69,16 @@ extension DocumentCollection {
   /// }
   /// ```
   ///
-  /// All documents of one loop are from the newest state at its start. What a batch has changed so
-  /// far is not in it. Documents that expire meanwhile are left out.
+  /// All documents of one loop are from the newest state at its start, without the changes of a
+  /// running batch. Documents that expire meanwhile are left out.
   public func stream(_ query: AllDocumentsQuery = AllDocumentsQuery()) -> DocumentStream {
     DocumentStream(collection: self, query: query)
   }
 }
 
 extension TypedCollection {
-  /// Returns the documents that a query wants as a sequence, which reads them as a loop asks for
-  /// them: see ``DocumentCollection/stream(_:)``. Deleted documents are left out, whatever the
-  /// query says.
+  /// Returns the documents that match a query as a lazy sequence: see
+  /// ``DocumentCollection/stream(_:)``. Deleted documents are always left out.
   public func stream(
     _ query: AllDocumentsQuery = AllDocumentsQuery()
   ) -> some AsyncSequence<Stored<Value>, any Error> & Sendable {

@@ -52,7 +52,7 @@ extension Database {
     try await performing { try exists(at: path) }
   }
 
-  /// Deletes a database that nobody has open for writing, without blocking the caller's thread.
+  /// Deletes a database that is not open for writing, without blocking the caller's thread.
   /// Otherwise like the blocking form. Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -99,8 +99,8 @@ extension Database {
     try await Self.performing { try self.delete() }
   }
 
-  /// Makes everything saved with `.relaxed` durability survive a power failure, without blocking
-  /// the caller's thread.
+  /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure,
+  /// without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   it begins.
@@ -126,8 +126,8 @@ extension Database {
 
   // MARK: Collections
 
-  /// Returns the collection of a name, creating it if there is none, without blocking the caller's
-  /// thread.
+  /// Returns the collection with a given name, creating it if there is none, without blocking the
+  /// caller's thread.
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
   ///   the name of a scope and a period, if the collection is in one.
@@ -138,7 +138,7 @@ extension Database {
     return try await inBatch { try self.createCollection(name) }
   }
 
-  /// Deletes a collection with all its documents, at once, without blocking the caller's thread.
+  /// Immediately deletes a collection with all its documents, without blocking the caller's thread.
   /// Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -178,14 +178,14 @@ extension Database {
 
   /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// If the task is cancelled, the compaction is given up at its next step: the file stays in use
+  /// If the task is cancelled, the compaction is cancelled at its next step: the file stays in use
   /// as it was, and the unfinished one is removed. Only old content may be gone by then. If the
   /// call is waiting for a compaction that another caller has begun, that compaction goes on.
   ///
   /// - Parameters:
-  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
-  ///   - progress: called now and then, on a Dispatch queue. If it throws, the compaction is given
-  ///     up in the same way. An error thrown by the last call, with the fraction 1, comes too late.
+  ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
+  ///   - progress: called periodically, on a Dispatch queue. If it throws, it is cancelled in the
+  ///     same way. An error thrown by the last call, with the fraction 1, comes too late.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the new file has replaced the old one.
   @discardableResult
@@ -198,7 +198,7 @@ extension Database {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Makes or updates a backup without blocking the caller's thread. Otherwise like the blocking
+  /// Creates or updates a backup without blocking the caller's thread. Otherwise like the blocking
   /// form. A backup that has begun continues when the task is cancelled.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -210,7 +210,7 @@ extension Database {
     try await performing { try self.backup(to: path, bytesPerSecond: bytesPerSecond, progress: progress) }
   }
 
-  /// Verifies the whole file without blocking the caller's thread. Otherwise like the blocking
+  /// Verifies the entire file without blocking the caller's thread. Otherwise like the blocking
   /// form. A verification that has begun continues when the task is cancelled.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before

@@ -14,7 +14,7 @@ extension Database {
     }
   }
 
-  /// Returns the collection of a name; nil if there is none.
+  /// Returns the collection with a given name; nil if there is none.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
@@ -24,8 +24,8 @@ extension Database {
     return spaces.map { DocumentCollection($0, of: self) }
   }
 
-  /// Returns the collection of a name, creating it if there is none. In a batch, it is part of the
-  /// batch.
+  /// Returns the collection with a given name, creating it if there is none. In a batch, it is part
+  /// of the batch.
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
   ///   the name of a scope and a period, if the collection is in one. Throws `invalidParameter`
@@ -49,9 +49,9 @@ extension Database {
     }
   }
 
-  /// Deletes a collection with all its documents, at once. Returns false if there was none.
+  /// Immediately deletes a collection with all its documents. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `busy` inside of a
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `busy` inside a
   ///   batch; `notWritable` if the database was opened read-only, its disk is full or its file is
   ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
   ///   or written.

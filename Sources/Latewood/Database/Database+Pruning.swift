@@ -1,14 +1,14 @@
 import LatewoodDocuments
 
-/// The numbers of revisions and contents that a call to `Database.prune` has removed.
+/// The numbers of revisions and bodies removed by a call of `Database.prune`.
 public struct PruneReport: Sendable, Equatable {
   /// The number of documents that have lost revisions.
   public var documents: Int
   /// The number of revisions that they have lost.
   public var revisions: Int
-  /// The number of contents of old revisions that are gone.
+  /// The number of removed bodies of old revisions.
   public var bodies: Int
-  /// The size of those contents, in bytes.
+  /// The total size of the removed bodies, in bytes.
   public var bodyBytes: UInt64
 
   init(_ count: PruneCount) {

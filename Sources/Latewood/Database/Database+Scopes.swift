@@ -34,7 +34,7 @@ extension Database {
     try collectionNames.map { CollectionName.parts(of: $0) }.filter { $0.scope == scope }.map(\.name)
   }
 
-  /// Returns the collection of a name in a scope; nil if there is none.
+  /// Returns the collection with a given name in a scope; nil if there is none.
   ///
   /// - Parameters:
   ///   - name: the name of the collection, without the name of the scope.
@@ -45,7 +45,7 @@ extension Database {
     try collection(CollectionName.full(name, in: scope))
   }
 
-  /// Returns the collection of a name in a scope, creating both if there are none.
+  /// Returns the collection with a given name in a scope, creating both if there are none.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
@@ -57,8 +57,8 @@ extension Database {
     try createCollection(CollectionName.full(name, in: scope))
   }
 
-  /// Returns the collection of a name in a scope, creating both if there are none, without blocking
-  /// the caller's thread.
+  /// Returns the collection with a given name in a scope, creating both if there are none, without
+  /// blocking the caller's thread.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
@@ -69,20 +69,20 @@ extension Database {
     try await createCollection(CollectionName.full(name, in: scope))
   }
 
-  /// Deletes a collection in a scope with all its documents, at once. Returns false if there was
+  /// Immediately deletes a collection in a scope with all its documents. Returns false if there was
   /// none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `busy` inside of a
-  ///   batch; `notWritable` if the database was opened read-only, its disk is full or its file is
-  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
-  ///   or written.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `busy` inside a batch;
+  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
+  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
   @discardableResult
   public func dropCollection(_ name: String, scope: String) throws -> Bool {
     try dropCollection(CollectionName.full(name, in: scope))
   }
 
-  /// Deletes a collection in a scope with all its documents, at once, without blocking the caller's
-  /// thread. Returns false if there was none.
+  /// Immediately deletes a collection in a scope with all its documents, without blocking the
+  /// caller's thread. Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the change is committed.

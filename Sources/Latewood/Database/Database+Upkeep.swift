@@ -7,14 +7,14 @@ public struct DatabaseVerification: Sendable {
   public var faults: [String]
   /// The number of documents that are not deleted.
   public var documents: Int
-  /// The number of bodies: of contents of revisions.
+  /// The number of bodies, which are the contents of revisions.
   public var bodies: Int
-  /// The number of blobs whose content is here.
+  /// The number of blobs whose content is in this database.
   public var blobs: Int
-  /// The number of blobs that documents refer to and whose content is not here. That is no fault:
-  /// it may never have been saved in this database. See ``Database/content(of:)-810bu``.
+  /// The number of blobs that documents refer to without content in this database. That is not a
+  /// fault: it may never have been saved here. See ``Database/content(of:)-810bu``.
   public var missingBlobs: Int
-  /// The bytes that a crash has left after the last commit. They alone are no fault either.
+  /// The bytes that a crash left after the last commit. They are not a fault by themselves.
   public var tornTail: TornTail?
 
   /// Whether there are no faults.
@@ -22,22 +22,22 @@ public struct DatabaseVerification: Sendable {
 }
 
 extension Database {
-  /// Rewrites the file without dead data, while reads and writes continue. This also happens by
-  /// itself: see ``Configuration/compaction``.
+  /// Compacts the file: rewrites it without dead data, while reads and writes continue. This also
+  /// happens automatically: see ``Configuration/compaction``.
   ///
-  /// Afterwards the content of revisions that are not current is gone, except that of unresolved
-  /// conflicts, and so are blobs that nothing refers to.
+  /// This removes the content of revisions that are not current, except that of unresolved
+  /// conflicts, and unreferenced blobs.
   ///
   /// - Parameters:
-  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
-  ///   - progress: called now and then, on the thread that compacts. If it throws, the compaction
-  ///     is given up and leaves no unfinished file; only old content may be gone by then. An error
+  ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
+  ///   - progress: called periodically, on the thread that compacts. If it throws, the compaction
+  ///     is cancelled and leaves no unfinished file; only old content may be gone by then. An error
   ///     thrown by the last call, with the fraction 1, comes too late.
   /// - Throws: any error of `progress`, unchanged; ``DatabaseError`` `notWritable` if the disk has
   ///   no space for it and nothing could be given back in place, if the file was moved or has a
   ///   second name, or if this process may not give a file the owner of this one; `corruptData` if
   ///   the file is damaged; `invalidParameter` if it is cancelled because the database is closed,
-  ///   and inside of a batch; `inputOutput`, `notOpen`. The file then stays as it was.
+  ///   and inside a batch; `inputOutput`, `notOpen`. The file then stays as it was.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
@@ -47,7 +47,7 @@ extension Database {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Makes a backup, or updates an existing one with the changes since. The backup is a database
+  /// Creates a backup, or updates an existing one with the changes since. The backup is a database
   /// that can be opened.
   ///
   /// The first backup after a compaction is a full one, and compactions also happen by themselves:
@@ -65,7 +65,7 @@ extension Database {
     }
   }
 
-  /// Verifies the whole file: the checksum of every byte that is read, that every document can be
+  /// Verifies the entire file: the checksum of every byte that is read, that every document can be
   /// decoded, and that documents, feed, indexes and blobs agree. O(size of the live data).
   ///
   /// - Throws: ``DatabaseError`` `notOpen`, `inputOutput`. Faults of the file are in the result,

@@ -15,9 +15,9 @@ import LatewoodStore
 ///
 /// Outside of async functions, the same calls without `await` block the thread.
 ///
-/// Every save is one transaction: after a crash all of it is there or nothing. When `save` returns,
-/// the change survives a power failure, unless the configuration says otherwise; several saves can
-/// share the wait in ``inBatch(_:)-7xlss``.
+/// Every save is one transaction: after a crash either all of it is there or none. When `save`
+/// returns, the change survives a power failure, unless the configuration says otherwise; several
+/// saves can share the wait in ``inBatch(_:)-7xlss``.
 ///
 /// Thread safety: all calls from any thread. Reads never wait for writers. Opening the same file
 /// twice in one process gives two handles of one database, which closes with the last handle. Only
@@ -135,13 +135,13 @@ public final class Database: Sendable {
 
   /// Returns whether there is a file at a path.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system does not tell.
+  /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system cannot tell.
   public static func exists(at path: String) throws -> Bool {
     do { return try Store.exists(at: path) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Deletes a database that nobody has open for writing, and its lock file. Returns false if there
-  /// was none. Readers that have it open can continue.
+  /// Deletes a database that is not open for writing, and its lock file. Returns false if there was
+  /// none. Readers that have it open can continue.
   ///
   /// - Throws: ``DatabaseError`` `busy` if it is open for writing, here or in another process;
   ///   `wrongFormat` if the file is not a database.
@@ -205,7 +205,7 @@ public final class Database: Sendable {
   ///   handle is then closed nevertheless, and all commits are in the file.
   public func close() throws {
     try translating { () throws(DocumentError) in try documents.close() }
-    // Handles are released outside of the lock.
+    // Handles are released outside the lock.
     let held = heldBlobs.withLock { held in
       defer { held = [:] }
       return held
@@ -279,7 +279,7 @@ public final class Database: Sendable {
     do { return try documents.write { _ in try body() } } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Makes everything saved with `.relaxed` durability survive a power failure.
+  /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure.
   ///
   /// - Throws: ``DatabaseError`` `inputOutput` or `notWritable` if the sync fails or the file is
   ///   gone: nothing can be saved then until the database is opened again. `notOpen` once it is

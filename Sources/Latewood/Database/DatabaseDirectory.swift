@@ -101,10 +101,10 @@ public struct DatabaseDirectory: Sendable {
     try await Database.open(at: path(of: name), configuration: configuration)
   }
 
-  /// Returns whether there is a database of a name.
+  /// Returns whether there is a database with a name.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` or
-  ///   `inputOutput` if the system does not tell.
+  ///   `inputOutput` if the system cannot tell.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
   /// Deletes a database. Returns false if there was none. Throws like
@@ -150,7 +150,7 @@ public struct DatabaseDirectory: Sendable {
     try await Database.existing(at: path(of: name), configuration: configuration)
   }
 
-  /// Returns whether there is a database of a name, without blocking the caller's thread.
+  /// Returns whether there is a database with a name, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   it begins.

@@ -157,7 +157,7 @@ public struct MutableDocument: DocumentContent {
   /// Returns the stored form of the content: Fleece, with the same bytes for equal content.
   ///
   /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a
-  /// value cannot be stored: a number that is not finite, a date outside of the years 0 to 9999, or
+  /// value cannot be stored: a number that is not finite, a date outside the years 0 to 9999, or
   /// too deep nesting.
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.

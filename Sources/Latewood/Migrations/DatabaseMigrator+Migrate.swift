@@ -1,5 +1,5 @@
 extension DatabaseMigrator {
-  /// Runs the migrations that the database has not had, in the order of registration.
+  /// Runs the pending migrations of a database, in the order of registration.
   ///
   /// If all are done, this reads one record. Threads that migrate one database at the same time
   /// share the work: each document is migrated once, and all of them return when all is done.
@@ -23,11 +23,11 @@ extension DatabaseMigrator {
     }
   }
 
-  /// Runs the migrations that the database has not had, without blocking the caller's thread.
-  /// Otherwise like the blocking form; the closures run on a Dispatch queue.
+  /// Runs the pending migrations of a database, without blocking the caller's thread. Otherwise
+  /// like the blocking form; the closures run on a Dispatch queue.
   ///
   /// If the task is cancelled, the batch that is running is undone, and this throws
-  /// `CancellationError`. The batches before stay, and the next call goes on after them.
+  /// `CancellationError`. Earlier batches stay committed, and the next call continues after them.
   ///
   /// - Parameters:
   ///   - database: the database, open for writing.

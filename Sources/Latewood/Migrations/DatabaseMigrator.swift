@@ -21,7 +21,7 @@
 /// do not get it. They have documents of their own, and have to migrate them themselves. The record
 /// goes if the default collection is dropped; all migrations then run again.
 public struct DatabaseMigrator: Sendable {
-  /// The greatest number of documents that one transaction migrates, at least 1. Default: 1,000.
+  /// The maximum number of documents that one transaction migrates, at least 1. Default: 1,000.
   ///
   /// Writers wait while a batch runs, and a batch that was interrupted begins anew. Choose smaller
   /// ones for large documents or slow closures.
@@ -45,7 +45,7 @@ public struct DatabaseMigrator: Sendable {
   ///   - change: changes the current revision of one document, or deletes it by
   ///     ``MutableDocument/isDeleted``. A document that it leaves equal is not saved. It runs in
   ///     the transaction of its batch and is called again after that has failed, so it must have no
-  ///     effect outside of the database. It may save other documents, which are then part of the
+  ///     effect outside the database. It may save other documents, which are then part of the
   ///     batch, but not the one that it was given. An error ends the migration, and undoes this
   ///     batch only.
   public mutating func registerMigration(
@@ -101,7 +101,7 @@ public struct DatabaseMigrator: Sendable {
   }
 }
 
-/// How far a migration has come.
+/// The progress of a migration.
 public struct MigrationProgress: Sendable, Equatable {
   /// The name of the migration.
   public let migration: String

@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The migrations that a database has had, and the places of those that have begun.
+/// The migrations that were applied to a database, and the positions of those in progress.
 ///
 /// It is a local document of the default collection:
 ///
@@ -14,7 +14,7 @@ struct MigrationRecord: Decodable, Sendable {
   /// More documents than a file can have, and few enough to be added to.
   private static let greatestCount = Int.max / 2
 
-  /// The place that a migration of documents has reached.
+  /// The position that a migration of documents has reached.
   struct Place: Codable, Sendable {
     let name: String
     /// The identity of the collection: another one of the same name begins at its start.

@@ -3,8 +3,8 @@ import LatewoodStore
 
 /// A call of `migrate`: a loop of steps, each of which is one transaction.
 ///
-/// A step reads the record inside of its transaction, and does what comes next by it. So several
-/// threads that migrate one database share the work, and each part of it is done once.
+/// Each step reads the record inside its transaction and performs the next part of the work. So
+/// several threads that migrate one database share the work, and each part is done once.
 struct MigrationRun: Sendable {
   private let migrations: [Migration]
   private let batchSize: Int

@@ -13,10 +13,10 @@ public struct DocumentFeedEntry: Sendable {
   public let isDeleted: Bool
   /// Whether other revisions are waiting to be merged with the current one.
   public let hasConflicts: Bool
-  /// The current revision, if the feed was asked to include documents.
+  /// The current revision, if the feed includes documents.
   public internal(set) var document: Document?
-  /// The ids of all leaves, the revisions that no other follows from, with the current one first;
-  /// empty unless the feed was asked for them.
+  /// The ids of all leaves (revisions without children), with the current one first; empty unless
+  /// the feed includes them.
   public internal(set) var leaves: [String] = []
   private let revision: RevisionID
 
@@ -36,7 +36,8 @@ public struct DocumentFeedEntry: Sendable {
 public struct FeedOptions: Sendable {
   /// Whether entries include the document's current revision, even if it is deleted.
   public var includesDocuments = false
-  /// Whether entries include the ids of all leaves, also of conflicting and deleted ones.
+  /// Whether entries include the ids of all leaves, including those of conflicting and deleted
+  /// ones.
   public var includesAllLeaves = false
 
   /// Creates options; by default, entries have no extra parts.
@@ -48,7 +49,7 @@ public struct FeedOptions: Sendable {
 
 /// The feed of a collection.
 extension DocumentCollection {
-  /// The last sequence that was given out. Purges do not take it back.
+  /// The last sequence that was assigned. Purges do not lower it.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -59,11 +60,11 @@ extension DocumentCollection {
     }
   }
 
-  /// Returns the changes after a sequence, all of one state of the database. O(log n + entries).
+  /// Returns the changes after a sequence, all from one state of the database. O(log n + entries).
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
-  ///   - limit: the greatest number of entries to return.
+  ///   - limit: the maximum number of entries to return.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
   ///   - filter: the entries to return; those that it refuses do not count towards the limit.
@@ -83,8 +84,8 @@ extension DocumentCollection {
     return list
   }
 
-  /// Calls a closure with the changes after a sequence, all of one state of the database, until it
-  /// returns false. Keeps one in memory at a time.
+  /// Calls a closure with the changes after a sequence, all from one state of the database, until
+  /// it returns false. Keeps one in memory at a time.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
@@ -101,12 +102,12 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Returns the changes after a sequence, all of one state of the database, without blocking the
+  /// Returns the changes after a sequence, all from one state of the database, without blocking the
   /// caller's thread. Otherwise like the blocking form; the filter runs on a Dispatch queue.
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
-  ///   - limit: the greatest number of entries to return.
+  ///   - limit: the maximum number of entries to return.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
   ///   - filter: the entries to return; those that it refuses do not count towards the limit.
@@ -192,7 +193,7 @@ public struct DocumentFeed: AsyncSequence, Sendable {
   let options: FeedOptions
   let filter: (@Sendable (DocumentFeedEntry) throws -> Bool)?
 
-  /// Starts at the first change that the feed is to have.
+  /// Starts at the first change of the feed.
   public func makeAsyncIterator() -> Iterator {
     Iterator(
       changes: changes.makeAsyncIterator(), collection: collection, options: options, filter: filter)

@@ -2,7 +2,7 @@
   import LatewoodConcurrency
   import Observation
 
-  /// A document for a user interface: observable, and always up to date.
+  /// An observable, always current document for user interfaces.
   ///
   /// ```swift
   /// struct PersonCard: View {

@@ -53,7 +53,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try totals(field(QueryDocument())).compactMapValues(\.average)
   }
 
-  /// Returns the least value of a field in each group that has the field, as Swift compares.
+  /// Returns the least value of a field in each group that has the field, in Swift's order.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.
@@ -63,7 +63,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try edges(QueryField<Member?>(field(QueryDocument()).path)) { $0 < $1 }
   }
 
-  /// Returns the greatest value of a field in each group that has the field, as Swift compares.
+  /// Returns the greatest value of a field in each group that has the field, in Swift's order.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.

@@ -2,7 +2,7 @@
   import LatewoodConcurrency
   import Observation
 
-  /// The results of a query for a user interface: observable, and always up to date.
+  /// Observable, always current results of a query for user interfaces.
   ///
   /// ```swift
   /// struct RecentMovies: View {

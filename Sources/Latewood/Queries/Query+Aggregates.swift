@@ -19,7 +19,7 @@ extension Query {
     return try !query.documentIDs().isEmpty
   }
 
-  /// Returns the sum of a field; 0 if no document is found. O(documents found).
+  /// Returns the sum of a field; 0 if no document matches. O(documents found).
   ///
   /// Documents that lack the field, or in which it is null, do not count. Whole numbers are added
   /// exactly. The last digits of a sum of fractions may depend on the order of addition.
@@ -33,8 +33,7 @@ extension Query {
     try Number._total(QueryTotal(total(of: field(QueryDocument()))))
   }
 
-  /// Returns the mean of a field; nil if no document that is found has the field. O(documents
-  /// found).
+  /// Returns the mean of a field; nil if no matching document has the field. O(documents found).
   ///
   /// - Throws: the same as ``sum(_:)-3cmuy``, except that no sum is too large.
   public func average<Number: QueryNumber>(
@@ -43,9 +42,9 @@ extension Query {
     try total(of: field(QueryDocument())).average
   }
 
-  /// Returns the least value of a field, in the order in which queries sort; nil if no document
-  /// that is found has the field. Null does not count as a value. O(log n) with an index on the
-  /// field that contains exactly the documents of the query.
+  /// Returns the least value of a field, in the order in which queries sort; nil if no matching
+  /// document has the field. Null does not count as a value. O(log n) with an index on the field
+  /// that contains exactly the documents of the query.
   ///
   /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
   ///   ``Query``.
@@ -55,8 +54,8 @@ extension Query {
     try edge(of: field(QueryDocument()), isGreatest: false)
   }
 
-  /// Returns the greatest value of a field, in the order in which queries sort; nil if no document
-  /// that is found has the field. Otherwise the same as `min`.
+  /// Returns the greatest value of a field, in the order in which queries sort; nil if no matching
+  /// document has the field. Otherwise the same as `min`.
   ///
   /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(
@@ -156,7 +155,7 @@ extension Query {
 /// `min` and `max` of fields that may be missing: the result has the type without the optional.
 extension Query {
   /// Returns the least value of an optional field, in the order in which queries sort; nil if no
-  /// document that is found has the field. Null does not count as a value.
+  /// matching document has the field. Null does not count as a value.
   ///
   /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
   ///   ``Query``.
@@ -167,7 +166,7 @@ extension Query {
   }
 
   /// Returns the greatest value of an optional field, in the order in which queries sort; nil if no
-  /// document that is found has the field. Otherwise the same as `min`.
+  /// matching document has the field. Otherwise the same as `min`.
   ///
   /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(

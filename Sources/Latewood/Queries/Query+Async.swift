@@ -2,14 +2,14 @@
 ///
 /// The closures that name fields and columns are called before the read begins.
 extension Query {
-  /// Returns the documents that are found, in order, without blocking the caller's thread.
+  /// Returns the matching documents, in order, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
-  /// Returns the first document that is found, without blocking the caller's thread; nil if there
-  /// is none.
+  /// Returns the first matching document, without blocking the caller's thread; nil if there is
+  /// none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -19,15 +19,14 @@ extension Query {
   ///
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
-  ///   - count: the greatest number of documents to return, at least 0.
+  ///   - count: the maximum number of documents to return, at least 0.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func page(at start: Int, of count: Int) async throws -> [Value] {
     try await run { try $0.page(at: start, of: count) }
   }
 
-  /// Returns the ids of the documents that are found, in order, without blocking the caller's
-  /// thread.
+  /// Returns the ids of the matching documents, in order, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -41,7 +40,7 @@ extension Query {
 
   // MARK: Aggregates
 
-  /// Returns the number of documents that are found, without blocking the caller's thread.
+  /// Returns the number of matching documents, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -53,7 +52,7 @@ extension Query {
   ///   the read begins.
   public func exists() async throws -> Bool { try await run { try $0.exists() } }
 
-  /// Returns the sum of a field, without blocking the caller's thread; 0 if no document is found.
+  /// Returns the sum of a field, without blocking the caller's thread; 0 if no document matches.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -64,8 +63,8 @@ extension Query {
     return try await run { try $0.sum { _ in field } }
   }
 
-  /// Returns the mean of a field, without blocking the caller's thread; nil if no document that is
-  /// found has the field.
+  /// Returns the mean of a field, without blocking the caller's thread; nil if no matching document
+  /// has the field.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -76,8 +75,8 @@ extension Query {
     return try await run { try $0.average { _ in field } }
   }
 
-  /// Returns the least value of a field, without blocking the caller's thread; nil if no
-  /// document that is found has the field.
+  /// Returns the least value of a field, without blocking the caller's thread; nil if no matching
+  /// document has the field.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -89,7 +88,7 @@ extension Query {
   }
 
   /// Returns the greatest value of a field, without blocking the caller's thread; nil if no
-  /// document that is found has the field.
+  /// matching document has the field.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -121,8 +120,8 @@ extension Query {
 
 /// `min` and `max` of fields that may be missing.
 extension Query {
-  /// Returns the least value of an optional field, without blocking the caller's thread; nil if
-  /// no document that is found has the field.
+  /// Returns the least value of an optional field, without blocking the caller's thread; nil if no
+  /// matching document has the field.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -134,7 +133,7 @@ extension Query {
   }
 
   /// Returns the greatest value of an optional field, without blocking the caller's thread; nil if
-  /// no document that is found has the field.
+  /// no matching document has the field.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -177,8 +176,8 @@ extension GroupedQuery {
     return try await run { try $0.average { _ in field } }
   }
 
-  /// Returns the least value of a field in each group that has the field, as Swift compares,
-  /// without blocking the caller's thread.
+  /// Returns the least value of a field in each group that has the field, in Swift's order, without
+  /// blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -189,7 +188,7 @@ extension GroupedQuery {
     return try await run { try $0.min { _ in field } }
   }
 
-  /// Returns the greatest value of a field in each group that has the field, as Swift compares,
+  /// Returns the greatest value of a field in each group that has the field, in Swift's order,
   /// without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before

@@ -91,7 +91,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// them.
   ///
   /// - Parameters:
-  ///   - count: the greatest number of documents, at least 0.
+  ///   - count: the maximum number of documents, at least 0.
   ///   - offset: the number of documents to skip, at least 0.
   public func limit(_ count: Int, offset: Int = 0) -> Query {
     var query = unprepared
@@ -111,7 +111,7 @@ public struct Query<Value: Sendable>: Sendable {
 
   // MARK: Running
 
-  /// Returns the documents that are found, in order.
+  /// Returns the matching documents, in order.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -127,7 +127,7 @@ public struct Query<Value: Sendable>: Sendable {
     return values
   }
 
-  /// Returns the first document that is found; nil if there is none.
+  /// Returns the first matching document; nil if there is none.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -143,7 +143,7 @@ public struct Query<Value: Sendable>: Sendable {
   ///
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
-  ///   - count: the greatest number of documents to return, at least 0.
+  ///   - count: the maximum number of documents to return, at least 0.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
@@ -156,8 +156,8 @@ public struct Query<Value: Sendable>: Sendable {
     return try query.all()
   }
 
-  /// Returns the number of documents that are found. O(log n) if an index has exactly those
-  /// documents; otherwise reads documents, but does not decode them.
+  /// Returns the number of matching documents. O(log n) if an index has exactly those documents;
+  /// otherwise reads documents, but does not decode them.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -177,7 +177,7 @@ public struct Query<Value: Sendable>: Sendable {
     try explainRows(nil)
   }
 
-  /// Returns the ids of the documents that are found, in order. Does not decode documents.
+  /// Returns the ids of the matching documents, in order. Does not decode documents.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -194,8 +194,8 @@ public struct Query<Value: Sendable>: Sendable {
     return ids
   }
 
-  /// Calls a closure with each document that is found, in order, until it returns false. Keeps one
-  /// in memory at a time.
+  /// Calls a closure with each matching document, in order, until it returns false. Keeps one in
+  /// memory at a time.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `invalidParameter` if a condition or an
   ///   order is not valid; `notOpen` once the database is closed; `notFound` once the collection is
@@ -254,7 +254,7 @@ extension Query: RowSource {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Returns the total of the numbers in a field of all documents that are found.
+  /// Returns the total of the numbers in a field of all matching documents.
   func total(
     of path: FieldPath, isWhole: Bool, _ add: (FoundDocument, inout NumberTotal) throws -> Void
   ) throws -> NumberTotal {

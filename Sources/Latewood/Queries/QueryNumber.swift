@@ -5,7 +5,7 @@ public protocol QueryNumber: Decodable, Sendable {
   /// The type of a sum.
   associatedtype Total: Sendable
 
-  // Not for use outside of this module.
+  // Not for use outside this module.
 
   static var _isWhole: Bool { get }
   static func _total(_ total: QueryTotal) throws -> Total

@@ -8,7 +8,7 @@ import LatewoodDocuments
 /// all documents: 36273; an index on year,title would help
 /// ```
 public struct QueryPlan: Sendable, Equatable {
-  /// The names of the indexes that are read; empty if all documents are looked at.
+  /// The names of the indexes that are read; empty if all documents are scanned.
   public let indexes: [String]
   /// Whether the index holds all fields of the rows, so that no document is read.
   public let isCovering: Bool
@@ -20,7 +20,7 @@ public struct QueryPlan: Sendable, Equatable {
   /// Whether the results must be sorted.
   public let sorts: Bool
   /// The fields, separated by commas, of an index that would help; nil if an index is used, if none
-  /// would help, or if such an index exists and costs more than looking at all documents.
+  /// would help, or if such an index exists but costs more than scanning all documents.
   public let suggestion: String?
   private let text: String
 

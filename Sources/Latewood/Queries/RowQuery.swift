@@ -27,7 +27,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
     (self.paths, self.arePlain) = (paths, arePlain)
   }
 
-  /// Returns a row for each document that is found, in order.
+  /// Returns a row for each matching document, in order.
   ///
   /// A column of an optional type is nil where the document does not have the field.
   ///
@@ -70,7 +70,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
     return try source.explainRows(arePlain ? paths : nil)
   }
 
-  /// Returns a row for each document that is found, in order, without blocking the caller's thread.
+  /// Returns a row for each matching document, in order, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.

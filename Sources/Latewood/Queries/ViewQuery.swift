@@ -33,7 +33,7 @@ public struct ViewQuery: Sendable {
   /// The number of rows, or of groups, to pass over. Passing over rows costs O(log n), whatever
   /// their number.
   public var skip = 0
-  /// The greatest number of rows or groups.
+  /// The maximum number of rows or groups.
   public var limit = Int.max
   /// Whether rows come with the current revisions of their documents.
   public var includesDocuments = false

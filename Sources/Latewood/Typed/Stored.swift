@@ -9,7 +9,7 @@ import LatewoodDocuments
 /// ```
 ///
 /// It is what ``TypedCollection`` gives out and takes back: because it knows its revision, saving
-/// it does not overwrite what somebody else has saved meanwhile.
+/// it does not overwrite what someone else has saved meanwhile.
 ///
 /// A member of the value that is named like one here is reached through ``value``.
 @dynamicMemberLookup

@@ -10,7 +10,7 @@ extension TypedCollection {
     try await database.performing { try document(id) }
   }
 
-  /// Returns the documents that a query wants, by id, without blocking the caller's thread;
+  /// Returns the documents that match a query, by id, without blocking the caller's thread;
   /// default: all.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
@@ -19,7 +19,7 @@ extension TypedCollection {
     try await database.performing { try all(query) }
   }
 
-  /// Returns whether there is a document of an id, without blocking the caller's thread.
+  /// Returns whether there is a document with an id, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -27,12 +27,12 @@ extension TypedCollection {
     try await documents.contains(documentID(id))
   }
 
-  /// Returns the changes after a sequence, all of one state of the database, without blocking the
+  /// Returns the changes after a sequence, all from one state of the database, without blocking the
   /// caller's thread.
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
-  ///   - limit: the greatest number of changes to return.
+  ///   - limit: the maximum number of changes to return.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func changes(since: UInt64 = 0, limit: Int = .max) async throws -> [TypedChange<Value>] {
@@ -118,7 +118,7 @@ extension TypedCollection {
     try await documents.save(prepareDeletion(document, control))
   }
 
-  /// Deletes a document without blocking the caller's thread, whatever its current revision is.
+  /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before

@@ -21,17 +21,17 @@ public struct TypedChange<Value: Codable & Identifiable & Sendable>: Sendable wh
 extension TypedCollection {
   private static var options: FeedOptions { FeedOptions(includesDocuments: true) }
 
-  /// The last sequence that was given out. Purges do not take it back.
+  /// The last sequence that was assigned. Purges do not lower it.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var lastSequence: UInt64 { get throws { try documents.lastSequence } }
 
-  /// Returns the changes after a sequence, all of one state of the database. O(log n + entries).
+  /// Returns the changes after a sequence, all from one state of the database. O(log n + entries).
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
-  ///   - limit: the greatest number of changes to return.
+  ///   - limit: the maximum number of changes to return.
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
   ///   `DecodingError` of a document that is not of the type.
@@ -62,7 +62,7 @@ where Value.ID: Sendable {
   let feed: DocumentFeed
   let collection: TypedCollection<Value>
 
-  /// Starts at the first change that the feed is to have.
+  /// Starts at the first change of the feed.
   public func makeAsyncIterator() -> Iterator {
     Iterator(feed: feed.makeAsyncIterator(), collection: collection)
   }

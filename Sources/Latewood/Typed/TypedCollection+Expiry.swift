@@ -29,11 +29,11 @@ extension TypedCollection {
     try documents.expire(documentID(id), after: duration)
   }
 
-  /// Returns the documents that are going to expire, the earliest first. O(log n + documents).
+  /// Returns the documents that will expire, the earliest first. O(log n + documents).
   ///
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
-  ///   - limit: the greatest number of documents to return.
+  ///   - limit: the maximum number of documents to return.
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func expirations(
@@ -77,12 +77,12 @@ extension TypedCollection {
     try await documents.expire(documentID(id), after: duration)
   }
 
-  /// Returns the documents that are going to expire, the earliest first, without blocking the
-  /// caller's thread.
+  /// Returns the documents that will expire, the earliest first, without blocking the caller's
+  /// thread.
   ///
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
-  ///   - limit: the greatest number of documents to return.
+  ///   - limit: the maximum number of documents to return.
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expirations(

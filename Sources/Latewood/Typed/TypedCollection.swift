@@ -91,7 +91,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     do { return try document(id)?.value } catch { return nil }
   }
 
-  /// Returns whether there is a document of an id. O(log n), reads no content.
+  /// Returns whether there is a document with an id. O(log n), reads no content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -103,7 +103,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var count: Int { get throws { try documents.count } }
 
-  /// Returns the documents that a query wants, by id; default: all.
+  /// Returns the documents that match a query, by id; default: all.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
@@ -117,7 +117,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     return list
   }
 
-  /// Calls a closure with the documents that a query wants, by id, all of one state of the
+  /// Calls a closure with the documents that match a query, by id, all from one state of the
   /// database, until it returns false. Keeps one in memory at a time. Deleted documents are left
   /// out, whatever the query says.
   ///
@@ -169,12 +169,12 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     try saved(value, documents.save(prepare(value, control)))
   }
 
-  /// Saves a value that was read or saved before, changed. If somebody else has saved or deleted
-  /// the document since, that is a conflict.
+  /// Saves a value that was read or saved before, changed. If someone else has saved or deleted the
+  /// document since, that is a conflict.
   ///
   /// - Parameters:
   ///   - document: the changed value.
-  ///   - control: the rule if somebody else has saved it since.
+  ///   - control: the rule if someone else has saved it since.
   /// - Throws: ``DatabaseError`` `conflict`; `invalidParameter` if the id of the value was changed.
   @discardableResult
   public func save(
@@ -223,13 +223,13 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   /// - Parameters:
   ///   - document: the document as it was read or saved. If somebody has saved it since, that is a
   ///     conflict.
-  ///   - control: the rule if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by whomever.
+  ///   - control: the rule if someone has saved it since.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by anyone.
   public func delete(_ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict) throws {
     try documents.save(prepareDeletion(document, control))
   }
 
-  /// Deletes a document, whatever its current revision is. Returns false if there was none.
+  /// Deletes a document, regardless of its current revision. Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
   ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
@@ -238,8 +238,8 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   @discardableResult
   public func delete(_ id: Value.ID) throws -> Bool { try documents.delete(text(id)) }
 
-  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
-  /// false if there was none.
+  /// Removes a document and all its revisions without a trace. Other replicas are not notified.
+  /// Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
@@ -296,7 +296,8 @@ struct PreparedChange<Value: Codable & Identifiable & Sendable>: Sendable where 
 }
 
 extension Database {
-  /// Returns the collection of a name as one of values of a type, creating it if there is none.
+  /// Returns the collection with a given name as one of values of a type, creating it if there is
+  /// none.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by the name
@@ -311,8 +312,8 @@ extension Database {
     TypedCollection(try self[name])
   }
 
-  /// Returns the collection of a name as one of values of a type whose ids are `UUID`s, creating it
-  /// if there is none. Otherwise like the form for other ids.
+  /// Returns the collection with a given name as one of values of a type whose ids are `UUID`s,
+  /// creating it if there is none. Otherwise like the form for other ids.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
   ///   there is no such collection in a database that was opened read-only; `notOpen`,
@@ -323,8 +324,8 @@ extension Database {
     TypedCollection(try self[name])
   }
 
-  /// Returns the collection of a name as one of values of a type whose ids have a `String` as raw
-  /// value, creating it if there is none. Otherwise like the form for other ids.
+  /// Returns the collection with a given name as one of values of a type whose ids have a `String`
+  /// as raw value, creating it if there is none. Otherwise like the form for other ids.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
   ///   there is no such collection in a database that was opened read-only; `notOpen`,

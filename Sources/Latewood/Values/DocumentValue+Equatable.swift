@@ -1,6 +1,6 @@
 /// Values are equal if their JSON is: numbers compare by value, keys and strings by their bytes,
 /// and data never equals a string. A value that cannot be stored because it has no JSON form, a
-/// number that is not finite, a date outside of the years 0 to 9999 or a value of a type that
+/// number that is not finite, a date outside the years 0 to 9999 or a value of a type that
 /// documents do not have, equals nothing. O(n), at any depth.
 extension DocumentValue: Equatable {
   /// Whether the JSON of both is the same.

@@ -1,7 +1,7 @@
 import LatewoodFleece
 
 extension DocumentValue {
-  /// The value of a key of a dictionary. Missing if this is no dictionary, or has no such key.
+  /// The value of a key of a dictionary. Missing if this is not a dictionary, or has no such key.
   ///
   /// Setting turns any other value into a dictionary, so that a path can be set at once; setting
   /// nil removes the member, and setting ``null`` stores null. The value at the end of a path is
@@ -45,7 +45,7 @@ extension DocumentValue {
     }
   }
 
-  /// The element at an index of an array. Missing if this is no array, or has no such element.
+  /// The element at an index of an array. Missing if this is not an array, or has no such element.
   ///
   /// Setting at `count` appends, and turns any other value into an array. Setting beyond that is a
   /// programming error. An element cannot be missing: setting nil stores null, and

@@ -35,8 +35,8 @@ public struct DocumentValue: Sendable {
     case data([UInt8])
     case array(ElementStorage)
     case dictionary(MemberStorage)
-    /// A date outside of the years that can be stored, in seconds since 2001: it can be read, but
-    /// not written. Not kept as a `Date`, whose description traps on some systems for such values.
+    /// A date outside the years that can be stored, in seconds since 2001: it can be read, but not
+    /// written. Not kept as a `Date`, whose description traps on some systems for such values.
     case unstorable(Double)
     /// A value of a type that documents do not have: why. It reads as null and cannot be written.
     case refused(String)

@@ -34,8 +34,8 @@ public protocol DocumentValueConvertible {
 extension DocumentValue {
   /// Creates a value; nil becomes a missing value.
   ///
-  /// A number that is not finite, or a date outside of the years 0 to 9999, cannot be stored:
-  /// saving the document throws `invalidParameter`.
+  /// A number that is not finite, or a date outside the years 0 to 9999, cannot be stored: saving
+  /// the document throws `invalidParameter`.
   public init(_ value: some DocumentValueConvertible) { self = value.documentValue }
 }
 
@@ -95,7 +95,7 @@ extension UInt64: DocumentValueConvertible {}
 extension Double: DocumentValueConvertible {
   /// The number.
   public var documentValue: DocumentValue { DocumentValue(.double(self)) }
-  /// The nearest number; nil if the value is no number.
+  /// The nearest number; nil if the value is not a number.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.double else { return nil }
     self = value
@@ -105,7 +105,7 @@ extension Double: DocumentValueConvertible {
 extension Float: DocumentValueConvertible {
   /// The number.
   public var documentValue: DocumentValue { DocumentValue(.double(Double(self))) }
-  /// The nearest number; nil if the value is no number.
+  /// The nearest number; nil if the value is not a number.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.float else { return nil }
     self = value

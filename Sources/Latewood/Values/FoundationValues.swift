@@ -5,8 +5,8 @@
 #endif
 
 extension Date: DocumentValueConvertible {
-  /// The date as ISO 8601 text in UTC: see ``DocumentValue/date``. It cannot be stored outside of
-  /// the years 0 to 9999.
+  /// The date as ISO 8601 text in UTC: see ``DocumentValue/date``. It cannot be stored outside the
+  /// years 0 to 9999.
   public var documentValue: DocumentValue {
     DocumentValue(Timestamp.text(self).map { .string($0) } ?? .unstorable(timeIntervalSinceReferenceDate))
   }

@@ -24,7 +24,7 @@ enum Timestamp {
   ]
 
   /// Returns the text of a date, as short as gives the same date again: milliseconds, or the fewest
-  /// digits that do. Nil if the date is outside of the years 0 to 9999.
+  /// digits that do. Nil if the date is outside the years 0 to 9999.
   static func text(_ date: Date) -> String? {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     guard let milliseconds = Int64(exactly: exact), range.contains(milliseconds) else { return nil }

@@ -1,6 +1,6 @@
 /// Reads of a view that do not block the caller's thread: they run on a Dispatch queue.
 extension DocumentView {
-  /// Returns the rows that a query wants, without blocking the caller's thread.
+  /// Returns the rows that match a query, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.

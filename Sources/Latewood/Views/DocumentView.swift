@@ -42,7 +42,7 @@ public struct DocumentView: Sendable {
 
   // MARK: Rows
 
-  /// Returns the rows that a query wants. O(log n + rows).
+  /// Returns the rows that match a query. O(log n + rows).
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a key of the query is not valid, the range
   ///   ends before it begins, or a number of rows is negative; `notWritable` if the view is behind
@@ -58,11 +58,11 @@ public struct DocumentView: Sendable {
     return rows
   }
 
-  /// Calls a closure with the rows that a query wants, all of one state of the database, until it
+  /// Calls a closure with the rows that match a query, all from one state of the database, until it
   /// returns false. O(log n + rows), and keeps one row in memory at a time.
   ///
   /// - Parameters:
-  ///   - query: the rows that are wanted.
+  ///   - query: the rows to return.
   ///   - body: receives a row, and returns whether to continue. In a batch it must not change the
   ///     database.
   /// - Throws: errors of the closure; otherwise like `rows(_:)`.
@@ -156,7 +156,7 @@ public struct DocumentView: Sendable {
   /// more with a reduction of your own.
   ///
   /// - Parameters:
-  ///   - query: the rows that are wanted. Its skip and limit count groups.
+  ///   - query: the rows to return. Its skip and limit count groups.
   ///   - level: the number of elements by which keys that are arrays are grouped, at least 1; nil
   ///     for whole keys.
   /// - Throws: errors of the closures of a reduction of your own; ``DatabaseError``

@@ -22,7 +22,7 @@ public struct ViewReduction: Sendable {
   /// what ``sum`` does. A map that emits another value than a finite number fails.
   public static let stats = ViewReduction(kind: .stats)
 
-  /// The greatest number of rows, or of results, that the closures of ``custom(reduce:rereduce:)``
+  /// The maximum number of rows, or of results, that the closures of ``custom(reduce:rereduce:)``
   /// are given at once.
   public static let customLimit = 100
 

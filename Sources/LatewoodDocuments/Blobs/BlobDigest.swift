@@ -30,15 +30,15 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
 
 /// The record of a blob: the number of its chunks' keys and its length, 8 bytes big-endian each.
 ///
-/// An empty record means that the content is not here: bodies refer to the blob, and whoever brings
-/// the content fills in the record.
+/// An empty record means that the content is missing: bodies refer to the blob, and saving the
+/// content fills in the record.
 struct BlobRecord: Sendable, Equatable {
   var number: UInt64
   var length: UInt64
 
   static let chunkLength = 1 << 20
 
-  /// The record of a blob whose content is not here.
+  /// The record of a blob whose content is not in this database.
   static let missing: [UInt8] = []
 
   var chunkCount: UInt64 { (length &+ UInt64(BlobRecord.chunkLength - 1)) / UInt64(BlobRecord.chunkLength) }
@@ -59,7 +59,7 @@ struct BlobRecord: Sendable, Equatable {
     }
   }
 
-  /// Returns nil for the record of a blob whose content is not here.
+  /// Returns nil for the record of a blob whose content is not in this database.
   init?(stored bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     if bytes.isEmpty { return nil }
     try self.init(bytes)

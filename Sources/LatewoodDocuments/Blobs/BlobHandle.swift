@@ -1,8 +1,7 @@
 import LatewoodConcurrency
 import LatewoodStore
 
-/// A blob of an open database. The blob stays in the database as long as it has a handle, whether
-/// or not a document refers to it.
+/// A handle that keeps a blob in an open database, whether or not a document refers to it.
 ///
 /// Reading the whole blob, in one call or in pieces, checks its bytes against the digest. Reading a
 /// range does not, because that would mean reading the rest as well. (The store checks a checksum
@@ -12,14 +11,14 @@ import LatewoodStore
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
   package let digest: BlobDigest
-  /// The record by which its chunks were found last.
+  /// The record by which its chunks were last found.
   private let record: Guarded<BlobRecord>
   /// The length in bytes.
   package let length: UInt64
   private let core: DocumentCore
   private let spaces: DatabaseSpaces
 
-  /// Takes over a pin that the blob already has, and releases it at the end.
+  /// Takes over an existing pin of the blob, and releases it when deinitialized.
   init(_ digest: BlobDigest, _ record: BlobRecord, _ core: DocumentCore, _ spaces: DatabaseSpaces) {
     self.digest = digest
     self.record = Guarded(record)
@@ -35,8 +34,7 @@ package final class BlobHandle: Sendable {
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
-    // At most a chunk: the length comes from the file, and nothing has proved yet that so many
-    // bytes exist.
+    // At most a chunk, because the length in the file is unverified.
     bytes.reserveCapacity(
       Int(clamping: min(range.upperBound - range.lowerBound, UInt64(BlobRecord.chunkLength))))
     try DocumentError.typed {
@@ -133,8 +131,8 @@ package final class BlobHandle: Sendable {
 }
 
 extension DocumentStore {
-  /// Returns the blob of a digest; nil if its content is not here, whether or not anything refers
-  /// to it.
+  /// Returns the blob of a digest; nil if its content is not in this database, whether or not
+  /// anything refers to it.
   package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
@@ -151,7 +149,7 @@ extension DocumentStore {
     }
   }
 
-  /// Starts a blob that is written in pieces; each piece goes into the file as it arrives.
+  /// Begins a blob that is written in pieces. Each piece is written to the file immediately.
   package func makeBlobWriter() throws(DocumentError) -> BlobWriter { try BlobWriter(openedForWriting()) }
 
   /// Stores a blob; equal content is stored only once.
@@ -168,7 +166,7 @@ extension DocumentCore {
     try DocumentError.typed { try source() }
   }
 
-  /// Returns where the content of a blob is; nil if it is not here.
+  /// Returns where the content of a blob is; nil if it is not in this database.
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> BlobRecord? {

@@ -1,9 +1,9 @@
 import LatewoodConcurrency
 
-/// Blobs that this process uses although no body may refer to them: the sweep leaves them alone.
+/// Blobs in use by this process, which the sweep does not remove even if no body refers to them.
 ///
-/// While a transaction of the sweep removes blobs they are doomed: asking for one of them says that
-/// it is not there. So a blob is either pinned in time or gone before it was found.
+/// While a transaction of the sweep removes blobs they are doomed, and lookups do not find them. So
+/// a blob is either pinned in time or not found.
 ///
 /// Thread safety: all calls from any thread.
 final class BlobPins: Sendable {
@@ -12,7 +12,7 @@ final class BlobPins: Sendable {
     var doomed: Set<BlobDigest> = []
     /// The numbers of blobs that are being written.
     var uploads: Set<UInt64> = []
-    /// The greatest number that this process has given to a blob.
+    /// The greatest number that this process has assigned to a blob.
     var lastUpload: UInt64 = 0
   }
 
@@ -27,8 +27,8 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Pins a blob that the running transaction is just storing, even if a sweep before it has doomed
-  /// the same digest.
+  /// Pins a blob that the running transaction is storing, even if an earlier sweep has doomed the
+  /// same digest.
   func pinWritten(_ digest: BlobDigest) {
     state.withLock { state in
       state.doomed.remove(digest)
@@ -52,11 +52,11 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Ends the doom of blobs when the transaction has ended, whether it succeeded or not.
+  /// Clears the doomed state of blobs when the transaction has ended, successfully or not.
   func spare(_ digests: [BlobDigest]) { state.withLock { $0.doomed.subtract(digests) } }
 
-  /// Returns the number for a new blob: one that neither the file nor this process has used, not
-  /// even in a batch that failed, because a writer from that batch may still hold its number.
+  /// Returns a number for a new blob that neither the file nor this process has used, not even in a
+  /// failed batch, whose writer may still have the number.
   func beginUpload(after stored: UInt64) -> UInt64 {
     state.withLock { state in
       state.lastUpload = max(stored, state.lastUpload) &+ 1

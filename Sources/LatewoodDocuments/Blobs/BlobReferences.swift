@@ -11,7 +11,7 @@ package enum BlobReferences {
 
   /// Like `find`, with the number of times that each digest occurs.
   package static func places(in body: [UInt8]) -> [(digest: BlobDigest, count: Int)] {
-    // Nearly all bodies have none, which a look at the bytes shows.
+    // Nearly all bodies have none, which a byte search shows.
     guard contains(body, mark) else { return [] }
     var found: [(digest: BlobDigest, count: Int)] = []
     body.withUnsafeBytes { bytes in

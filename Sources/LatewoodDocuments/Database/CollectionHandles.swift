@@ -2,9 +2,9 @@ import LatewoodConcurrency
 
 /// The handles of collections that all users of an open database share, by name.
 ///
-/// To look a collection up, read `dropCount` first and pass it to `keep` with the new handle: if a
-/// collection was dropped in between, the handle is not kept. Otherwise a stale handle could block
-/// its name for ever.
+/// To look up a collection, first read `dropCount` and then pass it to `keep` with the new handle:
+/// if a collection was dropped in between, the handle is not kept. Otherwise a stale handle could
+/// block its name forever.
 ///
 /// Thread safety: all calls from any thread.
 final class CollectionHandles: Sendable {

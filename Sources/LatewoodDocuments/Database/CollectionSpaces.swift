@@ -76,7 +76,7 @@ struct DatabaseSpaces: Sendable {
   /// each blob that is being written.
   let database: Keyspace
   /// Digest of a blob -> number, length: 8 bytes big-endian each; empty if bodies refer to the blob
-  /// and its content is not here.
+  /// and its content is not in this database.
   let blobs: Keyspace
   /// Number of a blob 8 bytes big-endian, number of the chunk 4 bytes big-endian -> up to a
   /// mebibyte.

@@ -11,8 +11,8 @@ package final class DocumentCollection: Sendable {
 
   package let name: String
   package let identity: CollectionIdentity
-  /// Nil if the batch that created the collection has failed: the numbers of its keyspaces may then
-  /// belong to others.
+  /// Nil if the batch that created the collection failed: the numbers of its keyspaces may then be
+  /// reused.
   private let current: Guarded<CollectionSpaces?>
   private let known = Guarded(Known())
 
@@ -22,7 +22,7 @@ package final class DocumentCollection: Sendable {
     /// The number of a version of the store that has these indexes; nil if none is known.
     var version: UInt64?
     /// The time at which the first document expires in that version, in seconds since 1970; nil if
-    /// it is not known, `.max` if none does.
+    /// unknown, `.max` if none does.
     var firstExpiry: UInt64?
   }
 

@@ -6,12 +6,12 @@ extension DocumentStore {
   /// bodies and unused blobs, with an identity of its own, owned and writable by the current user.
   ///
   /// The copy is renewed, swept and compacted once more at the path that `Store.install` chooses,
-  /// before anybody can open it. After a crash at any moment it is there completely or not at all.
+  /// before anyone can open it. After a crash at any moment it is there completely or not at all.
   ///
   /// - Parameters:
   ///   - path: the path of the copy.
   ///   - volume: the volume of that path, on which this database was opened too.
-  /// - Throws: ``DocumentError`` `alreadyExists`; `busy` if somebody else is creating a database
+  /// - Throws: ``DocumentError`` `alreadyExists`; `busy` if someone else is creating a database
   ///   there; any error of the store.
   package func install(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
     let core = try opened()
@@ -39,7 +39,7 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  /// Writes a compact copy with an identity of its own to a path that nobody else looks at.
+  /// Writes a compact copy with an identity of its own to a path that no one else uses.
   fileprivate func buildCopy(at path: String, on volume: any Volume) throws {
     try store.copy(to: path)
     var options = options

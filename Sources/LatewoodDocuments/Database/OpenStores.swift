@@ -20,7 +20,7 @@ final class OpenStores: @unchecked Sendable {
   static let shared = OpenStores()
 
   private let monitor = Monitor()
-  // SAFETY: only touched with the monitor held.
+  // SAFETY: only accessed with the monitor held.
   private var entries: [String: Entry] = [:]
 
   /// Returns the database that is open at a path, with one more user, or else opens it with `make`.

@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// Something to tell an observer.
+/// An announcement to a listener.
 enum Announcement: Sendable {
   /// The changes of one batch, or the end of a collection or the database; and the source from
   /// which changes of documents can be read again.
@@ -16,7 +16,7 @@ enum Announcement: Sendable {
     }
   }
 
-  /// The event without reading anything: that of a range does not say what has changed.
+  /// The event without reading the collection; that of a range lists no changes.
   var unread: CollectionEvent {
     switch self {
     case .event(let event, _): event
@@ -35,7 +35,7 @@ enum Announcement: Sendable {
   }
 }
 
-/// The announcements that one observer has not received yet: at most `limit` documents, or one
+/// The announcements that one listener has not received yet: at most `limit` documents, or one
 /// commit if that has changed more.
 ///
 /// Beyond that limit the changes of each collection become one range of sequences, which costs no
@@ -47,9 +47,9 @@ struct ChangeBacklog: Sendable {
   private var waiting: [Announcement] = []
   /// Announcements before this index have been delivered.
   private var start = 0
-  /// The number of documents in those that wait.
+  /// The number of documents in waiting announcements.
   private var documents = 0
-  /// The number of announcements that were left by the last `gather`.
+  /// The number of announcements left by the last `gather`.
   private var gathered = 0
 
   var count: Int { waiting.count - start }
@@ -73,8 +73,8 @@ struct ChangeBacklog: Sendable {
     return first
   }
 
-  /// Merges all changes of each collection into one range. Changes of a collection that was dropped
-  /// go, and the drop is told once.
+  /// Merges all changes of each collection into one range. Changes of a dropped collection are
+  /// removed, and the drop is announced once.
   private mutating func gather() {
     var kept: [Announcement?] = []
     var ranges: [String: Int] = [:]
@@ -173,7 +173,7 @@ struct ChangeRange: Sendable {
     } catch {
       // Dropping and closing have events of their own.
       if error.code == .notFound || error.code == .notOpen { return }
-      // The collection cannot be read: say only that something has changed.
+      // The collection cannot be read: announce only that something has changed.
       (event.isComplete, isTold) = (false, false)
     }
     event.changes = []

@@ -1,8 +1,8 @@
 /// A continuous feed of a collection: the changes since a sequence, and then each change as it is
 /// committed.
 ///
-/// Entries are always read from the collection, from the last sequence on that was given out;
-/// observers only signal when to look. So nothing is missed or repeated, not even between the past
+/// Entries are always read from the collection, starting after the last sequence returned;
+/// listeners only signal when to read. So nothing is missed or repeated, not even between the past
 /// changes and the first new ones. A document that changes faster than the feed is read appears at
 /// its latest change.
 ///
@@ -42,7 +42,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
           return page[place]
         }
         if Task.isCancelled { return nil }
-        // Mute the bell first, then look: a commit between the two rings it.
+        // Reset the bell before reading: a commit in between rings it.
         let bell = try self.bell ?? FeedBell(store, collection.name) { _ in }
         self.bell = bell
         bell.mute()

@@ -51,13 +51,13 @@ package struct CollectionEvent: Sendable, Equatable {
 
   package var kind: Kind
   /// The name of the collection; empty if the event is about the whole database and all collections
-  /// are observed.
+  /// are listened to.
   package var collection: String
   /// The changed documents in the order of their sequences; purged ones stand where they were
   /// purged.
   package var changes: [DocumentChange] = []
   /// Whether `changes` lists all changed documents. If not, purged documents may be missing: the
-  /// observer was so slow that its changes were read from the collection, or another process made
+  /// listener was so slow that its changes were read from the collection, or another process made
   /// them. Documents that were saved are listed nevertheless, at their latest change, unless the
   /// collection can no longer be read: then `changes` is empty.
   package var isComplete = true

@@ -1,6 +1,6 @@
 /// The documents that have changed since the changes were last taken.
 struct PendingChanges: Sendable {
-  /// The greatest number of ids to remember. With more changes than this, reading everything again
+  /// The maximum number of ids to remember. With more changes than this, reading everything again
   /// costs no more.
   static let limit = 16_384
 

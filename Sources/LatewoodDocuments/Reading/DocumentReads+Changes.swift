@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// The feed.
 extension DocumentReads {
-  /// Returns the last sequence that was given out, which purges do not take back. O(log n).
+  /// Returns the last sequence assigned, which purges do not lower. O(log n).
   package func lastSequence() throws(DocumentError) -> UInt64 {
     try state().lastSequence
   }

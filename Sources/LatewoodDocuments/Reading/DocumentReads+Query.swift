@@ -17,7 +17,7 @@ package struct DocumentQuery: Sendable, Equatable {
 
 /// Listing and counting documents.
 extension DocumentReads {
-  /// Calls a closure with the id and the winner's facts of each document that a query wants, until
+  /// Calls a closure with the id and the winner's facts of each document that match a query, until
   /// it returns false.
   ///
   /// O(log n + documents in the range); with `onlyConflicts`, O(log n + documents in conflict).
@@ -27,7 +27,7 @@ extension DocumentReads {
     try forEachStoredDocument(query) { id, head, _ in try body(String(decoding: id, as: UTF8.self), head) }
   }
 
-  /// Like `forEachDocument`, with the body of each winner; nil if it is not here.
+  /// Like `forEachDocument`, with the body of each winner; nil if it is not in this database.
   package func forEachWholeDocument(
     _ query: DocumentQuery = DocumentQuery(),
     _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
@@ -81,7 +81,7 @@ extension DocumentReads {
     (query.includesDeleted || !head.isDeleted) && !head.isExpired(at: now)
   }
 
-  /// Returns the number of documents that a query wants, ignoring its limit. O(log n), plus the
+  /// Returns the number of documents that match a query, ignoring its limit. O(log n), plus the
   /// part of the range that no checkpoint has merged yet, plus the documents that have expired and
   /// are not purged yet.
   package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {

@@ -3,12 +3,12 @@ import LatewoodStore
 
 /// Reads one state of one collection.
 ///
-/// A document that has expired is treated as absent, whether it has been purged already or not. The
-/// clock is read at most once: when the first document that can expire is met.
+/// A document that has expired is treated as absent, whether or not it was purged. The clock is
+/// read at most once, for the first document with an expiration time.
 ///
 /// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
-/// writer, it sees what the batch has changed so far. For one thread only: get one for each thread,
-/// they cost next to nothing.
+/// writer, it sees the changes of the batch so far. For one thread only: obtain one for each
+/// thread, which costs almost nothing.
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
@@ -29,7 +29,7 @@ package struct DocumentReads {
     spaces = try collection.spaces
   }
 
-  /// Makes reads that look at the clock only if they have to.
+  /// Creates reads that query the clock only if necessary.
   init(_ state: PinnedState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
     time = .clock(clock.now)
     source = .state(state)
@@ -68,7 +68,7 @@ package struct DocumentReads {
     return current(head)
   }
 
-  /// Returns facts as they were found; nil if the document has expired.
+  /// Returns a head unchanged; nil if the document has expired.
   func current(_ head: DocumentRecord.Head?) -> DocumentRecord.Head? {
     head?.isExpired(at: now) == true ? nil : head
   }
@@ -89,7 +89,7 @@ package struct DocumentReads {
   }
 
   /// Returns the winner's facts and body, even if that is a tombstone; nil if there is no document.
-  /// The body is nil if it is not here. O(log n + bytes).
+  /// The body is nil if it is not in this database. O(log n + bytes).
   package func winner(
     of id: some ByteSource
   ) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
@@ -113,13 +113,14 @@ package struct DocumentReads {
     try source.withBody(at: place, of: spaces, body)
   }
 
-  /// Returns a body that stands in no record; nil if there is none.
+  /// Returns a body stored outside of a record; nil if there is none.
   func bodyApart(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
-  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not here.
+  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not in
+  /// this database.
   ///
   /// - Parameter record: the record that `head` was read from.
   func withBody<R>(
@@ -184,8 +185,7 @@ package struct DocumentReads {
   /// never, or if there is no document.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
-  /// Returns the ids, as bytes, of the documents that have expired and are not purged yet: most of
-  /// the time none.
+  /// Returns the ids, as bytes, of expired documents that are not purged yet, usually none.
   func expired() throws(DocumentError) -> [[UInt8]] {
     if case .state(let held) = source {
       let first: UInt64

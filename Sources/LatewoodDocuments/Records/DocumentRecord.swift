@@ -14,9 +14,9 @@
 /// root, or with a revision whose parent is part of an earlier branch. Revisions are numbered from
 /// 0 in the order in which they are stored.
 ///
-/// A short body stands in the record as long as the change that it came with is the latest one of
-/// the document and its revision is the winner. So its place is the sequence of the record, and the
-/// feed leads from the place to the document. The next change moves it to the keyspace of bodies.
+/// A short body is in the record as long as its change is the latest one of the document and its
+/// revision is the winner. So its place is the sequence of the record, and the feed leads from the
+/// place to the document. The next change moves it to the keyspace of bodies.
 package struct DocumentRecord: Sendable, Equatable {
   /// The sequence of its last change in the feed of its collection.
   package var sequence: UInt64
@@ -24,7 +24,7 @@ package struct DocumentRecord: Sendable, Equatable {
   /// and if it is deleted.
   package var expiry: UInt64?
   package var tree: RevisionTree
-  /// The body of the winner if it stands in the record; its place is then `sequence`. Not empty.
+  /// The body of the winner if it is in the record; its place is then `sequence`. Not empty.
   package var body: [UInt8]?
 
   package init(sequence: UInt64, expiry: UInt64? = nil, tree: RevisionTree, body: [UInt8]? = nil) {
@@ -34,8 +34,8 @@ package struct DocumentRecord: Sendable, Equatable {
     self.body = body
   }
 
-  /// The greatest length, in bytes, of a body that stands in a record. With as many revisions as a
-  /// database usually keeps, the record is still short enough to be copied into the tree.
+  /// The maximum length, in bytes, of a body in a record. With the usual number of revisions, the
+  /// record is still short enough to be copied into the tree.
   package static let bodyLimit = 512
 
   /// The first bytes of a record: all that most reads need.
@@ -65,8 +65,8 @@ package struct DocumentRecord: Sendable, Equatable {
     }
   }
 
-  /// Whether the document has expired by a time, in seconds since 1970. A tombstone never expires,
-  /// because other replicas must hear of it.
+  /// Whether the document has expired at a time, in seconds since 1970. A tombstone never expires,
+  /// because it must be replicated.
   func isExpired(at now: @autoclosure () -> UInt64) -> Bool {
     guard let expiry, expiry <= now() else { return false }
     return tree.winner?.isDeleted == false

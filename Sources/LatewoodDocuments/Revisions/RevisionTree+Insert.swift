@@ -41,7 +41,8 @@ extension RevisionTree {
   ///   - history: the revision and its ancestors, newest first, each followed by its parent, as far
   ///     back as they are known.
   ///   - isDeleted: whether the newest revision is a deletion.
-  ///   - body: the place where the newest revision's body will be kept; 0 if it is not here.
+  ///   - body: the place where the newest revision's body will be kept; 0 if it is not in this
+  ///     database.
   /// - Throws: ``DocumentError`` `badRevision` if the history is empty, skips a generation, or
   ///   names another parent for a revision than the known one; the tree is then unchanged.
   @discardableResult

@@ -2,10 +2,10 @@
 ///
 /// An edit adds a child to the revision that it edits. Two replicas that edit the same revision
 /// give it two children; when they replicate, the tree has two **leaves**, and that is a conflict.
-/// Nothing is lost, and nobody has to decide at once: by rule, every replica picks the same leaf as
-/// the **winner** and shows that. The others stay until somebody resolves the conflict by merging
-/// their contents into a child of one leaf and giving each other leaf a **tombstone** as child, a
-/// revision that says "deleted".
+/// Nothing is lost, and no immediate decision is needed: by a fixed rule, every replica picks the
+/// same leaf as the **winner** and shows it. The others stay until the conflict is resolved by
+/// merging their contents into a child of one leaf and giving each other leaf a **tombstone** as
+/// child, a revision that marks a deletion.
 ///
 /// ```
 /// 1-a ── 2-b ── 3-d        winner: undeleted, highest generation
@@ -19,7 +19,7 @@
 /// Replicas that have inserted the same revisions, in any order and any number of times, have the
 /// same leaves, and so the same winner, as long as each history reaches back to a revision that is
 /// kept. If a pruned revision arrives again, or arrives late, it cannot be recognized as an
-/// ancestor: it becomes a leaf of its own, and so a conflict, until a history arrives that contains
+/// ancestor: it becomes a separate leaf, and so a conflict, until a history arrives that contains
 /// it and one of its children in the tree. It does not win over an undeleted descendant, whose
 /// generation is higher; it does win if all its descendants are tombstones.
 ///

@@ -1,4 +1,4 @@
-/// An inconsistency that verification found, and where.
+/// An inconsistency found by verification, with its place.
 package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
   /// The collection; nil for the database as a whole, or a blob.
   package var collection: String?

@@ -66,7 +66,7 @@ extension DocumentCore {
         let reads = try DocumentReads(.state(try held()), collection, now: now)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
-        // Dropped meanwhile.
+        // The collection was dropped meanwhile.
         if error.code != .notFound { throw error }
       }
     }
@@ -136,7 +136,7 @@ extension DocumentCore {
         return due.count
       }
     } catch {
-      // Dropped meanwhile.
+      // The collection was dropped meanwhile.
       if error.code == .notFound { return 0 }
       throw error
     }

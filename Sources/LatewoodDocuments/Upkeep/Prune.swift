@@ -14,7 +14,7 @@ package struct PruneCount: Sendable, Equatable {
   package init() {}
 }
 
-/// The number of documents that a pruning has looked at, and of all, both including deleted ones.
+/// The numbers of documents examined so far and in total, both including deleted ones.
 package struct PruneProgress: Sendable, Equatable {
   package var documents = 0
   package var total = 0
@@ -58,7 +58,7 @@ extension DocumentSnapshot {
   ///
   /// - Parameters:
   ///   - depth: the number of generations to keep, at least 1.
-  ///   - progress: called now and then.
+  ///   - progress: called periodically.
   /// - Throws: any error of `progress`; ``DocumentError``.
   package func prunable(
     keeping depth: Int, progress: (PruneProgress) throws -> Void = { _ in }

@@ -24,7 +24,7 @@ package struct DocumentSize: Sendable, Equatable {
 
 /// Blobs that the next sweep removes.
 package struct UnneededBlobs: Sendable, Equatable {
-  /// The number of blobs whose content is here.
+  /// The number of blobs whose content is in this database.
   package var blobs = 0
   package var blobBytes: UInt64 = 0
   /// The number and bytes of those that no current body or local document refers to.
@@ -34,8 +34,8 @@ package struct UnneededBlobs: Sendable, Equatable {
   package init() {}
 }
 
-/// Reads for telling what a database spends its bytes on. Bodies are not decoded: only their
-/// lengths count.
+/// Reads for a survey of the space used by a database. Bodies are not decoded; only their lengths
+/// are counted.
 extension DocumentSnapshot {
   /// The state of the store below.
   package var stored: Snapshot { snapshot }

@@ -2,8 +2,8 @@ import LatewoodFleece
 import LatewoodStore
 
 /// Views change in the transaction that changes the document, as long as the program has registered
-/// them and they were caught up before. Otherwise they fall behind, and the feed tells later what
-/// they lack. A purge leaves nothing in the feed, so it removes rows in any case.
+/// them and they were up to date. Otherwise they fall behind, and are later updated from the feed.
+/// A purge leaves nothing in the feed, so it removes rows in any case.
 extension DocumentWriter {
   /// Updates the rows of a document whose current revision changes.
   ///
@@ -26,7 +26,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Removes the rows of a document that goes without a trace, also from views that nobody keeps.
+  /// Removes the rows of a purged document, including those of views that are not being updated.
   func removeRows(of id: String, _ work: CollectionWork) throws(DocumentError) {
     for view in try views(work) { try replaceRows(of: id, with: (nil, []), in: view) }
   }

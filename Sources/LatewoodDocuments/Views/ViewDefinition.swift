@@ -129,7 +129,7 @@ final class ViewRegistry: Sendable {
 
   /// Registers a view in place of an earlier one of its name.
   func register(_ view: ViewDefinition, of collection: CollectionIdentity) {
-    // An earlier definition holds a closure of the caller, which is released outside of the lock.
+    // An earlier definition holds a closure of the caller, which is released outside the lock.
     _ = known.withLock { $0[collection, default: [:]].updateValue(view, forKey: view.name) }
   }
 

@@ -39,7 +39,7 @@ package struct ViewRowKey: Sendable, Equatable {
   }
 }
 
-/// The rows of a view that a query wants, and their order.
+/// The rows of a view that match a query, and their order.
 package struct ViewRange: Sendable {
   /// One end of a range: a key, or one document among those that emitted it.
   package struct End: Sendable {

@@ -37,7 +37,7 @@ final class RunningBatch: @unchecked Sendable {
     return result
   }
 
-  /// Tells the parts of the database, and then observers, how the batch has ended. Called once,
+  /// Tells the parts of the database, and then listeners, how the batch has ended. Called once,
   /// under no lock.
   ///
   /// - Parameter failure: the reason why it was not committed; nil if it was.

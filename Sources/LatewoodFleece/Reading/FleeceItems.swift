@@ -50,8 +50,8 @@ struct FleeceItems {
     }
   }
 
-  /// Returns the bytes of a key. Integer keys would stand for strings in a table outside of the
-  /// bytes, and are refused.
+  /// Returns the bytes of a key. Integer keys would stand for strings in a table outside the bytes,
+  /// and are refused.
   @inline(__always) func key(_ slot: Int) throws(FleeceError) -> UnsafeRawBufferPointer {
     let key = try self[slot]
     guard key.tag == .string else {

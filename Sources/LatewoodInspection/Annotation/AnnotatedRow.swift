@@ -23,8 +23,8 @@ struct AnnotatedRows {
 
   var isComplete: Bool { position >= wanted.upperBound }
 
-  /// Adds a row for the wanted part of a range that has not been explained yet. Skipped bytes
-  /// before it get a row that says that they have no meaning.
+  /// Adds a row for the wanted part of a range that is not yet explained, preceded by a row for
+  /// skipped bytes without meaning.
   mutating func add(_ range: Range<UInt64>, _ meaning: String, isFault: Bool = false) {
     let end = min(range.upperBound, wanted.upperBound)
     guard range.lowerBound < end, end > position else { return }

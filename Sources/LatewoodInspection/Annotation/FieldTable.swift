@@ -35,7 +35,7 @@ struct AnnotatedField {
   }
 }
 
-/// The tables of FORMAT.md, sections 3, 4, 5, 7 and 8. Bytes outside of all fields are zero.
+/// The tables of FORMAT.md, sections 3, 4, 5, 7 and 8. Bytes outside all fields are zero.
 enum FieldTable {
   static let header = [
     AnnotatedField(FileHeader.Offset.magic, 8, "magic"),

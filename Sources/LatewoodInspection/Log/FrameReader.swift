@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Reads and verifies frames and root slots, in bounded memory, whatever length they claim.
+/// Reads and verifies frames and root slots in bounded memory, regardless of the lengths they
+/// claim.
 package struct FrameReader {
   package let reader: FileReader
   /// The file seed.
@@ -20,7 +21,7 @@ package struct FrameReader {
     return header
   }
 
-  /// Returns the header at `offset` if it is one, whatever length it claims.
+  /// Returns the header at `offset`, if there is one, regardless of the length it claims.
   func anyHeader(at offset: UInt64) throws(Fault) -> FrameHeader? {
     let decoded = try reader.withBytes(at: offset, count: FrameHeader.length) {
       FrameHeader.decode(from: $0, at: offset)

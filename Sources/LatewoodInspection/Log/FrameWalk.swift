@@ -10,11 +10,11 @@ package struct FrameWalk {
       case merged
       /// A sound frame of the log.
       case log
-      /// A frame before the log that is damaged or partly punched out: nothing needs it.
+      /// An unneeded frame before the log that is damaged or partly punched out.
       case broken
       /// No frame is here any more.
       case gap
-      /// The end of the log: the reason why it ends, unless that is the end of the file.
+      /// The end of the log, with the reason unless it is the end of the file.
       case reserved, skipped, ended, damaged
     }
     package let state: State

@@ -23,7 +23,7 @@ package struct Region: Equatable, Sendable {
     case skipped
     /// Zeros after the log.
     case reserved
-    /// A node or part of the log that must be there and is not sound.
+    /// A required node or part of the log that is not sound.
     case damaged
 
     package var isLive: Bool {

@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// One verified node in memory of its own, so that nobody writes to it while it is in use.
+/// A verified copy of a node in private memory, which no one writes to while it is in use.
 package final class InspectedNode {
   package let reference: NodeReference
   package let node: Node
@@ -46,7 +46,7 @@ package final class InspectedNode {
   }
 }
 
-/// Reads nodes, each into memory of its own.
+/// Reads nodes into private memory.
 package struct NodeReader {
   package let reader: FileReader
   /// The file seed.
