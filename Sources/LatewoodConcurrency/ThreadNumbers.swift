@@ -15,9 +15,9 @@ enum ThreadNumbers {
   private static let key: pthread_key_t? = {
     var key = pthread_key_t()
     #if canImport(Darwin)
-      let result = pthread_key_create(&key) { ThreadNumbers.giveBack($0) }
+      let result = pthread_key_create(&key) { ThreadNumbers.release($0) }
     #else
-      let result = pthread_key_create(&key) { $0.map { ThreadNumbers.giveBack($0) } }
+      let result = pthread_key_create(&key) { $0.map { ThreadNumbers.release($0) } }
     #endif
     return result == 0 ? key : nil
   }()
@@ -39,7 +39,7 @@ enum ThreadNumbers {
     return number
   }
 
-  private static func giveBack(_ kept: UnsafeMutableRawPointer) {
+  private static func release(_ kept: UnsafeMutableRawPointer) {
     taken.withLock { $0[Int(bitPattern: kept) - 1] = false }
   }
 

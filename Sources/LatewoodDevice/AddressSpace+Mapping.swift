@@ -6,8 +6,8 @@ extension AddressSpace {
   /// one for values.
   static func verifiedLength(for capacity: UInt64) -> Int { Int(capacity / 256) }
 
-  /// The length of both bitmaps of a mapping, in bytes: that of `verified` and behind it that of
-  /// `windows`, two bits for each window.
+  /// The total length of both bitmaps of a mapping, in bytes: `verified`, followed by `windows`
+  /// with two bits for each window.
   static func proofLength(for capacity: UInt64) -> Int {
     verifiedLength(for: capacity) + (Int(capacity / (4 * windowLength)) + 8) & ~7
   }
@@ -57,8 +57,8 @@ extension AddressSpace {
     }
   }
 
-  /// Makes an address space over a file's bytes in memory, all of them or the first `capacity`. It
-  /// keeps `owner`, or by default the range itself.
+  /// Creates an address space over a file's bytes in memory, all of them or the first `capacity`.
+  /// It retains `owner`, or by default the range itself.
   package static func over(
     _ range: MemoryRange, capacity: UInt64 = .max, keeping owner: (any AnyObject & Sendable)? = nil
   ) throws(Fault) -> AddressSpace {
@@ -84,8 +84,8 @@ package final class MemoryRange: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   package let capacity: UInt64
 
-  /// - Parameter capacities: capacities in bytes, multiples of 64 KiB, of which the first that the
-  ///   system grants is taken.
+  /// - Parameter capacities: capacities to try, in bytes, multiples of 64 KiB; the first that the
+  ///   system grants is used.
   package init(capacities: [UInt64]) throws(Fault) {
     for capacity in capacities {
       guard let length = Int(exactly: capacity) else { continue }
@@ -95,7 +95,7 @@ package final class MemoryRange: @unchecked Sendable {
         return
       } catch {}
     }
-    throw Fault(.outOfMemory, "the system grants this process no more addresses")
+    throw Fault(.outOfMemory, "the process has no address space left")
   }
 
   deinit { SystemCalls.unmap(base, length: Int(capacity)) }
@@ -135,18 +135,17 @@ package enum Reservation {
 /// each gets a separate place, with 63 times as many free addresses behind it.
 enum Placement {
   #if os(Linux) && _pointerBitWidth(_64)
-    /// The range to choose from: 16 TiB in the middle of a process's addresses. They contain
-    /// neither programs nor heaps, stacks, libraries or memory of the sanitizers. If a processor
-    /// has fewer addresses, the system chooses a place itself.
+    /// The range to choose from: 16 TiB in the middle of a process's address space, free of
+    /// programs, heaps, stacks, libraries and memory of the sanitizers. If a processor has a
+    /// smaller address space, the system chooses an address itself.
     private static let range: Range<UInt64> = 0x4000_0000_0000..<0x5000_0000_0000
-    /// The first address to give out. It is random, so that nobody outside can know where a mapping
-    /// is.
+    /// The first address, which is random so that outsiders cannot predict where mappings are.
     private static let start = UInt64.random(in: range) & ~((1 << 30) - 1)
-    /// The number of bytes given out since the process began.
+    /// The number of bytes assigned since the process began.
     private static let used = Atomic<UInt64>(0)
   #endif
 
-  /// The address to request; nil for any. After 16 TiB, places are given out again; if one is
+  /// Returns the address to request; nil for any. After 16 TiB, addresses are reused; if one is
   /// taken, the system chooses another.
   static func next(for length: Int) -> UnsafeRawPointer? {
     #if os(Linux) && _pointerBitWidth(_64)

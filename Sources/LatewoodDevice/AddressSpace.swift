@@ -2,8 +2,8 @@ import Synchronization
 
 /// A range of addresses over a file: byte `n` of the file is at `base + n`.
 ///
-/// It may be larger than the file, and then shows bytes that are appended later without being
-/// mapped again. Only addresses below the current size of the file may be touched.
+/// It may be larger than the file, and then shows bytes that are appended later without remapping.
+/// Only addresses below the current size of the file may be accessed.
 package final class AddressSpace: @unchecked Sendable {
   /// The address of byte 0 of the file.
   package let base: UnsafeRawPointer
@@ -31,20 +31,20 @@ package final class AddressSpace: @unchecked Sendable {
   package static var windowLength: UInt64 { 64 << 10 }
 
   /// A bitmap with two bits for each window of the file, initially zero: whether it was made
-  /// readable, and whether it could not be made readable as a whole.
+  /// readable, and whether only part of it could be.
   package var windows: UnsafeMutableRawPointer {
     verified + AddressSpace.verifiedLength(for: capacity)
   }
 
   /// Clears all bits. Bits that other threads set meanwhile may be cleared too.
-  package func forgetProofs() {
+  package func clearProofs() {
     // SAFETY: the bitmaps are a separate mapping, and a zero only means that nothing is known.
     SystemCalls.zeroPages(verified, length: AddressSpace.proofLength(for: capacity))
   }
 
   /// Sets the bits that are set in a smaller range over the same file. Other threads may set more
   /// bits in either meanwhile.
-  package func copyProofs(of smaller: AddressSpace) {
+  package func mergeProofs(from smaller: AddressSpace) {
     let words = AddressSpace.verifiedLength(for: min(capacity, smaller.capacity)) / 8
     // SAFETY: both bitmaps have this many words, and a zeroed word is a valid Atomic<UInt64>.
     let from = smaller.verified.assumingMemoryBound(to: Atomic<UInt64>.self)

@@ -24,7 +24,7 @@ package final class BufferedDevice: Device {
   package func keepMapped(_ range: Range<UInt64>) throws(Fault) { try pages.keep(range) }
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
-    // If this throws, part of the bytes may have been written. No reader looks at that part of the
+    // If this throws, some of the bytes may have been written. No reader accesses that part of the
     // file.
     try file.write(bytes, at: offset)
     pages.didWrite(bytes, at: offset)
@@ -53,8 +53,8 @@ package final class BufferedDevice: Device {
     file.startWriteback(offset: offset, length: length)
   }
   package func reserve(offset: UInt64, length: UInt64) { file.reserve(offset: offset, length: length) }
-  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
-    file.keepBlocks(offset: offset, length: length)
+  package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation {
+    file.allocateBlocks(offset: offset, length: length)
   }
   package func freeSpace() -> UInt64? { file.freeSpace() }
   package var prefersZeroedSpace: Bool { file.prefersZeroedSpace }

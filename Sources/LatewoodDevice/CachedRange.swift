@@ -29,7 +29,7 @@ final class CachedRange: @unchecked Sendable {
     var batch: UInt32 = 0
 
     /// The number of pages that can be released.
-    var givable: Int { (resident & ~kept).nonzeroBitCount }
+    var evictable: Int { (resident & ~kept).nonzeroBitCount }
   }
 
   /// The part of a byte range that lies in one segment.
@@ -159,7 +159,7 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// Reads the part of a page behind its valid bytes, which readers may be looking at.
+  /// Reads the part of a page after its valid bytes, which readers may be using.
   func readRest(
     of page: Int, of segment: Int, from valid: Int, into outcome: inout Filled,
     _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
@@ -176,7 +176,7 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// The end of the part of the file that has been read. Nothing was ever read from here on.
+  /// The offset from which nothing was ever read.
   var reach: UInt64 { highest.load(ordering: .relaxed) }
 
   /// Copies a part of the file into the range.
@@ -208,7 +208,7 @@ final class CachedRange: @unchecked Sendable {
   }
 
   /// Clears the proofs of everything that starts in a segment or in the one before it.
-  func takeProofsBack(of segment: Int) {
+  func clearProofs(of segment: Int) {
     let first = max(0, segment - 1) * CachedRange.proofWords
     // SAFETY: each segment has this number of words, and a zeroed one is a valid Atomic<UInt64>.
     let words = proofs.assumingMemoryBound(to: Atomic<UInt64>.self)

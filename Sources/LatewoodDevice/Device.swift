@@ -42,7 +42,7 @@ package protocol Device: AnyObject, Sendable {
   ///
   /// - Parameter capacity: a multiple of 64 KiB.
   ///
-  /// Throws `outOfMemory` if the system does not grant the process so many addresses.
+  /// Throws `outOfMemory` if the process cannot get that much address space.
   func map(capacity: UInt64) throws(Fault) -> AddressSpace
 
   /// Extends a mapping from `map` or `extend` at the addresses that follow it, so that its readers
@@ -53,8 +53,8 @@ package protocol Device: AnyObject, Sendable {
   ///   available or the device does not support this.
   func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace?
 
-  /// Reads bytes of the file into memory under a mapping, so that touching them does not fail. The
-  /// system may drop bytes that are not touched for long, and read them again later.
+  /// Reads bytes of the file into memory under a mapping, so that accessing them does not fail. The
+  /// system may evict bytes that have not been used for long, and read them again later.
   ///
   /// - Parameters:
   ///   - bytes: a part of a mapping of this file, all of it below the file's size.
@@ -104,9 +104,9 @@ package protocol Device: AnyObject, Sendable {
   /// does not have to record a new size, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
-  /// Allocates blocks for a range, so that writing there needs no more space, and leaves the length
-  /// of the file as it is. Blocks that exist stay as they are.
-  func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks
+  /// Allocates missing blocks for a range, so that writing there needs no more space, without
+  /// changing the length of the file.
+  func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation
 
   /// The number of bytes that the file system still has for this process; nil if it cannot tell.
   func freeSpace() -> UInt64?
@@ -116,19 +116,19 @@ package protocol Device: AnyObject, Sendable {
   /// comes into use.
   var prefersZeroedSpace: Bool { get }
 
-  /// The length of the blocks that can be given back one by one, at multiples of it; a power of
-  /// two.
+  /// The length and alignment of the blocks that can be punched individually; a power of two.
   var blockLength: UInt64 { get }
 
-  /// Gives whole blocks back to the file system: they read as zeros at once, and the size of the
-  /// file stays. Until the next sync a power cut may bring any of them back.
+  /// Punches a hole: returns complete blocks to the file system. They read as zeros immediately,
+  /// and the size of the file does not change. Until the next sync a power cut may restore any of
+  /// them.
   ///
   /// - Returns: false if the file system or the operating system does not support this. Then
   ///   nothing was changed, and it need not be tried again.
   func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool
 
-  /// The first range from `offset` on that takes no space on the disk and reads as zeros; nil if
-  /// there is none, or this is not supported.
+  /// Returns the first hole at or after `offset`, which takes no space on the disk and reads as
+  /// zeros; nil if there is none, or this is not supported.
   func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>?
 
   var identity: FileIdentity { get }
@@ -167,7 +167,7 @@ extension Device {
   package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? { nil }
   package var cache: PageCache? { nil }
   package func keepMapped(_ range: Range<UInt64>) throws(Fault) {}
-  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks { .unsupported }
+  package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation { .unsupported }
   package func freeSpace() -> UInt64? { nil }
   package var isRemote: Bool { false }
   package var file: any Device { self }
@@ -182,12 +182,12 @@ extension Device {
   package func unlockWriting() {}
   package func wasRenamed(to path: String) {}
   package func copyAttributes(from other: any Device) throws(Fault) {}
-  package func place() throws(Fault) -> FilePlace { .kept(links: 1) }
+  package func place() throws(Fault) -> FilePlace { .inPlace(links: 1) }
 }
 
-/// The outcome of `Device.keepBlocks`.
-package enum KeptBlocks: Sendable, Equatable {
-  case kept
+/// The outcome of `Device.allocateBlocks`.
+package enum BlockAllocation: Sendable, Equatable {
+  case allocated
   /// There is no space for all of them; some may have been allocated.
   case full
   /// The file system cannot do this.
@@ -197,7 +197,7 @@ package enum KeptBlocks: Sendable, Equatable {
 /// The state of an open file's name.
 package enum FilePlace: Sendable, Equatable {
   /// The name still leads to the file, which has this many names (hard links), this one included.
-  case kept(links: UInt64)
+  case inPlace(links: UInt64)
   /// Nothing has the name any more, or another file has it.
   case lost
   /// The system does not tell.
@@ -230,10 +230,10 @@ package enum OpenMode: Sendable, Equatable {
 package protocol Volume: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
   func exists(_ path: String) throws(Fault) -> Bool
-  /// The file that the path leads to; nil if it leads to none.
+  /// Returns the identity of the file at a path; nil if there is none.
   func identity(of path: String) throws(Fault) -> FileIdentity?
-  /// The path with symbolic links followed, at which side files belong and over which files are
-  /// renamed. The last part of the path need not exist.
+  /// Returns the path with symbolic links resolved, next to which side files belong and over which
+  /// files are renamed. The last component need not exist.
   func resolved(_ path: String) throws(Fault) -> String
   /// Atomically renames `from` to `to`, replacing it.
   func rename(_ from: String, to: String) throws(Fault)
@@ -245,7 +245,7 @@ package protocol Volume: AnyObject, Sendable {
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
   func lockForWriting(_ path: String) throws(Fault) -> any FileLock
-  /// Whether a process, this one included, has that lock. Creates no file.
+  /// Whether any process, including this one, has that lock. Creates no file.
   func isLockedForWriting(_ path: String) throws(Fault) -> Bool
 }
 
@@ -277,8 +277,8 @@ extension Volume {
 /// A lock that is held until `unlock`.
 package protocol FileLock: AnyObject, Sendable {
   func unlock()
-  /// Removes the lock's own file, if it has one, and releases the lock. For a database that is
-  /// gone.
+  /// Removes the lock's own file, if it has one, and releases the lock, after its database was
+  /// removed.
   func remove()
   /// Whether this process took the lock; false in a child process that inherited it by fork.
   var isOwnedByThisProcess: Bool { get }

@@ -25,12 +25,12 @@ package final class FileDevice: Device {
   /// The number of bytes behind a write that are taken to be allowed too if the limit allows them:
   /// asking the system before every write costs a microsecond.
   private static let allowedAhead: UInt64 = 1 << 20
-  /// The greatest number of bytes for one call. Systems transfer at most about 2 GiB at once, and
+  /// The maximum number of bytes for one call. Systems transfer at most about 2 GiB at once, and
   /// some refuse more.
   private static let longestCall = 1 << 30
   private static let leastBlock: UInt64 = 4096
-  /// The longest time that a reader waits for the lock. A writer that gives blocks back holds it
-  /// for milliseconds, with pauses between.
+  /// The longest time that a reader waits for the lock. A writer that punches holes has it for
+  /// milliseconds at a time, with pauses in between.
   private static let patienceMilliseconds: UInt64 = 10_000
 
   /// Takes over `number`, the descriptor of the open file.
@@ -126,7 +126,7 @@ package final class FileDevice: Device {
   package func place() throws(Fault) -> FilePlace {
     do throws(ErrorNumber) {
       let there = try SystemCalls.place(ofPath: path)
-      return there.identity == identity ? .kept(links: there.links) : .lost
+      return there.identity == identity ? .inPlace(links: there.links) : .lost
     } catch {
       return error == .noSuchFile || error == .notADirectory ? .lost : .unknown
     }
@@ -136,7 +136,7 @@ package final class FileDevice: Device {
     do throws(ErrorNumber) { return try SystemCalls.status(number).user } catch { return nil }
   }
 
-  /// Whether the file belongs to the user whose rights this process has now.
+  /// Whether the file belongs to the effective user of this process.
   var isOwnedByUser: Bool { owner == SystemCalls.effectiveUser }
 
   private func status() throws(Fault) -> SystemCalls.Status {
@@ -183,20 +183,20 @@ package final class FileDevice: Device {
     advise { SystemCalls.reserve($0, position, count) }
   }
 
-  package func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
+  package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation {
     guard let position = Int64(exactly: offset), let count = Int64(exactly: length),
       !position.addingReportingOverflow(count).overflow
     else { return .unsupported }
-    var outcome = KeptBlocks.unsupported
-    advise { outcome = FileDevice.keepBlocks($0, position, count) }
+    var outcome = BlockAllocation.unsupported
+    advise { outcome = FileDevice.allocateBlocks($0, position, count) }
     return outcome
   }
 
-  private static func keepBlocks(_ number: Int32, _ position: Int64, _ count: Int64) -> KeptBlocks {
+  private static func allocateBlocks(_ number: Int32, _ position: Int64, _ count: Int64) -> BlockAllocation {
     while true {
       do throws(ErrorNumber) {
-        try SystemCalls.keepBlocks(number, position, count)
-        return .kept
+        try SystemCalls.allocateBlocks(number, position, count)
+        return .allocated
       } catch {
         if error == .interrupted { continue }
         return error == .noSpace || error == .quotaExceeded ? .full : .unsupported
@@ -244,7 +244,7 @@ package final class FileDevice: Device {
           continue
         } catch {
           if error == .notSupported || error == .noSuchCall { return false }
-          throw Fault(error, "give dead blocks of the file back", path: path, offset: offset)
+          throw Fault(error, "punch holes into the file", path: path, offset: offset)
         }
       }
     }
@@ -261,7 +261,7 @@ package final class FileDevice: Device {
     var waited: UInt64 = 0
     while try !tryLock(exclusive: false) {
       guard waited < FileDevice.patienceMilliseconds else {
-        throw Fault(.lockedByOtherProcess, "another process keeps readers out of this file", path: path)
+        throw Fault(.lockedByOtherProcess, "another process has locked out readers of this file", path: path)
       }
       Monitor.sleep(milliseconds: 1)
       waited += 1

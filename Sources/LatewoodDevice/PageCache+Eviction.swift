@@ -11,7 +11,7 @@ extension PageCache {
   /// always something to release at once: when more than three quarters of the budget are hot,
   /// segments begin to cool until only half of the budget is hot. There is thus one batch for each
   /// quarter of the budget that is read, however long a reader stays.
-  func giveBack() {
+  func evict() {
     let limit = budget / CachedRange.pageLength
     if state.pages - state.cooling > limit * 3 / 4 { cool(to: limit / 2) }
     if state.pages > limit { discardCooled() }
@@ -48,8 +48,8 @@ extension PageCache {
         busy.append(id)
         continue
       }
-      id.range.takeProofsBack(of: id.segment)
-      change(id.range, id.segment) { if $0.givable > 0 { $0.batch = batch.number } }
+      id.range.clearProofs(of: id.segment)
+      change(id.range, id.segment) { if $0.evictable > 0 { $0.batch = batch.number } }
       batch.segments.append(id)
     }
     for id in busy { change(id.range, id.segment) { _ in } }
@@ -61,8 +61,7 @@ extension PageCache {
 
   // MARK: The log
 
-  /// Announces that records of the log from an offset on are needed, until `unpin` has been called
-  /// as often for that offset.
+  /// Pins records of the log from an offset, until a matching `unpin`.
   package func pin(from floor: UInt64) { locked { $0.floors[floor, default: 0] += 1 } }
 
   /// Undoes one call of `pin`. Records before the lowest offset that is still pinned may be
@@ -83,16 +82,16 @@ extension PageCache {
       }
       range.forgetUnkept()
     }
-    giveBack()
+    evict()
   }
 
   // MARK: Holding
 
-  /// Returns a hold that keeps what is handed out to the caller from now on, for as long as the
-  /// hold is kept.
+  /// Returns a hold that pins everything handed out to the caller from now on, as long as it is
+  /// retained.
   package func hold() -> CacheHold { CacheHold(self) }
 
-  /// Does the same for a single call, until the ticket's `leave`.
+  /// Pins what is handed out during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket {
     let ticket = holds.enter()
     // Proofs are checked with relaxed loads, none of which may move before this point.
@@ -100,16 +99,16 @@ extension PageCache {
     return ticket
   }
 
-  /// Returns whether everything that was handed out while an earlier ticket was registered is
-  /// certainly still there. The caller must be registered again.
+  /// Whether everything handed out under an earlier ticket is certainly still in memory. The caller
+  /// must have a new ticket.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool { holds.isCurrent(ticket) }
 }
 
-/// A hold on whatever a cache hands out, for longer than a single call.
+/// A hold that pins what a cache hands out, for longer than a single call.
 ///
-/// While it is held, nothing is released that was in memory when it was made, and whatever is read
-/// later stays too. Long-lived holders should therefore pause from time to time, above all while
-/// they run code that may take long.
+/// While it is active, everything that was in memory when it was created, or is read later, stays
+/// in memory. So long-lived holds should be paused from time to time, especially while running code
+/// that may take long.
 ///
 /// Thread safety: one thread at a time.
 package final class CacheHold {
@@ -124,14 +123,14 @@ package final class CacheHold {
 
   deinit { if !isPaused { ticket.leave() } }
 
-  /// Holds nothing until `resume`.
+  /// Deactivates the hold until `resume`.
   package func pause() {
     ticket.leave()
     isPaused = true
   }
 
-  /// Holds again. Returns true if anything may have been released in the meantime: then every
-  /// address must be requested again.
+  /// Reactivates the hold. Returns true if anything may have been evicted in the meantime: then
+  /// every address must be requested again.
   package func resume() -> Bool {
     let last = ticket
     ticket = cache.enter()

@@ -107,7 +107,7 @@ package final class PageCache: @unchecked Sendable {
   /// Returns addresses for at least the first `capacity` bytes of the file. Their contents are read
   /// when `makeReadable` asks for them.
   ///
-  /// Throws `outOfMemory` if the system does not grant that many.
+  /// Throws `outOfMemory` if the process cannot get that much address space.
   func addresses(for capacity: UInt64) throws(Fault) -> AddressSpace {
     let range = try CachedRange(capacities: PageCache.capacities(for: capacity))
     locked { $0.ranges.append(range) }
@@ -138,9 +138,9 @@ package final class PageCache: @unchecked Sendable {
     monitor.lock()
     defer { monitor.unlock() }
     guard let range = state.ranges.last(where: { $0.contains(start) }) else { return }
-    assert(state.registries.contains { $0.isOccupied }, "whoever reads in place is registered")
+    assert(state.registries.contains { $0.isOccupied }, "readers in place must be registered")
     try load(offset..<offset + UInt64(bytes.count), in: range)
-    giveBack()
+    evict()
   }
 
   /// Keeps a part of the file in memory in all ranges until `unpin` releases it.
@@ -157,7 +157,7 @@ package final class PageCache: @unchecked Sendable {
       }
       try load(part, in: range)
     }
-    giveBack()
+    evict()
   }
 
   private func copyKept(to range: CachedRange) throws(Fault) {
@@ -251,12 +251,12 @@ package final class PageCache: @unchecked Sendable {
     var changed = range[segment]
     let before = changed
     body(&changed)
-    state.pages += changed.givable - before.givable
+    state.pages += changed.evictable - before.evictable
     state.kept +=
       (changed.resident & changed.kept).nonzeroBitCount - (before.resident & before.kept).nonzeroBitCount
-    if before.batch != 0 { state.cooling -= before.givable }
-    if changed.batch != 0 { state.cooling += changed.givable }
-    if changed.givable > 0, changed.batch == 0, !changed.isListed {
+    if before.batch != 0 { state.cooling -= before.evictable }
+    if changed.batch != 0 { state.cooling += changed.evictable }
+    if changed.evictable > 0, changed.batch == 0, !changed.isListed {
       changed.isListed = true
       state.hot.append(SegmentID(range, segment))
     }
@@ -342,13 +342,13 @@ package final class PageCache: @unchecked Sendable {
           state.partial[PageID(range, piece.segment, page)] = nil
         }
         change(range, piece.segment) { $0.resident &= ~piece.pages | $0.kept }
-        range.takeProofsBack(of: piece.segment)
+        range.clearProofs(of: piece.segment)
       }
     }
   }
 
-  /// Forgets what was read from an offset on, because the file may have changed there. No reader
-  /// looks at these bytes.
+  /// Drops everything read at or after an offset, because the file may have changed there. No
+  /// reader uses these bytes.
   package func forget(from offset: UInt64) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -363,7 +363,7 @@ package final class PageCache: @unchecked Sendable {
           state.partial[id] = isCut ? valid.map { min($0, cut) } : nil
         }
         change(range, piece.segment) { $0.resident &= ~piece.pages }
-        range.takeProofsBack(of: piece.segment)
+        range.clearProofs(of: piece.segment)
       }
     }
   }

@@ -47,7 +47,7 @@ extension SystemCalls {
 
   /// Allocates blocks for a range of a file, whose size stays. Throws `notSupported` or
   /// `noSuchCall` if that is not supported.
-  static func keepBlocks(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
+  static func allocateBlocks(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let keepSize: Int32 = 1
       guard MemoryLayout<Int>.size == 8, let allocate else { throw ErrorNumber.noSuchCall }
@@ -95,7 +95,7 @@ extension SystemCalls {
     return start..<(end > start ? min(end, size) : size)
   }
 
-  /// Zeroes whole pages of a mapping from `mapZeroes` and gives their memory back. Returns false if
+  /// Zeroes complete pages of a mapping from `mapZeroes` and frees their memory. Returns false if
   /// that is not supported.
   static func discardPages(_ address: UnsafeMutableRawPointer, length: Int) -> Bool {
     #if canImport(Glibc) || canImport(Musl)
@@ -121,8 +121,8 @@ extension SystemCalls {
   }
 
   /// Returns whether all pages of a part of a mapping are in memory, so that touching them reads
-  /// nothing from the disk; nil if the system does not say. Linux says yes in any case to whom the
-  /// file neither belongs nor is writable (mincore(2)).
+  /// nothing from the disk; nil if the system does not say. Linux always returns true to users who
+  /// neither own nor may write the file (mincore(2)).
   static func isInMemory(_ start: UnsafeRawPointer, length: Int) -> Bool? {
     #if canImport(Glibc) || canImport(Musl)
       let skipped = Int(UInt(bitPattern: start) & UInt(pageLength - 1))

@@ -121,7 +121,7 @@ package enum SystemCalls {
 
   /// Throws `tooManyOpenInProcess` or `tooManyOpenInSystem` if fewer files than `count` can be
   /// opened.
-  static func checkRoom(descriptors count: Int) throws(ErrorNumber) {
+  static func checkAvailable(descriptors count: Int) throws(ErrorNumber) {
     var opened: [Int32] = []
     defer { for number in opened { closeFile(number) } }
     do throws(ErrorNumber) {
@@ -280,7 +280,7 @@ package enum SystemCalls {
     return try mapped(mmap(nil, length, PROT_READ | PROT_WRITE, flags, -1, 0))
   }
 
-  /// Zeroes a whole mapping from `mapZeroes`, at once for all threads, and gives its memory back.
+  /// Zeroes an entire mapping from `mapZeroes`, atomically for all threads, and frees its memory.
   static func zeroPages(_ address: UnsafeMutableRawPointer, length: Int) {
     #if canImport(Darwin)
       _ = mmap(

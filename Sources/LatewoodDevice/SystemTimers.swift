@@ -19,7 +19,7 @@ package enum SystemTimers {
       try isReady.withLock { isReady throws(Fault) in
         if isReady { return }
         do throws(ErrorNumber) {
-          try SystemCalls.checkRoom(descriptors: 5)
+          try SystemCalls.checkAvailable(descriptors: 5)
         } catch {
           throw Fault(error, "set a timer", path: nil)
         }

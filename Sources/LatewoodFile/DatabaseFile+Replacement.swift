@@ -148,7 +148,7 @@ extension DatabaseFile {
 
   private func checkPlaceAndLinks() throws(Fault) {
     try group.checkPlace()
-    guard case .kept(let links) = try device.place(), links > 1 else { return }
+    guard case .inPlace(let links) = try device.place(), links > 1 else { return }
     throw Fault(
       .hardLinked,
       "the file has \(links) hard links: compaction would turn each of them into a separate database",

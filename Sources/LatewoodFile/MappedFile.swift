@@ -73,7 +73,7 @@ package final class MappedFile: Sendable {
         next = try moved(toCover: end, ahead: ahead)
       }
       // A cache has not read anything into the new mapping yet.
-      if !isBuffered { next.copyProofs(of: last) }
+      if !isBuffered { next.mergeProofs(from: last) }
       spaces.append(next)
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
       return next
@@ -96,14 +96,14 @@ package final class MappedFile: Sendable {
       !willForget.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
     DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: lifetime))) {
-      [weak self] in self?.forgetProofs()
+      [weak self] in self?.clearProofs()
     }
   }
 
-  private func forgetProofs() {
+  private func clearProofs() {
     // In this order, so that a proof made from now on starts the timer again.
     willForget.store(false, ordering: .sequentiallyConsistent)
-    for space in spaces.withLock({ $0 }) { space.forgetProofs() }
+    for space in spaces.withLock({ $0 }) { space.clearProofs() }
   }
 
   // MARK: Addresses

@@ -175,8 +175,8 @@ struct SpaceReserve {
   private mutating func keep(from tail: UInt64, through end: UInt64) -> Bool {
     let start = max(keptThrough, tail)
     if end <= start { return true }
-    switch device.keepBlocks(offset: start, length: end - start) {
-    case .kept: keptThrough = end
+    switch device.allocateBlocks(offset: start, length: end - start) {
+    case .allocated: keptThrough = end
     case .full: return false
     case .unsupported:
       isSupported = false

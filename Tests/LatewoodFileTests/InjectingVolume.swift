@@ -104,7 +104,7 @@ private final class InjectingDevice: Device {
   func wasRenamed(to path: String) { self.path.withLock { $0 = path } }
 
   func place() throws(Fault) -> FilePlace {
-    try volume.memory.identity(of: path.withLock { $0 }) == identity ? .kept(links: 1) : .lost
+    try volume.memory.identity(of: path.withLock { $0 }) == identity ? .inPlace(links: 1) : .lost
   }
 
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {

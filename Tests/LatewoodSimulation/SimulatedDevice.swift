@@ -161,7 +161,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   func place() throws(Fault) -> FilePlace {
     try locked { () throws(Fault) in
       guard volume.names[currentPath] == file.inode else { return .lost }
-      return .kept(links: UInt64(volume.names.values.count { $0 == file.inode }))
+      return .inPlace(links: UInt64(volume.names.values.count { $0 == file.inode }))
     }
   }
 
@@ -196,14 +196,14 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func keepBlocks(offset: UInt64, length: UInt64) -> KeptBlocks {
+  func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation {
     volume.locked {
       guard volume.keepsBlocks, volume.countsBlocks, !volume.hasLostPower, isWritable,
         let end = Int(exactly: offset + length)
       else { return .unsupported }
       if file.growth(writing: Int(offset)..<end) > volume.freeBlocks { return .full }
       file.keep(through: end)
-      return .kept
+      return .allocated
     }
   }
 

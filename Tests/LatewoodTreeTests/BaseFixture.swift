@@ -68,10 +68,10 @@ final class MemoryFile {
     FileView(base: UnsafeRawPointer(bytes), verified: verified, seed: seed, limit: end)
   }
   /// The tree itself has no keyspaces, so its tests also use shorter keys.
-  var source: NodeReader { NodeReader(file: view, minimumKeyLength: 0) }
+  var source: NodeLoader { NodeLoader(file: view, minimumKeyLength: 0) }
 
   /// Forgets all proofs, so that everything is verified again.
-  func forgetProofs() { Self.clear(verified, Self.proofLength(capacity)) }
+  func clearProofs() { Self.clear(verified, Self.proofLength(capacity)) }
 
   func writer(region: Int = 1 << 20) -> RegionWriter {
     RegionWriter(

@@ -33,7 +33,7 @@ import Testing
   }
 
   /// All nodes, children before parents.
-  private func nodes(_ subtree: Subtree, _ source: NodeReader) throws -> [Subtree] {
+  private func nodes(_ subtree: Subtree, _ source: NodeLoader) throws -> [Subtree] {
     let node = try source.root(subtree)
     var all: [Subtree] = []
     if !node.isLeaf {
@@ -51,13 +51,13 @@ import Testing
       file.end = 16384
       let shape = [0, 1, 2, 3, 5][round % 5]
       let entries = randomEntries(300, shape: shape, &numbers)
-      file.forgetProofs()
+      file.clearProofs()
       let tree = try build(entries, in: file, nodeSize: 512)
       let all = try nodes(try #require(tree.root), tree.source)
       let image = [UInt8](UnsafeRawBufferPointer(start: file.bytes, count: Int(file.end)))
       for _ in 0..<40 {
         UnsafeMutableRawBufferPointer(start: file.bytes, count: image.count).copyBytes(from: image)
-        file.forgetProofs()
+        file.clearProofs()
         for _ in 0..<Int.random(in: 1...6, using: &numbers) {
           guard let victim = all.randomElement(using: &numbers) else { continue }
           mutate(file.bytes + Int(victim.reference.offset), Int(victim.reference.length), &numbers)
@@ -218,7 +218,7 @@ import Testing
     base.set(key[0], at: Int(leaf.slots.u16(0)) + 2)
     base.set(KeyOrder.head(key, key.count), at: NodeLayout.arrays)
     let changed = BaseTree(root: reseal(file, [root]), source: file.source)
-    file.forgetProofs()
+    file.clearProofs()
     #expect(try contents(changed).map(\.key) == [key, [2, 6]])
     #expect(
       BaseVerify.run(changed).faults.map(\.reason)

@@ -92,7 +92,7 @@ struct Fill {
     if let root = tree.root { try visit(root, tree.source, nodeSize, isRoot: true) }
   }
 
-  private mutating func visit(_ subtree: Subtree, _ source: NodeReader, _ nodeSize: Int, isRoot: Bool) throws
+  private mutating func visit(_ subtree: Subtree, _ source: NodeLoader, _ nodeSize: Int, isRoot: Bool) throws
   {
     let node = try source.root(subtree)
     nodes += 1

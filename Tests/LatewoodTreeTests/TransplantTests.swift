@@ -74,7 +74,7 @@ import Testing
       }
       let new = MemoryFile(seed: 8)
       let copied = try copy(trees, into: new, nodeSize: nodeSize)
-      new.forgetProofs()
+      new.clearProofs()
       expectSound(copied.tree, entries: entries.count)
       #expect(try contents(copied.tree) == entries)
       let other = MemoryFile()
@@ -98,7 +98,7 @@ import Testing
     let copied = try copy(trees, into: new, nodeSize: 8192)
     #expect(copied.leaves > 750)
     #expect(copied.whole >= copied.leaves - 10)
-    new.forgetProofs()
+    new.clearProofs()
     expectSound(copied.tree, entries: entries.count)
     #expect(try contents(copied.tree) == entries)
   }

@@ -34,7 +34,7 @@ final class NodeTarget: FuzzTarget {
   func run(_ input: UnsafeRawBufferPointer) {
     guard input.count > 3, input.count < Self.limit / 4 else { return }
     guard let root = place([UInt8](input)) else { return }
-    forgetProofs()
+    clearProofs()
     let view = FileView(
       base: UnsafeRawPointer(file.base), verified: space.verified, seed: Self.seed, limit: UInt64(used))
     let version = Version(
@@ -42,7 +42,7 @@ final class NodeTarget: FuzzTarget {
       file: view,
       mapping: space, registry: registry)
     let report = version.verifyBase(progress: nil)
-    forgetProofs()
+    clearProofs()
     read(version, isSound: report.faults.isEmpty, entries: report.entries)
   }
 
@@ -90,7 +90,7 @@ final class NodeTarget: FuzzTarget {
     node.set(XXH64.hash(source + 8, length - 8, seed: Self.seed), at: 0)
   }
 
-  private func forgetProofs() {
+  private func clearProofs() {
     for word in 0...(used / 64 * 2 / 64) { space.verified.set(UInt64(0), at: word * 8) }
   }
 

@@ -35,7 +35,7 @@ final class EncodingTarget {
 
   func finish() throws(FleeceError) -> [UInt8] {
     guard deepest < FleeceLimits.depth else { throw FleeceError.tooDeep() }
-    try tape.checkRoom(for: 0)
+    try tape.checkLimit(for: 0)
     var layout = FleeceLayout()
     return try layout.encode(&tape)
   }

@@ -24,9 +24,9 @@ package struct JSONParser: ~Copyable {
   package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
     tape.removeAll()
     open.removeAll(keepingCapacity: true)
-    try tape.checkRoom(for: text.count)
-    do throws(JSONFault) {
-      try text.withStartThrowing { start, count throws(JSONFault) in
+    try tape.checkLimit(for: text.count)
+    do throws(JSONError) {
+      try text.withStartThrowing { start, count throws(JSONError) in
         var reader = JSONReader(start: start, end: count)
         try document(&reader)
       }
@@ -49,7 +49,7 @@ package struct JSONParser: ~Copyable {
     }.get()
   }
 
-  private mutating func document(_ reader: inout JSONReader) throws(JSONFault) {
+  private mutating func document(_ reader: inout JSONReader) throws(JSONError) {
     reader.skipByteOrderMark()
     try value(&reader)
     reader.skipSpace()
@@ -57,7 +57,7 @@ package struct JSONParser: ~Copyable {
   }
 
   /// Reads one value with everything in it.
-  private mutating func value(_ reader: inout JSONReader) throws(JSONFault) {
+  private mutating func value(_ reader: inout JSONReader) throws(JSONError) {
     var parent = ValueTape.none
     var key = ValueTape.none
     while true {
@@ -103,7 +103,7 @@ package struct JSONParser: ~Copyable {
   /// otherwise a comma announces another value, and the result tells whether it is an object's
   /// member.
   @inline(__always) private mutating func nextFollows(_ reader: inout JSONReader, _ parent: inout UInt32)
-    throws(JSONFault) -> Bool?
+    throws(JSONError) -> Bool?
   {
     while parent != ValueTape.none {
       let isObject = tape.nodes[Int(parent)].kind == .dictionary
@@ -129,7 +129,7 @@ package struct JSONParser: ~Copyable {
   }
 
   /// Reads the name of a member and the colon after it.
-  @inline(__always) private mutating func name(_ reader: inout JSONReader) throws(JSONFault) -> UInt32 {
+  @inline(__always) private mutating func name(_ reader: inout JSONReader) throws(JSONError) -> UInt32 {
     reader.skipSpace()
     guard reader.peek == UInt8(ascii: "\"") else { throw reader.fault(.noName) }
     let key = try string(&reader, isKey: true)
@@ -141,7 +141,7 @@ package struct JSONParser: ~Copyable {
 
   /// Reads a string as the payload of a node. A string without escapes is copied directly from the
   /// text.
-  @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONFault)
+  @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONError)
     -> UInt64
   {
     let start = reader.at &+ 1

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 extension JSONReader {
   /// Reads `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
-  mutating func number() throws(JSONFault) -> (ValueTape.Kind, UInt64) {
+  mutating func number() throws(JSONError) -> (ValueTape.Kind, UInt64) {
     let first = at
     let isNegative = peek == UInt8(ascii: "-")
     if isNegative { at &+= 1 }
@@ -41,7 +41,7 @@ extension JSONReader {
       magnitude = standardDouble(from: whole)
     }
     if isNegative { magnitude = -magnitude }
-    guard magnitude.isFinite else { throw JSONFault(.numberTooLarge, first) }
+    guard magnitude.isFinite else { throw JSONError(.numberTooLarge, first) }
     return ValueTape.Kind.number(magnitude)
   }
 
@@ -72,7 +72,7 @@ extension JSONReader {
     if overflow || carry { digits.isExact = false } else { digits.value = sum }
   }
 
-  private mutating func exponentPart() throws(JSONFault) -> Int {
+  private mutating func exponentPart() throws(JSONError) -> Int {
     at &+= 1
     let isNegative = peek == UInt8(ascii: "-")
     if isNegative || peek == UInt8(ascii: "+") { at &+= 1 }

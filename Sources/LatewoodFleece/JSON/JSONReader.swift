@@ -19,7 +19,7 @@ struct JSONReader {
   /// The next byte; 0 at the end, where no token can start.
   @inline(__always) var peek: UInt8 { at < end ? start.u8(at) : 0 }
 
-  @inline(never) func fault(_ reason: JSONFault.Reason) -> JSONFault { JSONFault(reason, at) }
+  @inline(never) func fault(_ reason: JSONError.Reason) -> JSONError { JSONError(reason, at) }
 
   mutating func skipByteOrderMark() {
     if end >= 3, start.u8(0) == 0xEF, start.u8(1) == 0xBB, start.u8(2) == 0xBF { at = 3 }
@@ -43,7 +43,7 @@ struct JSONReader {
     }
   }
 
-  mutating func word(_ word: StaticString) throws(JSONFault) {
+  mutating func word(_ word: StaticString) throws(JSONError) {
     for index in 0..<word.utf8CodeUnitCount {
       guard peek == word.utf8Start[index] else { throw fault(.noWord) }
       at &+= 1
@@ -52,7 +52,7 @@ struct JSONReader {
 
   /// Skips a string from its opening quote to after the closing one, and returns true. At an
   /// escape, stops before the backslash and returns false.
-  @inline(__always) mutating func skipPlainString() throws(JSONFault) -> Bool {
+  @inline(__always) mutating func skipPlainString() throws(JSONError) -> Bool {
     at &+= 1
     while true {
       at = UTF8Text.plainEnd(start, at, end)
@@ -68,7 +68,7 @@ struct JSONReader {
   }
 
   /// Skips characters that are not ASCII.
-  @inline(__always) private mutating func skipScalars() throws(JSONFault) {
+  @inline(__always) private mutating func skipScalars() throws(JSONError) {
     repeat {
       let byte = start.u8(at)
       if byte < 0x20 { throw fault(byte == 0x0A ? .lineBreakInString : .controlInString) }
@@ -80,7 +80,7 @@ struct JSONReader {
   }
 
   /// Appends the rest of a string, from a backslash on, and skips the closing quote.
-  mutating func unescape(into output: inout GrowingBytes) throws(JSONFault) {
+  mutating func unescape(into output: inout GrowingBytes) throws(JSONError) {
     while true {
       let from = at
       at = UTF8Text.plainEnd(start, at, end)
@@ -99,7 +99,7 @@ struct JSONReader {
     }
   }
 
-  private mutating func escape(into output: inout GrowingBytes) throws(JSONFault) {
+  private mutating func escape(into output: inout GrowingBytes) throws(JSONError) {
     let backslash = at
     at &+= 1
     if at == end { throw fault(.endInString) }
@@ -117,26 +117,26 @@ struct JSONReader {
       if code & 0xF800 == 0xD800 {
         guard code < 0xDC00, at &+ 6 <= end, start.u8(at) == UInt8(ascii: "\\"),
           start.u8(at &+ 1) == UInt8(ascii: "u")
-        else { throw JSONFault(.loneSurrogate, backslash) }
+        else { throw JSONError(.loneSurrogate, backslash) }
         at &+= 2
         let low = try hexadecimal(backslash)
-        guard low & 0xFC00 == 0xDC00 else { throw JSONFault(.loneSurrogate, backslash) }
+        guard low & 0xFC00 == 0xDC00 else { throw JSONError(.loneSurrogate, backslash) }
         code = 0x10000 + (code & 0x3FF) << 10 | low & 0x3FF
       }
       JSONReader.append(code, to: &output)
-    default: throw JSONFault(.unknownEscape, backslash)
+    default: throw JSONError(.unknownEscape, backslash)
     }
   }
 
-  private mutating func hexadecimal(_ backslash: Int) throws(JSONFault) -> UInt32 {
-    guard at &+ 4 <= end else { throw JSONFault(.fourDigits, backslash) }
+  private mutating func hexadecimal(_ backslash: Int) throws(JSONError) -> UInt32 {
+    guard at &+ 4 <= end else { throw JSONError(.fourDigits, backslash) }
     var code: UInt32 = 0
     for _ in 0..<4 {
       let digit: UInt8
       switch start.u8(at) {
       case let byte where byte >= 0x30 && byte <= 0x39: digit = byte &- 0x30
       case let byte where byte | 0x20 >= 0x61 && byte | 0x20 <= 0x66: digit = (byte | 0x20) &- 0x57
-      default: throw JSONFault(.fourDigits, backslash)
+      default: throw JSONError(.fourDigits, backslash)
       }
       code = code &<< 4 | UInt32(digit)
       at &+= 1

@@ -42,12 +42,12 @@ package struct FleeceWriter: ~Copyable {
   }
 
   package mutating func string(_ value: String) throws(FleeceError) {
-    try tape.checkRoom(for: value.utf8.count)
+    try tape.checkLimit(for: value.utf8.count)
     try add(.string, tape.string(value))
   }
 
   package mutating func data(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
-    try tape.checkRoom(for: value.count)
+    try tape.checkLimit(for: value.count)
     try add(.data, value.withStart { UInt64(tape.strings.add($0, $1)) })
   }
 
@@ -70,7 +70,7 @@ package struct FleeceWriter: ~Copyable {
     guard let innermost = open.last, tape.nodes[Int(innermost)].kind == .dictionary,
       pendingKey == ValueTape.none
     else { throw FleeceError(.misuse, "a key is written where no key can be") }
-    try tape.checkRoom(for: length)
+    try tape.checkLimit(for: length)
   }
 
   /// Writes a value that is Fleece already, with everything in it.
@@ -114,7 +114,7 @@ package struct FleeceWriter: ~Copyable {
     } else if (tape.nodes[Int(parent)].kind == .dictionary) != (pendingKey != ValueTape.none) {
       throw FleeceError(.misuse, "a value in a dictionary needs a key")
     }
-    try tape.checkRoom(for: 0)
+    try tape.checkLimit(for: 0)
     let key = pendingKey
     pendingKey = ValueTape.none
     return tape.append(kind, payload, to: parent, key: key, depth: UInt16(truncatingIfNeeded: open.count))
@@ -132,7 +132,7 @@ extension FleeceError {
 /// Values from other parts of Fleece.
 extension FleeceWriter: FleeceVisitor {
   package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
-    try tape.checkRoom(for: value.count)
+    try tape.checkLimit(for: value.count)
     try add(.string, value.withStart { tape.string($0, $1) })
   }
 

@@ -94,7 +94,7 @@ struct ValueTape: ~Copyable {
 
   /// Throws if the tape cannot grow by a text of `length` bytes: numbers of nodes and offsets of
   /// text have 32 bits.
-  func checkRoom(for length: Int) throws(FleeceError) {
+  func checkLimit(for length: Int) throws(FleeceError) {
     guard nodes.count < Int(Int32.max), length <= FleeceLimits.encodedLength,
       strings.length <= FleeceLimits.encodedLength - length
     else { throw FleeceError(.tooLarge, "a value takes more than 2 GiB") }

@@ -28,7 +28,7 @@ extension Annotator {
     guard payload < range.upperBound, rows.wanted.upperBound > payload else { return }
     switch header.kind {
     case .commit: try explainOperations(payload..<end, &rows)
-    case .nodes: try explainRoom(payload..<end, "room of a nodes frame: no meaning", &rows)
+    case .nodes: try explainNodeSpace(payload..<end, "room of a nodes frame: no meaning", &rows)
     case .checkpoint: try fields(FieldTable.checkpoint, of: name, in: payload..<end, &rows)
     case .seal: break
     }

@@ -4,7 +4,7 @@ import LatewoodTree
 
 extension Annotator {
   /// Explains a region where nodes and extents may lie anywhere.
-  func explainRoom(
+  func explainNodeSpace(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
   ) throws(Fault) {
     let step = FileLayout.nodeAlignment

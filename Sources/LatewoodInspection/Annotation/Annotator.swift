@@ -63,7 +63,7 @@ package struct Annotator {
       let isDamaged = file.slots[number].slot == nil
       try fields(FieldTable.slot, of: "slot \(number)", in: range, isDamaged: isDamaged, &rows)
     case .frame(let header, let range): try explain(header, range, &rows)
-    case .gap(let range): try explainRoom(range, "what is left of frames, or a hole: no meaning", &rows)
+    case .gap(let range): try explainNodeSpace(range, "what is left of frames, or a hole: no meaning", &rows)
     case .tail(let range):
       let (words, isFault) = tailWords
       rows.add(range, words, isFault: isFault)
@@ -71,7 +71,7 @@ package struct Annotator {
   }
 
   private var tailWords: (String, Bool) {
-    if file.newestSlot == nil { return ("both root slots are damaged: nobody knows where the log is", true) }
+    if file.newestSlot == nil { return ("both root slots are damaged: the log cannot be found", true) }
     return switch file.log.tail {
     case .none: ("no meaning", false)
     case .reserved: ("zeros: room reserved ahead of the log", false)

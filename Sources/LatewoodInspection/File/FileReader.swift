@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Reads a file by plain system calls, without a mapping: a read error of the disk is an error with
-/// its offset, and does not end the process.
+/// Reads a file with system calls, without a mapping, so that a read error of the disk is an error
+/// with its offset and does not end the process.
 ///
 /// Successive small reads share one window. It never writes. Not for use by several threads.
 package final class FileReader {
@@ -15,7 +15,7 @@ package final class FileReader {
   }
 
   private static let windowLength = 128 << 10
-  /// The length to read if nothing suggests that more will be wanted from there on.
+  /// The length of a read that is probably not sequential.
   private static let shortWindowLength = 16 << 10
   private static let blockLength = 4096
 
@@ -28,7 +28,7 @@ package final class FileReader {
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
 
-  /// Creates a reader; only asks for the size of the file.
+  /// Creates a reader. Reads only the size of the file.
   package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(Fault) {
     self.device = device
     self.badBlocks = badBlocks
@@ -49,11 +49,11 @@ package final class FileReader {
   /// Returns the bytes of a range that must lie within the file and be no longer than `limit`.
   package func bytes(_ range: Range<UInt64>, limit: Int = 64 << 20) throws(Fault) -> [UInt8] {
     guard range.upperBound <= size, range.upperBound - range.lowerBound <= UInt64(limit) else {
-      throw Fault.damaged(at: range.lowerBound, "what should be here does not lie within the file")
+      throw Fault.damaged(at: range.lowerBound, "the range does not lie within the file")
     }
     let bytes = try readSome(at: range.lowerBound, count: range.count)
     guard bytes.count == range.count else {
-      throw Fault(.inputOutput, "the file has become shorter while it was read", offset: range.lowerBound)
+      throw Fault(.inputOutput, "the file was truncated while it was read", offset: range.lowerBound)
     }
     return bytes
   }
@@ -106,7 +106,7 @@ package final class FileReader {
       let isShort = end - at <= UInt64(Self.windowLength)
       let piece = isShort ? try some(at: at, count: Int(end - at)) : try bytes(at..<end)[...]
       guard UInt64(piece.count) == end - at else {
-        throw Fault(.inputOutput, "the file has become shorter while it was read", offset: at)
+        throw Fault(.inputOutput, "the file was truncated while it was read", offset: at)
       }
       if !piece.withUnsafeBytes({ body(at, $0) }) { return }
       at = end

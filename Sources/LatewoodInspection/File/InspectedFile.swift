@@ -11,9 +11,9 @@ import LatewoodFile
 ///                              \-> log from the replay offset on -> bytes after it
 /// ```
 ///
-/// It holds the shared lock of FORMAT.md, section 1 while it is open, and so works beside a writer,
-/// which punches no holes meanwhile. It never writes. Damage is not thrown: `faults` lists it, and
-/// everything readable is available.
+/// It holds the shared lock of FORMAT.md, section 1 while it is open, and so works alongside a
+/// writer, which punches no holes meanwhile. It never writes. Damage is not thrown: `faults` lists
+/// it, and everything readable is available.
 ///
 /// Not for use by several threads.
 package final class InspectedFile {
@@ -100,7 +100,7 @@ package final class InspectedFile {
     return faults
   }
 
-  /// Returns the accepted checkpoints that, as the slot says, are still complete, the newest first.
+  /// Returns the accepted checkpoints that are still complete according to the slot, newest first.
   package func checkpoints() throws(Fault) -> [InspectedCheckpoint] {
     var result: [InspectedCheckpoint] = []
     let oldest = newestSlot?.slot?.oldestWhole ?? 0
@@ -123,7 +123,7 @@ package final class InspectedFile {
   package func scan(_ range: Range<UInt64>, isProving: Bool = true) -> FrameScan {
     FrameScan(
       frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)),
-      accepting: isProving ? .broken : .unproved)
+      accepting: isProving ? .broken : .unverified)
   }
 
   private static func newest(of slots: [InspectedSlot]) -> InspectedSlot? {

@@ -10,8 +10,8 @@ package struct InspectedHeader {
   /// The seed of the file's checksums. Without an intact header it comes from a damaged copy, if a
   /// slot or frame confirms it.
   package private(set) var seed: UInt64
-  /// The seeds in the damaged copies, right or wrong, for when no copy is intact.
-  private(set) var unprovedSeeds: [UInt64] = []
+  /// The unverified seeds in damaged copies, used if no copy is intact.
+  private(set) var unverifiedSeeds: [UInt64] = []
 
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
@@ -42,15 +42,15 @@ package struct InspectedHeader {
       }
       let hasMagic = alone[start..<start + 8].elementsEqual(Self.magic)
       sawMagic = sawMagic || hasMagic
-      unprovedSeeds.append(Self.unproved(alone, at: start).seed)
+      unverifiedSeeds.append(Self.unverified(alone, at: start).seed)
     }
     if let header {
       seed = header.seed
       return
     }
     guard sawMagic || !needsMagic else { throw Fault(.notADatabase, "the file is not a Latewood database") }
-    seed = unprovedSeeds[0]
-    for candidate in unprovedSeeds where try FrameReader(reader: reader, seed: candidate).hasSlot() {
+    seed = unverifiedSeeds[0]
+    for candidate in unverifiedSeeds where try FrameReader(reader: reader, seed: candidate).hasSlot() {
       seed = candidate
       break
     }
@@ -63,7 +63,7 @@ package struct InspectedHeader {
   }
 
   /// Returns the contents of a damaged copy of the header.
-  private static func unproved(_ bytes: [UInt8], at start: Int) -> FileHeader {
+  private static func unverified(_ bytes: [UInt8], at start: Int) -> FileHeader {
     bytes.withUnsafeBytes { all in
       let copy = UnsafeRawBufferPointer(rebasing: all[start..<start + length])
       func word(_ at: Int) -> UInt64 { copy.loadUnaligned(fromByteOffset: at, as: UInt64.self).littleEndian }

@@ -18,7 +18,7 @@ package struct FrameScan {
     case broken
     /// The same, without comparing the checksums of commits. Those of other frames are always
     /// compared.
-    case unproved
+    case unverified
   }
 
   /// A piece of the range. The pieces cover the whole range, in order.
@@ -36,7 +36,7 @@ package struct FrameScan {
   /// The frame after the gap that was returned last.
   private var found: Piece?
   /// The number of bytes that may still be hashed, so that a file full of headers does not take
-  /// time in the square of its length.
+  /// quadratic time.
   private var budget: UInt64
 
   init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
@@ -102,7 +102,7 @@ package struct FrameScan {
       let required = header.requiredEnd
     else { return nil }
     let whole = offset..<min(next, range.upperBound)
-    if header.kind == .commit, accepting == .unproved {
+    if header.kind == .commit, accepting == .unverified {
       return .frame(header, range: whole, isSound: true)
     }
     if required - offset <= budget {

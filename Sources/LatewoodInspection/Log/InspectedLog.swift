@@ -12,7 +12,7 @@ package struct InspectedLog {
     case reserved
     /// The remains of a write that was not acknowledged, or a write in progress.
     case skipped
-    /// The log of a backup ends here, whatever follows.
+    /// The log of a backup ends here, regardless of the bytes that follow.
     case ended
     /// Something that was durable is damaged at the end of the walk.
     case damaged
@@ -82,12 +82,12 @@ package struct InspectedLog {
 
   /// Returns the greatest *durable through* beyond `offset` in a sound frame after it.
   private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(Fault) -> UInt64? {
-    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unproved)
+    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unverified)
     var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
       .partialValue
     while let header = try scan.nextHeader() {
       guard header.durableThrough > offset else { continue }
-      // Somebody may have filled the file with headers of large frames; that is damage as well.
+      // A crafted file can be full of headers of large frames. That counts as damage as well.
       let cost = header.kind == .nodes ? 0 : header.payloadLength
       guard cost <= budget else { return header.durableThrough }
       if try frames.isSound(header) { return header.durableThrough }

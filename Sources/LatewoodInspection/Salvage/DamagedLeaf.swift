@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The readable part of a leaf with a wrong checksum: the cells outside of the destroyed bytes.
+/// The readable part of a leaf with a wrong checksum: the cells outside the destroyed bytes.
 ///
 /// One checksum covers the whole leaf, so nothing here is proved. Three things are evidence for a
 /// cell: the reference to the leaf states its length and its number of entries; the head of each
@@ -103,16 +103,16 @@ struct DamagedLeaf {
     guard bytes.count > NodeLayout.arrays, let base = bytes.baseAddress,
       let count = Int(exactly: lost.entries), count <= Int(UInt16.max)
     else { return }
-    let isHeaderWhole =
+    let isHeaderIntact =
       base.u64(NodeLayout.ownOffset) == lost.reference.offset
       && base.u32(NodeLayout.length) == lost.reference.length && Int(base.u16(NodeLayout.count)) == count
     // If the header is intact, the prefix is damaged, which follows heads and slots.
     let prefix = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
-    let destroyed = blockStart(of: isHeaderWhole ? prefix : 0, lost.reference.offset)
+    let destroyed = blockStart(of: isHeaderIntact ? prefix : 0, lost.reference.offset)
     guard
       let found = HeadlessLeaf(
         in: bytes, of: lost, from: destroyed + Int(Self.blockLength),
-        wholeUntil: isHeaderWhole ? max(destroyed, NodeLayout.arrays) : 0)
+        intactUntil: isHeaderIntact ? max(destroyed, NodeLayout.arrays) : 0)
     else { return }
     self.count = count
     isComplete = found.isPrefixKnown

@@ -28,9 +28,9 @@ struct HeadlessLeaf {
 
   /// - Parameters:
   ///   - start: the offset from which to look for cells.
-  ///   - wholeUntil: the end of the intact bytes from the header on; 0 if the header is damaged.
+  ///   - intactUntil: the end of the intact bytes from the header on; 0 if the header is damaged.
   init?(
-    in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int, wholeUntil: Int
+    in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int, intactUntil: Int
   ) {
     guard !lost.range.low.isEmpty || lost.range.high != nil, bytes.count == Int(lost.reference.length),
       bytes.count > NodeLayout.arrays, let base = bytes.baseAddress, let count = Int(exactly: lost.entries)
@@ -43,8 +43,8 @@ struct HeadlessLeaf {
     chain = CellChain(in: bytes, from: max(start, NodeLayout.arrays))
     let depth = chain.cells.map(\.depth).max() ?? 0
     var candidates = prefixes()
-    let isHeaderWhole = wholeUntil >= NodeLayout.arrays
-    if isHeaderWhole {
+    let isHeaderIntact = intactUntil >= NodeLayout.arrays
+    if isHeaderIntact {
       candidates.removeAll { $0.count != Int(base.u16(NodeLayout.prefixLength)) }
     } else if let parting {
       candidates.removeAll { $0.count != parting }
@@ -55,12 +55,12 @@ struct HeadlessLeaf {
       // The first cells may only look like cells. If more than that do not fit, the prefix is
       // wrong.
       if run.count + 2 < depth { continue }
-      if isHeaderWhole { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: wholeUntil) }
+      if isHeaderIntact { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: intactUntil) }
       if run.isEmpty || run.count > count { continue }
       found.append((prefix, run.map { chain.entry(prefix, $0) }))
     }
-    if isHeaderWhole || parting != nil {
-      guard let known = found.first, isHeaderWhole || !contradictLengths(known.entries) else { return }
+    if isHeaderIntact || parting != nil {
+      guard let known = found.first, isHeaderIntact || !contradictLengths(known.entries) else { return }
       entries = known.entries
       isPrefixKnown = true
     } else {

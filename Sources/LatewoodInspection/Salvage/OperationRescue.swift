@@ -50,13 +50,13 @@ struct OperationRescue {
       let cost = UInt64(candidate.place.value.count)
       guard cost <= budget else { continue }
       if candidate.place.hasOwnChecksum { budget -= cost }
-      let isProved = try candidate.isValueProved(in: file)
+      let isVerified = try candidate.isValueVerified(in: file)
       let isFollowed = try isFollowed(candidate)
-      if isProved == true || (isProved == nil && isFollowed) {
+      if isVerified == true || (isVerified == nil && isFollowed) {
         position = candidate.end
         return .operation(candidate)
       }
-      if isProved == false, isFollowed {
+      if isVerified == false, isFollowed {
         position = candidate.end
         return .lostValue(candidate)
       }

@@ -81,7 +81,8 @@ package struct Salvage {
     if !lost.isEmpty { try recall(lost, tree, keyspaces, sink, &report) }
     if !base.isTreeLost {
       var log = SalvageReplay(
-        state, purpose: .log, ranges: KeyIntervals([bounds]), keyspaces: keyspaces, wholeAfter: 0, into: sink)
+        state, purpose: .log, ranges: KeyIntervals([bounds]), keyspaces: keyspaces, completeAfter: 0,
+        into: sink)
       try log.run(base.replay..<max(base.replay, reader.size))
       report.transaction = max(report.transaction, log.transaction)
       report.damagedLog = log.damage
@@ -103,19 +104,19 @@ package struct Salvage {
     let ranges = KeyIntervals(lost.map { KeyIntervals.Interval(low: $0.low, high: $0.high) })
     let end = base.isTreeLost ? UInt64.max : base.replay
     let newest = base.checkpoint?.record.transaction ?? .max
-    let wholeAfter = state.survey.wholeAfter(before: end, upTo: newest)
+    let completeAfter = state.survey.completeAfter(before: end, upTo: newest)
     let older = try OlderLeaves(
       in: state.file, of: ranges, upTo: newest,
       takesDamaged: lost.contains { $0.what == .branch || $0.what == .tree })
     var past = SalvageReplay(
-      state, purpose: .past, ranges: ranges, keyspaces: keyspaces, wholeAfter: wholeAfter, into: sink)
+      state, purpose: .past, ranges: ranges, keyspaces: keyspaces, completeAfter: completeAfter, into: sink)
     try past.run(FileLayout.logStart..<max(FileLayout.logStart, end), leaves: older.places)
     if base.isTreeLost {
       report.transaction = max(report.transaction, past.transaction)
       report.damagedLog += past.damage
     }
     // Commits that survive from the first one on contain everything that was in the leaves.
-    if wholeAfter == 0 { return }
+    if completeAfter == 0 { return }
     for var leaf in tree.leaves {
       leaf.keyspaces = keyspaces
       try DamagedLeaf(leaf, in: state.file).save(ranges: ranges, into: sink)

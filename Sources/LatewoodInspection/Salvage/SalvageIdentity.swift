@@ -44,7 +44,7 @@ package struct SalvageIdentity: Sendable, Equatable {
   static func find(in reader: FileReader) throws(Fault) -> SalvageIdentity {
     let header = try InspectedHeader(reader, needsMagic: false)
     if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }
-    for seed in header.unprovedSeeds {
+    for seed in header.unverifiedSeeds {
       let candidate = SalvageIdentity(seed: seed, origin: .damagedHeader)
       if try candidate.isBorneOut(by: reader) { return candidate }
     }

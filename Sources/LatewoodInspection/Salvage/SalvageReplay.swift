@@ -28,7 +28,7 @@ struct SalvageReplay {
   private let ranges: KeyIntervals
   private let keyspaces: Set<UInt32>?
   /// All transactions after this one are in the file.
-  private let wholeAfter: UInt64
+  private let completeAfter: UInt64
   /// The offset before which everything was durable once.
   private let floor: UInt64
 
@@ -43,7 +43,7 @@ struct SalvageReplay {
 
   init(
     _ state: Salvage.State, purpose: Purpose, ranges: KeyIntervals, keyspaces: Set<UInt32>?,
-    wholeAfter: UInt64, into sink: any SalvageSink
+    completeAfter: UInt64, into sink: any SalvageSink
   ) {
     file = state.file
     survey = state.survey
@@ -51,7 +51,7 @@ struct SalvageReplay {
     self.purpose = purpose
     self.ranges = ranges
     self.keyspaces = keyspaces
-    self.wholeAfter = wholeAfter
+    self.completeAfter = completeAfter
     self.sink = sink
   }
 
@@ -98,7 +98,7 @@ struct SalvageReplay {
   }
 
   private func trust(_ transaction: UInt64) -> SalvageTrust {
-    purpose == .log || transaction > wholeAfter ? .certain : .older(transaction)
+    purpose == .log || transaction > completeAfter ? .certain : .older(transaction)
   }
 
   private mutating func applyOpen(_ trust: SalvageTrust) throws(Fault) {
@@ -150,7 +150,7 @@ struct SalvageReplay {
     else {
       return
     }
-    let trust: SalvageTrust = place.transaction >= wholeAfter ? .certain : .older(place.transaction)
+    let trust: SalvageTrust = place.transaction >= completeAfter ? .certain : .older(place.transaction)
     let span = KeyIntervals.Interval(low: first, high: last.successor)
     var entries = leaf.entries[...]
     for part in ranges.clipping(span) {

@@ -88,7 +88,7 @@ struct SalvageSurvey {
   /// `end`, are in frames of the file.
   ///
   /// - Parameter newest: the transaction of the checkpoint that was read.
-  func wholeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {
+  func completeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {
     var whole: UInt64 = 0
     for gap in gaps where gap.range.lowerBound < end {
       if let lost = gap.lost { whole = max(whole, lost.upperBound) }

@@ -24,7 +24,7 @@ struct SalvagedOperation {
   }
 
   /// Returns whether a large value matches its own checksum; nil for an operation without one.
-  func isValueProved(in file: FrameReader) throws(Fault) -> Bool? {
+  func isValueVerified(in file: FrameReader) throws(Fault) -> Bool? {
     guard place.hasOwnChecksum, !place.value.isEmpty else { return nil }
     let sum = try file.reader.hash(place.value, seed: file.seed)
     return UInt32(truncatingIfNeeded: sum) == place.valueChecksum

@@ -4,7 +4,7 @@ import LatewoodTree
 
 /// All nodes and extents of one tree, with their keyspaces.
 package struct LiveTree {
-  package struct NodeFacts {
+  package struct NodeInfo {
     package let offset: UInt64
     package let length: UInt32
     package let level: UInt8
@@ -21,14 +21,14 @@ package struct LiveTree {
     }
   }
 
-  package struct ExtentFacts {
+  package struct ExtentInfo {
     package let offset: UInt64
     package let length: UInt64
     package let keyspace: UInt32
   }
 
   /// The share of one keyspace in the tree.
-  package struct KeyspaceFacts {
+  package struct KeyspaceUsage {
     package var entries: UInt64 = 0
     /// The bytes of its own nodes, and of its entries in nodes that it shares with others.
     package var nodeBytes: UInt64 = 0
@@ -41,9 +41,9 @@ package struct LiveTree {
 
   package let root: Subtree?
   /// The nodes in the order of keys, each before those under it.
-  package private(set) var nodes: [NodeFacts] = []
-  package private(set) var extents: [ExtentFacts] = []
-  package private(set) var keyspaces: [UInt32: KeyspaceFacts] = [:]
+  package private(set) var nodes: [NodeInfo] = []
+  package private(set) var extents: [ExtentInfo] = []
+  package private(set) var keyspaces: [UInt32: KeyspaceUsage] = [:]
   /// The names of keyspaces by number, from the catalog in the tree.
   package private(set) var names: [UInt32: String] = [0: "catalog"]
   package private(set) var faults: [Fault] = []
@@ -74,7 +74,7 @@ package struct LiveTree {
     if let fault = visit.fault { faults.append(fault) }
     guard let inspected = visit.node else {
       nodes.append(
-        NodeFacts(
+        NodeInfo(
           offset: reference.offset, length: reference.length, level: visit.subtree.level, count: 0,
           keyspaces: nil, isDamaged: true))
       return
@@ -82,7 +82,7 @@ package struct LiveTree {
     let node = inspected.node
     nodeBytes &+= UInt64(node.length)
     nodes.append(
-      NodeFacts(
+      NodeInfo(
         offset: reference.offset, length: reference.length, level: node.level, count: node.count,
         keyspaces: nil, isDamaged: false))
     if level < open.count { open[level] = nodes.count - 1 }
@@ -102,8 +102,8 @@ package struct LiveTree {
       nodes[index].keyspaces = min(known.lowerBound, first)...max(known.upperBound, last)
     }
     if first == last {
-      keyspaces[first, default: KeyspaceFacts()].nodeBytes &+= UInt64(node.length)
-      keyspaces[first, default: KeyspaceFacts()].entries &+= UInt64(node.count)
+      keyspaces[first, default: KeyspaceUsage()].nodeBytes &+= UInt64(node.length)
+      keyspaces[first, default: KeyspaceUsage()].entries &+= UInt64(node.count)
     }
     for index in 0..<node.count {
       let entry = node.entry(index)
@@ -113,8 +113,8 @@ package struct LiveTree {
         let length = entry.suffix - node.cell(index) + entry.suffixCount
         let value = entry.value.isExtent ? NodeLayout.extentLength : entry.value.length
         let perEntry = NodeLayout.headLength + NodeLayout.slotLength
-        keyspaces[keyspace, default: KeyspaceFacts()].nodeBytes &+= UInt64(length + value + perEntry)
-        keyspaces[keyspace, default: KeyspaceFacts()].entries &+= 1
+        keyspaces[keyspace, default: KeyspaceUsage()].nodeBytes &+= UInt64(length + value + perEntry)
+        keyspaces[keyspace, default: KeyspaceUsage()].entries &+= 1
       }
       if entry.value.isExtent { take(entry.value, keyspace) }
       if keyspace == 0 { try takeName(node.key(index).bytes, entry.value, reader.reader) }
@@ -123,11 +123,11 @@ package struct LiveTree {
 
   private mutating func take(_ value: BaseValue, _ keyspace: UInt32) {
     let length = UInt64(value.length)
-    keyspaces[keyspace, default: KeyspaceFacts()].extents &+= 1
-    keyspaces[keyspace, default: KeyspaceFacts()].extentBytes &+= length
+    keyspaces[keyspace, default: KeyspaceUsage()].extents &+= 1
+    keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
     if length > 0 {
-      extents.append(ExtentFacts(offset: value.extentOffset, length: length, keyspace: keyspace))
+      extents.append(ExtentInfo(offset: value.extentOffset, length: length, keyspace: keyspace))
     }
   }
 

@@ -178,13 +178,13 @@ final class CompactionRun {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
     target.versions.publishAgain(target.head.newest)
-    let isProved = try isTreeVerified()
+    let isVerified = try isTreeVerified()
     // The header, the root slots, the log, and the tree if `ReadBack` has not read it, are read
     // through the cache.
-    new.device.dropCache(0..<(isProved ? FileLayout.logStart : .max))
-    if isProved { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
+    new.device.dropCache(0..<(isVerified ? FileLayout.logStart : .max))
+    if isVerified { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
-    let found = try target.verify(isTreeVerified: isProved) { verified in
+    let found = try target.verify(isTreeVerified: isVerified) { verified in
       let share = Double(verified.bytesChecked) / Double(max(verified.bytesTotal, 1))
       self.tell(base + (0.99 - base) * min(share, 1))
     }

@@ -162,7 +162,7 @@ final class WritePacer: Sendable {
   @inline(__always) var isOwed: Bool { debt.isOwed }
 
   /// Whether a writer is being held back.
-  var isSomebodyWaiting: Bool { waiting.load(ordering: .sequentiallyConsistent) > 0 }
+  var hasWaiters: Bool { waiting.load(ordering: .sequentiallyConsistent) > 0 }
 
   /// Holds a writer back until the debt is paid. Must not be called by a thread that the checkpoint
   /// or compaction waits for.
@@ -186,6 +186,6 @@ final class WritePacer: Sendable {
   func wake() {
     // Either this sees the waiter, or the waiter sees what has changed before.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
-    if isSomebodyWaiting { monitor.withLock { monitor.broadcast() } }
+    if hasWaiters { monitor.withLock { monitor.broadcast() } }
   }
 }

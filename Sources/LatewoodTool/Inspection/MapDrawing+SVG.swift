@@ -123,7 +123,7 @@ extension MapDrawing {
     let left = Self.width / 2 + 32
     result += text(left, top, "Whose the live ones are", "h")
     for (row, keyspace) in keyspaces.enumerated() {
-      let facts = map.tree.keyspaces[keyspace.key] ?? LiveTree.KeyspaceFacts()
+      let facts = map.tree.keyspaces[keyspace.key] ?? LiveTree.KeyspaceUsage()
       let words = KeyText.shown(map.tree.name(of: keyspace.key).utf8)
       result += entry(
         left, top + 12 + Double(row) * Self.legendStep,

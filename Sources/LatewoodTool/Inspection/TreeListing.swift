@@ -54,7 +54,7 @@ struct TreeListing {
   private var nodeSize: String { Quantity.bytes(UInt64(shape.nodeSize)) }
 
   private var extents: [String] {
-    let facts = keyspace.flatMap { tree.keyspaces[$0] } ?? LiveTree.KeyspaceFacts()
+    let facts = keyspace.flatMap { tree.keyspaces[$0] } ?? LiveTree.KeyspaceUsage()
     return [
       "\(Quantity.bytes(facts.nodeBytes)) in nodes, \(Quantity.bytes(facts.extentBytes)) in "
         + Quantity.count(facts.extents, "extent", "extents")

@@ -14,7 +14,7 @@ struct FileParts {
   let hasWriter: Bool
   /// The bytes in the newest checkpoint, by the name of the keyspace; the catalog has a name that
   /// no keyspace has.
-  private(set) var keyspaces: [(name: String, facts: LiveTree.KeyspaceFacts)] = []
+  private(set) var keyspaces: [(name: String, facts: LiveTree.KeyspaceUsage)] = []
   private(set) var catalogBytes: UInt64 = 0
   /// The inner nodes of the tree, and what nodes need that hold entries of several keyspaces.
   private(set) var treeRest: UInt64 = 0

@@ -39,7 +39,7 @@ struct SizeReport {
   /// A keyspace of a database without documents.
   struct KeyspaceSize {
     var content: KeyspaceContent
-    var facts = LiveTree.KeyspaceFacts()
+    var facts = LiveTree.KeyspaceUsage()
   }
 
   let path: String

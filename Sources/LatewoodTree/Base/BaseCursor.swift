@@ -23,7 +23,7 @@ import LatewoodFile
 ///
 /// After an error the cursor is on no entry and must seek again.
 struct BaseCursor {
-  let source: NodeReader
+  let source: NodeLoader
   let root: Subtree?
   /// The current leaf; an empty one if there is none.
   private(set) var leaf: Node

@@ -101,7 +101,7 @@ private struct DiffSide {
     var index = 0
   }
 
-  private let source: NodeReader
+  private let source: NodeLoader
   private var path: [Step] = []
   private(set) var next: Next
   private(set) var nodesRead = 0

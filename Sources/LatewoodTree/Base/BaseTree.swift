@@ -7,9 +7,9 @@ import LatewoodFile
 /// it. Wrong bytes in the file cause reads to throw `damaged`, and have no worse effect.
 struct BaseTree {
   let root: Subtree?
-  let source: NodeReader
+  let source: NodeLoader
 
-  init(root: Subtree?, source: NodeReader) {
+  init(root: Subtree?, source: NodeLoader) {
     self.root = root
     self.source = source
   }

@@ -33,7 +33,7 @@ struct BaseVerify {
   ///   - floor: nodes and extents before this offset are not checked. Everything under a node was
   ///     written before it.
   ///   - progress: called regularly with the report so far.
-  init(source: NodeReader, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
+  init(source: NodeLoader, from floor: UInt64 = 0, progress: ((BaseVerifyReport) -> Void)? = nil) {
     file = source.file
     reads = VerifiedReads(source, readsDisk: true)
     self.floor = floor

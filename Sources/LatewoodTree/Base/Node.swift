@@ -128,7 +128,7 @@ struct LeafEntries {
 ///            32 x count          4 x     2 x
 /// ```
 ///
-/// Invariants, established by `NodeReader` before a view is made and relied on by everything here:
+/// Invariants, established by `NodeLoader` before a view is made and relied on by everything here:
 /// 1. All arrays, the prefix, and every cell with its contents lie within the node.
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
 /// 3. Keys ascend strictly, and each head is that of its key.

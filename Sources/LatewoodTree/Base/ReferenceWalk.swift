@@ -6,12 +6,12 @@ import LatewoodFile
 /// Reads every node, because the live bytes recorded in a branch may be wrong. Extents are reported
 /// without being read. Memory: the children of one branch for each level.
 package struct ReferenceWalk {
-  private let source: NodeReader
+  private let source: NodeLoader
   private var pending: [Subtree]
 
   /// - Parameter root: root of the tree, which the caller keeps from being reclaimed.
   package init(_ root: Subtree?, in file: FileView) {
-    source = NodeReader(file: file)
+    source = NodeLoader(file: file)
     pending = root.map { [$0] } ?? []
   }
 

@@ -14,7 +14,7 @@ enum LeftNeighbour {
   case kept(PrefixedKey)
 
   /// Returns the shortest prefix of `first` that separates it from the left neighbour.
-  func separator(before first: PrefixedKey, source: NodeReader) throws(Fault) -> PrefixedKey {
+  func separator(before first: PrefixedKey, source: NodeLoader) throws(Fault) -> PrefixedKey {
     switch self {
     case .none: return first.prefix(0)
     case .kept(let separator): return separator

@@ -24,7 +24,7 @@ import LatewoodFile
 /// One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
   let sink: any NodeSink
-  let source: NodeReader
+  let source: NodeLoader
   let nodeSize: Int
   let transaction: UInt64
   // SAFETY: `maximumLevels` initialized levels, freed in deinit; the pointer is not shared.
@@ -46,7 +46,7 @@ final class TreeBuilder {
   ///   - source: reads the adopted subtrees.
   ///   - nodeSize: the maximum length of a node in bytes, unless fewer than three entries fit.
   ///   - transaction: written into every node.
-  init(sink: any NodeSink, source: NodeReader, nodeSize: Int = 8192, transaction: UInt64) {
+  init(sink: any NodeSink, source: NodeLoader, nodeSize: Int = 8192, transaction: UInt64) {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
     self.sink = sink
     self.source = source

@@ -77,7 +77,7 @@ final class LeafPrefetcher: @unchecked Sendable {
   ///   - newSeed: the seed of the file that the extents will be written to; nil if the copying
   ///     thread reads all extents itself.
   init(_ base: Subtree?, in file: FileView, newSeed: UInt64?) {
-    reads = VerifiedReads(NodeReader(file: file))
+    reads = VerifiedReads(NodeLoader(file: file))
     self.newSeed = newSeed
     pending = base.map { [$0] } ?? []
     state = State(free: (0..<3).map { _ in Batch() })

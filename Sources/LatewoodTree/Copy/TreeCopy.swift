@@ -106,14 +106,14 @@ package struct TreeCopy: ~Copyable {
   }
 
   private init(_ file: FileView, _ target: Target, _ rewriters: [UInt32: Rewriter]) {
-    reads = VerifiedReads(NodeReader(file: file))
+    reads = VerifiedReads(NodeLoader(file: file))
     self.target = target
     self.rewriters = rewriters
     let sink = RegionWriter(
       seed: target.view.seed, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
       didPlace: target.didPlace)
     builder = TreeBuilder(
-      sink: sink, source: NodeReader(file: target.view), nodeSize: target.nodeSize,
+      sink: sink, source: NodeLoader(file: target.view), nodeSize: target.nodeSize,
       transaction: target.transaction)
     extents = ExtentWriter(seed: target.view.seed, write: target.write)
   }

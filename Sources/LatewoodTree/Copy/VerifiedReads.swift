@@ -41,7 +41,7 @@ final class VerifiedReads {
 
   /// - Parameter readsDisk: whether to read from the disk instead of the cache, where the system
   ///   can.
-  init(_ source: NodeReader, readsDisk: Bool = false) {
+  init(_ source: NodeLoader, readsDisk: Bool = false) {
     file = source.file
     minimumKeyLength = source.minimumKeyLength
     let file = file

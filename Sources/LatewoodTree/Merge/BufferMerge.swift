@@ -17,7 +17,7 @@ import LatewoodFile
 ///
 /// Runs without a lock, because base and buffer are immutable.
 package struct BufferMerge: ~Copyable {
-  private let source: NodeReader
+  private let source: NodeLoader
   private let ranges: RangeTombstones
   private let builder: TreeBuilder
   private var buffer: BufferCursor
@@ -56,7 +56,7 @@ package struct BufferMerge: ~Copyable {
   private init(
     _ frozen: BufferState, file: FileView, nodeSize: Int, transaction: UInt64, sink: RegionWriter
   ) {
-    source = NodeReader(file: file)
+    source = NodeLoader(file: file)
     ranges = frozen.ranges
     builder = TreeBuilder(sink: sink, source: source, nodeSize: nodeSize, transaction: transaction)
     buffer = BufferCursor(root: frozen.root, space: RecordSpace(file))

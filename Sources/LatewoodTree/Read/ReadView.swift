@@ -19,7 +19,7 @@ package struct ReadView: @unchecked Sendable {
   let frozenRanges: Unmanaged<RangeTombstones>?
 
   init(base: Subtree?, active: BufferState, frozen: BufferState?, file: FileView, records: RecordSpace) {
-    self.base = BaseTree(root: base, source: NodeReader(file: file))
+    self.base = BaseTree(root: base, source: NodeLoader(file: file))
     self.active = active.root
     self.frozen = frozen?.root
     self.records = records

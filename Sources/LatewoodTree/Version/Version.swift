@@ -138,7 +138,7 @@ package struct TreeVerification {
     progress: ((_ bytesChecked: UInt64) -> Void)?
   ) -> TreeVerification {
     let report = BaseVerify.run(
-      BaseTree(root: root, source: NodeReader(file: file)), from: floor,
+      BaseTree(root: root, source: NodeLoader(file: file)), from: floor,
       progress: progress.map { tell in { tell($0.bytesChecked) } })
     return TreeVerification(
       nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,

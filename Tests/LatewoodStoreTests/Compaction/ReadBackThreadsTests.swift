@@ -37,7 +37,7 @@ import Testing
         try didPlace(region)
       })
     let builder = TreeBuilder(
-      sink: sink, source: NodeReader(file: file.view), nodeSize: 1024, transaction: 1)
+      sink: sink, source: NodeLoader(file: file.view), nodeSize: 1024, transaction: 1)
     let keys = (0..<1500).flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }

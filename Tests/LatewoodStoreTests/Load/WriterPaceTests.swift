@@ -123,7 +123,7 @@ import Testing
     #expect(pacer.price == Backlog.highestPrice)
     let group = DispatchGroup()
     DispatchQueue(label: "writer").async(group: group) { pacer.slowDown() }
-    Patience.wait { pacer.isSomebodyWaiting }
+    Patience.wait { pacer.hasWaiters }
     switch release {
     case .checkpoint: pacer.endCheckpoint()
     case .reclaim: pacer.didReclaim()

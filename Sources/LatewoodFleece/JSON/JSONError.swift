@@ -1,6 +1,6 @@
 /// An error in a JSON text and its offset, small enough to cost the parser nothing. The sentence is
 /// made only when the error leaves the module.
-struct JSONFault: Error {
+struct JSONError: Error {
   enum Reason {
     case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,
       noColon
@@ -28,7 +28,7 @@ struct JSONFault: Error {
         column += 1
       }
     }
-    let found = offset < text.count ? JSONFault.shown(text[offset]) : nil
+    let found = offset < text.count ? JSONError.shown(text[offset]) : nil
     return FleeceError(
       reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset, line: line,
       column: column)

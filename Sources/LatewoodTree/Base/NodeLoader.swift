@@ -6,7 +6,7 @@ import LatewoodFile
 /// Bounds and the fields that a reference repeats are checked each time, in a cache line that the
 /// search needs anyway. The checksum and the structure are verified the first time this process
 /// reads the node; after that a bit is tested.
-struct NodeReader {
+struct NodeLoader {
   var file: FileView
   /// The minimum length of a key in a leaf. Higher layers strip the keyspace number without a
   /// check.
@@ -19,15 +19,15 @@ struct NodeReader {
     // file.
     guard length >= 48, length <= file.limit, reference.offset <= file.limit &- length,
       reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
-    else { throw NodeReader.outside(reference) }
+    else { throw NodeLoader.outside(reference) }
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     if !file.isVerified(reference.offset, FileView.Proof.node) { try verify(reference) }
     guard base.u32(NodeLayout.length) == reference.length, base.u8(NodeLayout.level) == level,
       base.u32(NodeLayout.checksum) == reference.checksum
-    else { throw NodeReader.mismatch(reference) }
+    else { throw NodeLoader.mismatch(reference) }
     let node = Node(validated: base)
     guard node.fits(in: Int(truncatingIfNeeded: length)) else {
-      throw NodeReader.changed(reference.offset)
+      throw NodeLoader.changed(reference.offset)
     }
     return node
   }
@@ -54,7 +54,7 @@ struct NodeReader {
     guard node.level == level, UInt64(node.length) <= file.limit &- offset,
       node.fits(in: Int(node.length))
     else {
-      throw NodeReader.changed(offset)
+      throw NodeLoader.changed(offset)
     }
     return node
   }
