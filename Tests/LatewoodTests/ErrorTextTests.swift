@@ -78,7 +78,7 @@ import Testing
     ) { _ = try Database.open(at: $0 + "/whole", mode: .createNew) },
     Mistake(
       name: "a second writer", code: .busy, path: "/whole.lock", message: "this process",
-      advice: "open already"
+      advice: "already open"
     ) {
       let database = try Database.open(at: $0 + "/whole")
       defer { withExtendedLifetime(database) {} }
@@ -110,7 +110,7 @@ import Testing
       advice: "choose another path"
     ) { try Database.copy(from: $0 + "/whole", to: $0 + "/text") },
     Mistake(
-      name: "a file with two names", code: .notWritable, path: "/two", message: "2 names",
+      name: "a file with two names", code: .notWritable, path: "/two", message: "2 hard links",
       advice: "Remove the other name"
     ) {
       let database = try Database.open(at: $0 + "/two")
