@@ -69,7 +69,7 @@ extension DocumentStore {
   @discardableResult
   func save(
     _ id: String, _ body: String, over parent: RevisionID? = nil, in collection: DocumentCollection? = nil,
-    blobs: [BlobDigest] = [], policy: SavePolicy = .refuseConflicts
+    blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws -> SavedRevision {
     let collection = try collection ?? defaultCollection()
     return try write(durability: .relaxed) {

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The rule for saving a document that somebody else has saved since it was read.
+/// The rule for saving a document that someone else has saved since it was read.
 public enum ConcurrencyControl: Sendable, Equatable {
   /// Saving throws `conflict`.
   case failOnConflict
@@ -11,8 +11,8 @@ public enum ConcurrencyControl: Sendable, Equatable {
 
 /// A named collection of documents in a database.
 ///
-/// Once it has been dropped every call throws `notFound`, even if another collection of the same
-/// name exists by then; likewise if it was created in a batch that failed.
+/// After the collection is dropped every call throws `notFound`, even if another collection has its
+/// name by then; likewise if it was created in a batch that failed.
 ///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
@@ -54,13 +54,12 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// The current revision of a document; nil if there is none, it is deleted or cannot be read.
+  /// The current revision of a document; nil if there is none, or it is deleted or unreadable.
   public subscript(id: String) -> Document? {
     do { return try document(id) } catch { return nil }
   }
 
-  /// Returns a copy of a document to be changed and saved; a new document of that id if there is
-  /// none.
+  /// Returns an editable copy of a document; a new document with that id if there is none.
   ///
   /// ```swift
   /// var settings = try await people.mutableDocument("settings")
@@ -126,13 +125,13 @@ public final class DocumentCollection: Sendable {
     try save(prepare(document, control))
   }
 
-  /// Saves a document, and asks a handler if somebody else has saved it since.
+  /// Saves a document, and calls a handler if someone else has saved it since it was read.
   ///
   /// - Parameters:
   ///   - document: the changed copy.
   ///   - handler: receives the document to save, which it can change, and the current revision, nil
   ///     if that is deleted. If it returns true, its document replaces the current revision;
-  ///     otherwise nothing is saved. It is called again if somebody else has saved in the meantime.
+  ///     otherwise nothing is saved. It is called again if someone else has saved in the meantime.
   ///     It must not save.
   /// - Returns: the saved document; nil if the handler returned false.
   /// - Throws: any error of the handler; ``DatabaseError`` as saving a document does,
@@ -154,8 +153,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Reads a document, changes it and saves it, and repeats that until nobody else has saved in
-  /// between. So no change is lost.
+  /// Reads, changes and saves a document, and repeats that until no one else has saved in between,
+  /// so that no change is lost.
   ///
   /// ```swift
   /// try people.update("anna") { $0["city"] = "Lisboa" }
@@ -189,7 +188,7 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Whether a change is saved that returned a value.
+  /// Returns whether a change is to be saved, from the value that its closure returned.
   static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
 
   /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values know their revisions.
@@ -207,11 +206,11 @@ public final class DocumentCollection: Sendable {
     try save(MutableDocument(id: id, encoding: value), control)
   }
 
-  /// Saves documents in one batch: all or none, and far faster than one by one.
+  /// Saves documents in one batch: all or none, and far faster than individually.
   ///
   /// - Parameters:
   ///   - documents: the documents to save.
-  ///   - control: the rule if somebody else has saved one of them since it was read. With
+  ///   - control: the rule if someone else has saved one of them since it was read. With
   ///     `.failOnConflict` nothing is saved then.
   /// - Returns: the saved documents, in the same order.
   /// - Throws: ``DatabaseError`` as saving a document does; then nothing is saved.
@@ -232,13 +231,13 @@ public final class DocumentCollection: Sendable {
     try document(id)?.decode(as: type)
   }
 
-  /// Deletes a document by a new revision, so that other replicas learn of it.
+  /// Deletes a document by adding a revision, so that the deletion is replicated.
   ///
   /// - Parameters:
   ///   - document: the document as it was read. If somebody has saved it since, that is a conflict.
   ///   - members: the content of the deletion. Blobs in it stay.
-  ///   - control: the rule if somebody has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by whomever.
+  ///   - control: the rule if someone has saved it since.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by anyone.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -246,7 +245,7 @@ public final class DocumentCollection: Sendable {
     try save(prepareDeletion(of: document, keeping: members, control))
   }
 
-  /// Deletes a document, whatever its current revision is. Returns false if there was none.
+  /// Deletes a document, regardless of its current revision. Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
   ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
@@ -263,8 +262,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
-  /// false if there was none.
+  /// Removes a document and all its revisions without a trace. Other replicas are not notified.
+  /// Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
@@ -274,8 +273,8 @@ public final class DocumentCollection: Sendable {
     try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
   }
 
-  /// Removes a document and all its revisions without a trace, also those that were saved since it
-  /// was read. Other replicas are not told. Returns false if there was none.
+  /// Removes a document and all its revisions without a trace, including those saved since it was
+  /// read. Other replicas are not notified. Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
@@ -285,7 +284,9 @@ public final class DocumentCollection: Sendable {
 }
 
 extension ConcurrencyControl {
-  var policy: SavePolicy { self == .lastWriteWins ? .lastWriteWins : .refuseConflicts }
+  var policy: LatewoodDocuments.ConcurrencyControl {
+    self == .lastWriteWins ? .lastWriteWins : .failOnConflict
+  }
 }
 
 extension RevisionID {

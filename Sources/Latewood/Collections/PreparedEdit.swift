@@ -1,13 +1,13 @@
 import LatewoodDocuments
 
-/// An edit that is ready to be saved: encoded before the batch begins, so that others need not wait
-/// for the encoding.
+/// An edit that is ready to be saved, encoded before the batch begins so that other writers do not
+/// wait for the encoding.
 struct PreparedEdit: Sendable {
   let id: String
   let body: [UInt8]
   let parent: RevisionID?
   let isDeleted: Bool
-  let policy: SavePolicy
+  let policy: LatewoodDocuments.ConcurrencyControl
   /// The blobs that the body refers to, and the number of references to each.
   let blobs: [(digest: BlobDigest, count: Int)]
 

@@ -48,7 +48,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case tooNew = 28
     /// A document id is empty, too long, or has characters that an id cannot have.
     case badDocumentID = 29
-    /// A text is not JSON, or not the JSON of a document.
+    /// A text is not valid JSON, or not the JSON of a document.
     case invalidJSON = 17001
     /// Another document has the same values in a unique index.
     case notUnique = 20001
@@ -78,24 +78,24 @@ public struct DatabaseError: Error, Sendable, Equatable {
 
   private static func advice(for code: Code) -> String {
     switch code {
-    case .badRevisionID: "Use a revision id as a document or a change gave it out."
+    case .badRevisionID: "Use the revision id of a document or a change."
     case .corruptRevisionData: "Save the document again from a good copy, or purge it."
-    case .notOpen: "Open the database again, and get the collection from it anew."
-    case .notFound: "Check the name or id; it may have been deleted or purged meanwhile."
+    case .notOpen: "Open the database again, and get the collection from it."
+    case .notFound: "Check the name or id; it may have been deleted or purged."
     case .conflict:
       "Read the document again, apply the change to it and save that; `update` does so by itself."
     case .invalidParameter: "Correct the value; the documentation of the call says what it accepts."
-    case .inputOutput: "Check the disk; what was committed before is kept. Open the database again to go on."
+    case .inputOutput: "Check the disk, and open the database again. Earlier commits are safe."
     case .notWritable: "Open the database for writing, and check permissions and free space."
-    case .corruptData: "Restore a backup, or run `latewood verify` to see all that is wrong."
+    case .corruptData: "Restore a backup, or run `latewood verify` to list all damage."
     case .busy: "Close the database in the other process, or open it read-only."
     case .wrongFormat: "Check the path. Nothing was changed."
-    case .tooOld: "Open it with a version of Latewood between, which brings it up to date."
+    case .tooOld: "Open it with an intermediate version of Latewood, which upgrades it."
     case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."
     case .badDocumentID:
       "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
     case .invalidJSON: "Correct the text at that place; a document is one JSON object."
-    case .notUnique: "Give one of the two documents other values, or make the index without `unique`."
+    case .notUnique: "Give one of the two documents other values, or create the index without `unique`."
     }
   }
 }

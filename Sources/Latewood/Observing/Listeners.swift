@@ -1,7 +1,7 @@
 import Dispatch
 import LatewoodDocuments
 
-/// The documents that one commit has changed in one collection.
+/// The documents that a commit changed in one collection.
 public struct CollectionChange: Sendable, Equatable {
   /// The reason why a document is listed.
   public enum Reason: Sendable, Equatable {
@@ -67,11 +67,11 @@ extension CollectionChange.Reason {
   }
 }
 
-/// The handle of a listener, which ends with ``cancel()`` or with the last reference to this.
+/// The handle of a listener, which ends with ``cancel()`` or with the last reference to the token.
 public final class ListenerToken: Sendable {
-  private let token: ObserverToken
+  private let token: LatewoodDocuments.ListenerToken
 
-  init(_ token: ObserverToken) { self.token = token }
+  init(_ token: LatewoodDocuments.ListenerToken) { self.token = token }
 
   deinit { token.cancel() }
 
@@ -87,8 +87,8 @@ extension Database {
   /// Up to 4,096 documents, or one commit if that is larger, wait for a slow handler; beyond that
   /// several commits are combined: see ``CollectionChange/isComplete``. If the database is opened
   /// read-only and another process writes it, the handler is called within 100 ms after a commit.
-  /// The handler is not called any more once the handle is closed by which it was added, even if
-  /// other handles of the same file are open.
+  /// The handler is no longer called after the database handle through which it was added is
+  /// closed, even if other handles of the same file are open.
   ///
   /// - Parameters:
   ///   - queue: the queue for the calls, which come in the order of the commits if it is serial;
@@ -110,7 +110,7 @@ extension Database {
     let queue = queue ?? DispatchQueue(label: "latewood.listener")
     return try translating { () throws(DocumentError) in
       ListenerToken(
-        try documents.observe(collection: collection, on: queue) { event in
+        try documents.addListener(collection: collection, on: queue) { event in
           if event.kind != .closed { handler(CollectionChange(event)) }
         })
     }

@@ -1,9 +1,9 @@
 import LatewoodStore
 
-/// The facts about a blob that are known without reading its bytes.
-package struct BlobFacts: Sendable, Equatable {
+/// The properties of a blob that are known without reading its bytes.
+package struct BlobInfo: Sendable, Equatable {
   package var digest: BlobDigest
-  /// The length in bytes; nil if the content is not here.
+  /// The length in bytes; nil if the content is not in this database.
   package var length: UInt64?
   /// The number of bodies that refer to it, in all collections. Superseded bodies count until a
   /// sweep removes them.
@@ -12,8 +12,8 @@ package struct BlobFacts: Sendable, Equatable {
 
 extension DocumentSnapshot {
   /// Calls a closure with each blob, by digest, until it returns false; also with blobs whose
-  /// content is not here. O(blobs × collections × log n); reads no chunks.
-  package func forEachBlob(_ body: (BlobFacts) throws -> Bool) throws {
+  /// content is not in this database. O(blobs × collections × log n); reads no chunks.
+  package func forEachBlob(_ body: (BlobInfo) throws -> Bool) throws {
     let shared = core.shared.withLock { $0 }
     var uses: [Keyspace] = []
     for name in try collectionNames() {
@@ -26,7 +26,7 @@ extension DocumentSnapshot {
       let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
       var references = 0
       for keyspace in uses { references += try snapshot.count(in: keyspace, .prefix(digest.bytes)) }
-      return try body(BlobFacts(digest: digest, length: record?.length, references: references))
+      return try body(BlobInfo(digest: digest, length: record?.length, references: references))
     }
   }
 }

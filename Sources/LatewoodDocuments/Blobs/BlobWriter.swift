@@ -1,17 +1,16 @@
 import LatewoodStore
 
-/// A blob that is being written. Its digest is known only at the end, so its chunks are kept under
-/// a number until then.
+/// Writes a blob. Its digest is known only at the end, so its chunks are stored under a number.
 ///
-/// Each mebibyte is a transaction of its own and not synced: the document that refers to the blob
-/// comes later in the log and makes the blob durable with itself. An unfinished blob is removed
-/// with the writer, or by the next sweep.
+/// Each mebibyte is a separate, unsynced transaction: the document that refers to the blob comes
+/// later in the log, so its commit makes the blob durable too. An unfinished blob is removed with
+/// the writer, or by the next sweep.
 ///
 /// Used in a batch, it is part of the batch. If the batch fails, so does the blob: the next call
 /// that puts bytes into the file throws `notFound`. After an error every further call throws the
 /// same error.
 ///
-/// Not for more than one thread at a time.
+/// Thread safety: one thread at a time.
 package final class BlobWriter {
   private let core: DocumentCore
   private let spaces: DatabaseSpaces
@@ -31,12 +30,12 @@ package final class BlobWriter {
     var begun: UInt64?
     do throws(DocumentError) {
       number = try core.batch(.relaxed) { (writer) throws(DocumentError) in
-        let key = DatabaseFacts.blobNumberKey
-        let stored = try DatabaseFacts.number(key, in: spaces, writer.transaction) ?? 0
+        let key = DatabaseRecords.blobNumberKey
+        let stored = try DatabaseRecords.number(key, in: spaces, writer.transaction) ?? 0
         let number = core.pins.beginUpload(after: stored)
         begun = number
-        try writer.putFact(key, DatabaseFacts.encoded(number))
-        try writer.putFact(DatabaseFacts.uploadPrefix + String(number), [])
+        try writer.putFact(key, DatabaseRecords.encoded(number))
+        try writer.putFact(DatabaseRecords.uploadPrefix + String(number), [])
         return number
       }
     } catch {
@@ -47,8 +46,7 @@ package final class BlobWriter {
 
   deinit {
     core.pins.ended(number)
-    // Otherwise the next sweep removes it. A failure here must not spoil a batch that has nothing
-    // to do with it.
+    // Otherwise the next sweep removes it. A failure here must not affect an unrelated batch.
     if core.currentWriter == nil, !isFinished, chunk > 0 {
       do throws(DocumentError) { try discard() } catch {}
     }
@@ -94,8 +92,8 @@ package final class BlobWriter {
     pending.removeAll(keepingCapacity: true)
   }
 
-  /// Ends the blob and returns its handle. If the database has the same bytes already, the new ones
-  /// are dropped.
+  /// Finishes the blob and returns its handle. If the database already has the same bytes, the new
+  /// ones are dropped.
   package func finish() throws(DocumentError) -> BlobHandle {
     try checkUse()
     if !pending.isEmpty { try flush() }
@@ -129,7 +127,8 @@ extension DocumentWriter {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
   func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
     let isThere = try DocumentError.typed {
-      guard try transaction.contains(DatabaseFacts.uploadPrefix + String(number), in: shared.database) else {
+      guard try transaction.contains(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
+      else {
         return false
       }
       return try chunks == 0
@@ -152,7 +151,7 @@ extension DocumentWriter {
       } else {
         try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
       }
-      try transaction.delete(DatabaseFacts.uploadPrefix + String(record.number), in: shared.database)
+      try transaction.delete(DatabaseRecords.uploadPrefix + String(record.number), in: shared.database)
     }
   }
 
@@ -161,7 +160,7 @@ extension DocumentWriter {
     noteRemoval()
     try DocumentError.typed {
       try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
-      try transaction.delete(DatabaseFacts.uploadPrefix + String(number), in: shared.database)
+      try transaction.delete(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
     }
   }
 }

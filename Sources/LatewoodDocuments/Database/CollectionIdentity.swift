@@ -1,5 +1,5 @@
 /// The identity of a collection: 16 random bytes, chosen when it is created and kept with its
-/// state. They tell it from all others, also from a later one of the same name.
+/// state. They distinguish it from all others, including a later one of the same name.
 package struct CollectionIdentity: Sendable, Hashable {
   private let high, low: UInt64
 
@@ -8,7 +8,7 @@ package struct CollectionIdentity: Sendable, Hashable {
   init(random: () -> UInt64) { (high, low) = (random(), random()) }
 
   /// Reads the first 16 bytes of the state of a collection.
-  init(reading source: inout HostileBytes) throws(DocumentError) {
+  init(reading source: inout UntrustedBytes) throws(DocumentError) {
     (high, low) = (try source.bigEndian(), try source.bigEndian())
   }
 

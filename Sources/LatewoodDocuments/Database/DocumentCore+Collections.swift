@@ -1,7 +1,7 @@
 import LatewoodStore
 
 extension DocumentCore {
-  /// Returns a collection as this thread's batch sees it or, outside of a batch, the newest commit;
+  /// Returns a collection as this thread's batch sees it or, outside a batch, the newest commit;
   /// nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let writer = currentWriter { return try writer.collection(name) }
@@ -23,7 +23,7 @@ extension DocumentCore {
       // One state for all lookups.
       let source = try store.held()
       let shared = shared.withLock { $0 }
-      guard let state = try DatabaseFacts.state(of: name, in: shared, source) else { return nil }
+      guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
       return DocumentCollection(name, state.identity, try CollectionSpaces(name, in: source))
     }
   }

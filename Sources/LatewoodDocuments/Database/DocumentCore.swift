@@ -14,7 +14,7 @@ import Synchronization
 /// 2. The store's locks: what a compaction waits for, checkpoints, the writer lock. The closure of
 ///    a batch runs under the writer lock. It is the only code of a caller that runs under a lock of
 ///    this library, so it must not wait for another thread that begins a batch.
-/// 3. All others (`OpenStores`, observers, pins, collections and so on) are held only for a moment
+/// 3. All others (`OpenStores`, listeners, pins, collections and so on) are held only for a moment
 ///    and one at a time. Nothing waits under them, and no code of a caller runs: no handler and no
 ///    `deinit`. What may be the last reference to a caller's object (a handler, an error) is moved
 ///    out of the lock before it is released.
@@ -25,7 +25,7 @@ final class DocumentCore: Sendable {
   let store: Store
   let options: DocumentOptions
   let shared: Guarded<DatabaseSpaces>
-  /// The path under which others in this process find it; nil if it is not shared.
+  /// The path under which other opens in this process find the database; nil if it is not shared.
   let sharedPath: String?
   let collections = CollectionHandles()
   let views = ViewRegistry()
@@ -61,15 +61,15 @@ final class DocumentCore: Sendable {
         try DocumentCore.create(in: store, options)
       }
       let spaces = try DatabaseSpaces { name in try store.keyspace(name) }
-      let format = try DatabaseFacts.number(DatabaseFacts.formatKey, in: spaces, store)
+      let format = try DatabaseRecords.number(DatabaseRecords.formatKey, in: spaces, store)
       guard let format else {
         throw DocumentError(.wrongFormat, "the file does not say in what format its documents are")
       }
-      guard format <= DatabaseFacts.format else {
+      guard format <= DatabaseRecords.format else {
         throw DocumentError(
-          .tooNew, "the documents are in format \(format), this is for \(DatabaseFacts.format)")
+          .tooNew, "the documents are in format \(format), this is for \(DatabaseRecords.format)")
       }
-      return (spaces, try DatabaseFacts.depth(in: spaces, store))
+      return (spaces, try DatabaseRecords.depth(in: spaces, store))
     }
     self.depth = Guarded(depth)
     shared = Guarded(spaces)
@@ -81,12 +81,12 @@ final class DocumentCore: Sendable {
         let spaces = try DatabaseSpaces { name in try transaction.keyspace(name) }
         let identity =
           SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
-        try transaction.put(DatabaseFacts.identityKey, identity, in: spaces.database)
+        try transaction.put(DatabaseRecords.identityKey, identity, in: spaces.database)
         try transaction.put(
-          DatabaseFacts.formatKey, DatabaseFacts.encoded(DatabaseFacts.format), in: spaces.database)
-        let depth = DatabaseFacts.encoded(UInt64(max(1, options.depth)))
-        try transaction.put(DatabaseFacts.depthKey, depth, in: spaces.database)
-        try transaction.put(DatabaseFacts.deepestKey, depth, in: spaces.database)
+          DatabaseRecords.formatKey, DatabaseRecords.encoded(DatabaseRecords.format), in: spaces.database)
+        let depth = DatabaseRecords.encoded(UInt64(max(1, options.depth)))
+        try transaction.put(DatabaseRecords.depthKey, depth, in: spaces.database)
+        try transaction.put(DatabaseRecords.deepestKey, depth, in: spaces.database)
         let collection = CollectionIdentity(random: options.environment.random)
         try createCollection(DocumentCollection.defaultName, collection, transaction, spaces)
       }
@@ -115,7 +115,7 @@ final class DocumentCore: Sendable {
 
   var now: UInt64 { options.environment.now() / 1_000_000 }
 
-  /// Returns the source from which observers read the changes of a collection again.
+  /// Returns the source from which listeners read the changes of a collection again.
   func changes(of collection: DocumentCollection) -> ChangeSource {
     let clock = options.environment.now
     return ChangeSource(store: store, collection: collection, now: { clock() / 1_000_000 })

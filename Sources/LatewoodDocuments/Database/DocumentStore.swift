@@ -10,7 +10,7 @@ import Synchronization
 ///   DocumentCollection     a name and its keyspaces: documents, sequences, bodies, ...
 ///   DocumentWriter         changes in a batch: save, insert, purge, expiry, local documents
 ///   DocumentReads          reads: winners, revisions, bodies, changes, queries
-///   ChangeHub              tells observers of changes, after the commit
+///   ChangeHub              tells listeners of changes, after the commit
 ///   BlobWriter, BlobHandle blobs in and out, in chunks
 /// ```
 ///
@@ -33,7 +33,7 @@ package final class DocumentStore: Sendable {
   private let isClosed = Atomic<Bool>(false)
   package let isReadOnly: Bool
 
-  /// The number of this handle, to which the observers that it added belong.
+  /// The number of this handle, to which the listeners that it added belong.
   let handle: UInt64
   /// The durability of batches that do not ask for another.
   private let durability: Durability
@@ -48,7 +48,7 @@ package final class DocumentStore: Sendable {
   deinit {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)
-    // Nobody is left to receive an error; acknowledged commits are in the log in any case.
+    // No caller can receive an error; acknowledged commits are in the log in any case.
     let release: @Sendable () -> Void = { [core] in
       do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
     }
@@ -193,7 +193,7 @@ package final class DocumentStore: Sendable {
     let core = try openedForReading()
     let spaces = core.shared.withLock { $0 }
     return try DocumentError.typed {
-      try core.source().get(DatabaseFacts.identityKey, in: spaces.database) ?? []
+      try core.source().get(DatabaseRecords.identityKey, in: spaces.database) ?? []
     }
   }
 
@@ -203,7 +203,7 @@ package final class DocumentStore: Sendable {
     let random = core.options.environment.random
     try core.batch(usual) { (writer) throws(DocumentError) in
       try writer.putFact(
-        DatabaseFacts.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
+        DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
   }
 
@@ -226,10 +226,10 @@ package final class DocumentStore: Sendable {
     try DocumentError.typed { try opened().store.sync() }
   }
 
-  /// Picks up what another process has committed, if this database is read-only. Returns whether
-  /// there was anything new.
+  /// Applies the commits of another process, if this database is read-only. Returns whether there
+  /// were any.
   ///
-  /// Reads do this by themselves once 10 ms have passed since the last time, and observers hear of
+  /// Reads do this automatically if 10 ms have passed since the last time, and listeners learn of
   /// changes within 100 ms. Throws any error of the store; reads throw it too until a refresh
   /// succeeds.
   @discardableResult
@@ -239,12 +239,13 @@ package final class DocumentStore: Sendable {
 
   // MARK: Collections
 
-  /// Returns the collection of a name; nil if there is none.
+  /// Returns the collection with a given name; nil if there is none.
   package func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     try openedForReading().collection(name)
   }
 
-  /// Returns the collection of a name, creating it if there is none. The caller checks the name.
+  /// Returns the collection with a given name, creating it if there is none. The caller checks the
+  /// name.
   ///
   /// In a batch it is part of the batch: if the batch fails the collection does not exist, and
   /// every use of it throws `notFound`.
@@ -326,8 +327,8 @@ package final class DocumentStore: Sendable {
   /// Whether this thread is in a batch of the database.
   package var isInBatch: Bool { core.currentWriter != nil }
 
-  /// Calls a closure at the end of this thread's batch, telling whether it was committed; outside
-  /// of a batch, calls it at once with true.
+  /// Calls a closure at the end of this thread's batch, telling whether it was committed; outside a
+  /// batch, calls it at once with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
     if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
   }

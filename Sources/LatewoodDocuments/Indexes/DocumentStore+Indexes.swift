@@ -2,7 +2,7 @@ import LatewoodQuery
 import LatewoodStore
 
 /// The facts about an index that callers see.
-package struct IndexFacts: Sendable {
+package struct IndexInfo: Sendable {
   package var name: String
   package var definition: IndexDefinition
   /// Whether it has been built; queries do not use it earlier.
@@ -122,12 +122,12 @@ extension DocumentReads {
   }
 
   /// All indexes, by name.
-  package func indexList() throws(DocumentError) -> [IndexFacts] {
-    var list: [IndexFacts] = []
+  package func indexList() throws(DocumentError) -> [IndexInfo] {
+    var list: [IndexInfo] = []
     for index in try indexes().all {
       try DocumentError.typed {
         list.append(
-          IndexFacts(
+          IndexInfo(
             name: index.name, definition: index.definition, isReady: index.isReady,
             entries: try source.count(in: index.entries)))
       }

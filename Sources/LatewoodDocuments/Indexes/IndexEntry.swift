@@ -115,7 +115,7 @@ struct StoredEntry {
   }
 
   private static func number(_ value: UnsafeRawBufferPointer) throws(DocumentError) -> UInt64 {
-    guard var source = HostileBytes(value, what: "an entry of an index") else {
+    guard var source = UntrustedBytes(value, what: "an entry of an index") else {
       throw DocumentError(.corruptData, "an entry of an index is empty")
     }
     let number = try source.varint()

@@ -61,7 +61,7 @@ struct IndexRecord: Sendable, Equatable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(bytes, what: "the definition of an index") else {
+    guard var source = UntrustedBytes(bytes, what: "the definition of an index") else {
       throw DocumentError(.corruptData, "the definition of an index is empty")
     }
     let format = try source.byte()
@@ -97,7 +97,7 @@ struct IndexRecord: Sendable, Equatable {
     builtThrough = isReady ? nil : String(decoding: source.rest(), as: UTF8.self)
   }
 
-  private static func text(_ source: inout HostileBytes) throws(DocumentError) -> String {
+  private static func text(_ source: inout UntrustedBytes) throws(DocumentError) -> String {
     let length = try source.varint()
     let bytes = try source.bytes(Int(clamping: length))
     guard let text = String(validating: bytes, as: UTF8.self) else { throw source.fault("a path is no text") }

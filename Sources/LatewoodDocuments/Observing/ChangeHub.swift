@@ -1,14 +1,14 @@
 import Dispatch
 import LatewoodConcurrency
 
-/// Tells observers of commits: after each commit, in the order of the commits, each observer on the
-/// queue that it chose, and never inside a batch.
+/// Notifies listeners after each commit, in the order of the commits, each on the queue that it
+/// chose, and never inside a batch.
 ///
 /// A batch takes a ticket while it holds the writer lock, so that tickets are in the order of
 /// commits. When it has been committed or has failed, it hands in its announcements, or none; they
 /// wait for those of all earlier tickets.
 ///
-/// An observer belongs to the database handle that added it, and ends with that handle.
+/// A listener belongs to the database handle that added it, and ends with that handle.
 ///
 /// Thread safety: all calls from any thread. The lock only covers queueing, and the notes of bells:
 /// no handler of a caller runs under it, and none is released under it.
@@ -17,7 +17,7 @@ final class ChangeHub: Sendable {
     /// The open handles of the database.
     var handles: Set<UInt64> = []
     var nextHandle: UInt64 = 0
-    var observers: [ChangeObserver] = []
+    var listeners: [ChangeListener] = []
     var nextTicket: UInt64 = 0
     var nextDelivery: UInt64 = 0
     var waiting: [UInt64: [Announcement]] = [:]
@@ -27,7 +27,7 @@ final class ChangeHub: Sendable {
 
   // MARK: Handles
 
-  /// Registers a handle that observers may belong to, and returns its number.
+  /// Registers a handle that listeners may belong to, and returns its number.
   func openHandle() -> UInt64 {
     state.withLock { state in
       state.nextHandle += 1
@@ -36,14 +36,14 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Ends the observers of a handle; `closed` is the last event that they receive.
+  /// Ends the listeners of a handle; `closed` is the last event that they receive.
   func closeHandle(_ handle: UInt64) {
     let (ended, bells) = state.withLock { state in
       state.handles.remove(handle)
-      let ended = state.observers.filter { $0.handle == handle }
-      state.observers.removeAll { $0.handle == handle }
-      let bells = ended.filter { observer in
-        observer.add(.event(CollectionEvent(kind: .closed, collection: observer.collection ?? ""), nil))
+      let ended = state.listeners.filter { $0.handle == handle }
+      state.listeners.removeAll { $0.handle == handle }
+      let bells = ended.filter { listener in
+        listener.add(.event(CollectionEvent(kind: .closed, collection: listener.collection ?? ""), nil))
       }
       return (ended, bells)
     }
@@ -55,25 +55,25 @@ final class ChangeHub: Sendable {
 
   // MARK: Observers
 
-  func add(_ observer: ChangeObserver) throws(DocumentError) {
+  func add(_ listener: ChangeListener) throws(DocumentError) {
     let isOpen = state.withLock { state in
-      guard state.handles.contains(observer.handle) else { return false }
-      state.observers.append(observer)
+      guard state.handles.contains(listener.handle) else { return false }
+      state.listeners.append(listener)
       return true
     }
     if !isOpen { throw DocumentError(.notOpen, "the database has been closed") }
   }
 
-  func remove(_ observer: ChangeObserver) {
-    let removed = state.withLock { state -> ChangeObserver? in
-      guard let index = state.observers.firstIndex(where: { $0 === observer }) else { return nil }
-      return state.observers.remove(at: index)
+  func remove(_ listener: ChangeListener) {
+    let removed = state.withLock { state -> ChangeListener? in
+      guard let index = state.listeners.firstIndex(where: { $0 === listener }) else { return nil }
+      return state.listeners.remove(at: index)
     }
     withExtendedLifetime(removed) {}
   }
 
-  /// Whether there is anybody to tell.
-  var hasObservers: Bool { state.withLock { !$0.observers.isEmpty } }
+  /// Whether there are listeners.
+  var hasListeners: Bool { state.withLock { !$0.listeners.isEmpty } }
 
   // MARK: Deliveries
 
@@ -88,7 +88,7 @@ final class ChangeHub: Sendable {
   func deliver(_ ticket: UInt64, _ announcements: [Announcement]) {
     // Queued under the lock, so that no other thread can get in between.
     let bells = state.withLock { state in
-      var bells: [ChangeObserver] = []
+      var bells: [ChangeListener] = []
       state.waiting[ticket] = announcements
       while let announcements = state.waiting.removeValue(forKey: state.nextDelivery) {
         state.nextDelivery += 1
@@ -99,10 +99,10 @@ final class ChangeHub: Sendable {
     for bell in bells { bell.ring() }
   }
 
-  /// Announces changes by another process. They are no batch of this process and have no ticket.
+  /// Announces changes by another process, which have no batch in this process and so no ticket.
   func announce(_ announcements: [Announcement]) {
     let bells = state.withLock { state in
-      var bells: [ChangeObserver] = []
+      var bells: [ChangeListener] = []
       state.tell(announcements, &bells)
       return bells
     }
@@ -112,10 +112,10 @@ final class ChangeHub: Sendable {
 
 extension ChangeHub.State {
   /// - Parameter bells: receives the bells to ring.
-  fileprivate func tell(_ announcements: [Announcement], _ bells: inout [ChangeObserver]) {
+  fileprivate func tell(_ announcements: [Announcement], _ bells: inout [ChangeListener]) {
     for announcement in announcements {
-      for observer in observers where observer.wants(announcement) {
-        if observer.add(announcement) { bells.append(observer) }
+      for listener in listeners where listener.wants(announcement) {
+        if listener.add(announcement) { bells.append(listener) }
       }
     }
   }
@@ -134,25 +134,25 @@ extension DocumentStore {
   ///   - queue: should be serial, so that calls come in the order of the commits.
   /// - Returns: a token whose `cancel` ends the observation, which otherwise lasts until
   ///   ``close()``.
-  package func observe(
+  package func addListener(
     collection: String? = nil, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (CollectionEvent) -> Void
-  ) throws(DocumentError) -> ObserverToken {
-    try observe(ChangeObserver(of: handle, collection, on: queue, handler))
+  ) throws(DocumentError) -> ListenerToken {
+    try addListener(ChangeListener(of: handle, collection, on: queue, handler))
   }
 
-  /// Observes with a bell: see ``ChangeObserver``.
-  func observe(
+  /// Listens with a bell: see ``ChangeListener``.
+  func addListener(
     bell collection: String, note: @escaping @Sendable (CollectionEvent) -> Void,
     ring: @escaping @Sendable () -> Void
-  ) throws(DocumentError) -> ObserverToken {
-    try observe(ChangeObserver(of: handle, bell: collection, note: note, ring: ring))
+  ) throws(DocumentError) -> ListenerToken {
+    try addListener(ChangeListener(of: handle, bell: collection, note: note, ring: ring))
   }
 
-  private func observe(_ observer: ChangeObserver) throws(DocumentError) -> ObserverToken {
+  private func addListener(_ listener: ChangeListener) throws(DocumentError) -> ListenerToken {
     let core = try opened()
-    try core.hub.add(observer)
-    let token = ObserverToken(observer, core.hub)
+    try core.hub.add(listener)
+    let token = ListenerToken(listener, core.hub)
     do throws(DocumentError) { try core.startFollowing() } catch {
       token.cancel()
       throw error
@@ -161,20 +161,20 @@ extension DocumentStore {
   }
 }
 
-/// The handle of an observation. After `cancel` has returned on the observer's own queue, the
+/// The handle of an observation. After `cancel` has returned on the listener's own queue, the
 /// handler is not called again.
-package final class ObserverToken: Sendable {
-  private let observer: ChangeObserver
+package final class ListenerToken: Sendable {
+  private let listener: ChangeListener
   private let hub: ChangeHub
 
-  fileprivate init(_ observer: ChangeObserver, _ hub: ChangeHub) {
-    self.observer = observer
+  fileprivate init(_ listener: ChangeListener, _ hub: ChangeHub) {
+    self.listener = listener
     self.hub = hub
   }
 
   /// Ends the observation. Idempotent.
   package func cancel() {
-    hub.remove(observer)
-    observer.end()
+    hub.remove(listener)
+    listener.end()
   }
 }

@@ -10,14 +10,14 @@ final class FeedBell: Sendable {
   }
 
   private let state = Guarded(State.silent)
-  private let token: Guarded<ObserverToken?> = Guarded(nil)
+  private let token: Guarded<ListenerToken?> = Guarded(nil)
 
   /// - Parameter note: called with each event before the bell rings, in the order of commits and
-  ///   under a lock: see ``ChangeObserver``. All commits that `deliver` has announced are noted.
+  ///   under a lock: see ``ChangeListener``. All commits that `deliver` has announced are noted.
   init(
     _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
   ) throws(DocumentError) {
-    let token = try store.observe(bell: collection, note: note) { [weak self] in self?.ring() }
+    let token = try store.addListener(bell: collection, note: note) { [weak self] in self?.ring() }
     self.token.withLock { $0 = token }
   }
 

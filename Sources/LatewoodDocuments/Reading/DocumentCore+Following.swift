@@ -5,38 +5,38 @@ import Synchronization
 
 /// Keeps a read-only database up to date with the process that writes it.
 ///
-/// A read that comes `readInterval` after the last look first looks at the log for new commits.
-/// While there are observers, a timer looks every `timerInterval` and tells them. One thread looks
-/// at a time; reads of other threads use the state that is known.
+/// A read that begins `readInterval` or more after the last check first checks the log for new
+/// commits. While there are listeners, a timer checks every `timerInterval` and notifies them. One
+/// thread checks at a time; reads of other threads use the known state.
 ///
 /// Thread safety: all calls from any thread. The thread that looks holds `turn` and takes locks of
 /// the store; no code of a caller runs under it.
 final class Following: Sendable {
-  /// The interval between two looks of reads, in nanoseconds.
+  /// The minimum interval between two checks by reads, in nanoseconds.
   static let readInterval: UInt64 = 10_000_000
-  /// The interval between two looks of the timer, in milliseconds.
+  /// The interval between two checks by the timer, in milliseconds.
   static let timerInterval = 50
 
   fileprivate struct State {
-    /// The error of the last look. Reads throw it until a look succeeds, because they might miss
+    /// The error of the last check. Reads throw it until a check succeeds, because they might miss
     /// commits.
     var failure: DocumentError?
-    /// The states of the collections that observers know of, by name; nil while there are no
-    /// observers.
+    /// The states of the collections that listeners know of, by name; nil while there are no
+    /// listeners.
     var known: [String: CollectionState]?
     var isTimerOn = false
   }
 
   fileprivate let turn = Monitor()
   fileprivate let state = Guarded(State())
-  /// The monotonic time from which a read looks again, in nanoseconds.
+  /// The monotonic time from which a read checks again, in nanoseconds.
   fileprivate let nextLook = Atomic<UInt64>(0)
   fileprivate let hasFailed = Atomic<Bool>(false)
   fileprivate let queue = DispatchQueue(label: "latewood.follow")
 }
 
 extension DocumentCore {
-  /// Lets the reads that follow see all that another process committed up to 10 ms ago.
+  /// Makes commits of another process that are older than 10 ms visible to subsequent reads.
   func catchUp() throws(DocumentError) {
     guard let following else { return }
     if MonotonicClock.nanoseconds >= following.nextLook.load(ordering: .relaxed), following.turn.tryLock() {
@@ -49,7 +49,7 @@ extension DocumentCore {
     }
   }
 
-  /// Like `catchUp`, but looks at once. Returns whether there was anything new.
+  /// As `catchUp`, but checks immediately. Returns whether there was anything new.
   func catchUpNow() throws(DocumentError) -> Bool {
     guard let following else { return false }
     following.turn.lock()
@@ -57,7 +57,7 @@ extension DocumentCore {
     return try look(following)
   }
 
-  /// Starts telling observers of the commits of another process.
+  /// Starts notifying listeners of commits by another process.
   func startFollowing() throws(DocumentError) {
     guard let following else { return }
     following.turn.lock()
@@ -83,12 +83,11 @@ extension DocumentCore {
   private func timerRings(_ following: Following) {
     following.turn.lock()
     defer { following.turn.unlock() }
-    var isOver = !hub.hasObservers
+    var isOver = !hub.hasListeners
     do throws(DocumentError) {
       if !isOver { try look(following) }
     } catch {
-      // Reads throw it. Any error may be gone the next time, except that a closed store stays
-      // closed.
+      // Reads throw it. Any error but that of a closed store may be temporary.
       isOver = error.code == .notOpen
     }
     if isOver {
@@ -143,7 +142,7 @@ extension DocumentCore {
     let shared = shared.withLock { $0 }
     var known: [String: CollectionState] = [:]
     for name in try collectionNames(in: store) {
-      known[name] = try DatabaseFacts.state(of: name, in: shared, store)
+      known[name] = try DatabaseRecords.state(of: name, in: shared, store)
     }
     return known
   }

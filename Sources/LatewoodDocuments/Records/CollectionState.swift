@@ -12,7 +12,7 @@ struct CollectionState: Sendable, Equatable {
   static func key(_ name: String) -> String { keyPrefix + name }
 
   let identity: CollectionIdentity
-  /// The last sequence that was given out. No sequence is ever given out twice, even after purges.
+  /// The last sequence assigned. No sequence is ever assigned twice, even after purges.
   var lastSequence: UInt64 = 0
   /// The number of documents that are not deleted.
   var documents: UInt64 = 0
@@ -27,8 +27,8 @@ struct CollectionState: Sendable, Equatable {
   var references: UInt64 = 0
   /// The number of indexes, including those that are being built.
   var indexes: UInt64 = 0
-  /// The number of times that an index was created, made ready or dropped, or a view begun or
-  /// dropped; also the number that was given to the latest of them.
+  /// The number of times that an index was created, completed or dropped, or a view begun or
+  /// dropped; also the number of the latest of these changes.
   var indexChanges: UInt64 = 0
   /// The number of views.
   var views: UInt64 = 0
@@ -64,7 +64,7 @@ struct CollectionState: Sendable, Equatable {
   init(_ identity: CollectionIdentity) { self.identity = identity }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(bytes, what: "the state of a collection") else {
+    guard var source = UntrustedBytes(bytes, what: "the state of a collection") else {
       throw DocumentError(.corruptData, "the state of a collection is empty")
     }
     let format = try source.byte()

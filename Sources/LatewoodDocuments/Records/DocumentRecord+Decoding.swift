@@ -33,14 +33,14 @@ extension DocumentRecord {
     try check(head, start)
   }
 
-  static func source(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> HostileBytes {
-    guard let source = HostileBytes(bytes, what: "the record of a document", code: .corruptRevisions) else {
+  static func source(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> UntrustedBytes {
+    guard let source = UntrustedBytes(bytes, what: "the record of a document", code: .corruptRevisions) else {
       throw DocumentError(.corruptRevisions, "the record of a document is empty")
     }
     return source
   }
 
-  private func check(_ head: Head, _ source: HostileBytes) throws(DocumentError) {
+  private func check(_ head: Head, _ source: UntrustedBytes) throws(DocumentError) {
     // The generations of one branch differ.
     if tree.nodes.count(where: \.isLeaf) > 1 {
       var seen = Set<RevisionID>(minimumCapacity: tree.nodes.count)
@@ -56,7 +56,7 @@ extension DocumentRecord {
   }
 }
 
-extension HostileBytes {
+extension UntrustedBytes {
   fileprivate typealias NodeFlag = DocumentRecord.NodeFlag
 
   /// Reads everything before the branches, and the winner.

@@ -70,7 +70,7 @@ package struct SequenceEntry: Sendable, Equatable {
 
   init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DocumentError) {
     sequence = try SequenceEntry.sequence(ofKey: key)
-    guard var source = HostileBytes(value, what: "an entry of the feed") else {
+    guard var source = UntrustedBytes(value, what: "an entry of the feed") else {
       throw DocumentError(.corruptData, "an entry of the feed is empty")
     }
     let flags = try source.byte()

@@ -7,7 +7,7 @@ struct CollectionCheck {
   let spaces: CollectionSpaces
   let source: Snapshot
   let shared: DatabaseSpaces
-  var report: DocumentVerifyReport
+  var report: DocumentVerification
   /// The greatest depth that a tree may have; nil if the check is not deep.
   var deepest: Int?
   /// The state that the records add up to.
@@ -18,7 +18,7 @@ struct CollectionCheck {
 
   init(
     _ name: String, _ spaces: CollectionSpaces, _ source: Snapshot, _ shared: DatabaseSpaces,
-    _ report: DocumentVerifyReport
+    _ report: DocumentVerification
   ) {
     self.name = name
     self.spaces = spaces
@@ -31,7 +31,7 @@ struct CollectionCheck {
   mutating func run() throws {
     var state = wanted
     do throws(DocumentError) {
-      state = try DatabaseFacts.state(of: name, in: shared, source) ?? wanted
+      state = try DatabaseRecords.state(of: name, in: shared, source) ?? wanted
     } catch {
       // Everything else can still be checked.
       report.add(DocumentFault(error.message, collection: name))

@@ -7,8 +7,8 @@ extension DocumentCore {
   ) throws(DocumentError) {
     let changes = depthChanges.withLock { $0 }
     let spaces = shared.withLock { $0 }
-    let depth = try DatabaseFacts.depth(in: spaces, store)
-    let deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: spaces, store)
+    let depth = try DatabaseRecords.depth(in: spaces, store)
+    let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: spaces, store)
     guard deepest ?? .max > UInt64(depth) else { return }
     for name in names {
       guard let collection = try collection(name) else { continue }
@@ -19,14 +19,14 @@ extension DocumentCore {
           last = try prune(collection, after: last, to: depth)
         } while last != nil
       } catch {
-        // Dropped meanwhile.
+        // The collection was dropped meanwhile.
         if error.code != .notFound { throw error }
       }
     }
     // If the depth was changed meanwhile, all trees must be looked at again.
     try batch(.usual) { (writer) throws(DocumentError) in
       guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
-      try writer.putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(UInt64(depth)))
+      try writer.putFact(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
     }
   }
 
@@ -48,16 +48,16 @@ extension DocumentWriter {
   /// The number of generations of revisions to keep.
   func depth() throws(DocumentError) -> Int {
     if let depth = knownDepth { return depth }
-    let depth = try DatabaseFacts.depth(in: shared, transaction)
+    let depth = try DatabaseRecords.depth(in: shared, transaction)
     knownDepth = depth
     return depth
   }
 
   func setDepth(_ depth: Int) throws(DocumentError) {
-    let deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: shared, transaction)
+    let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }
-    try putFact(DatabaseFacts.depthKey, DatabaseFacts.encoded(UInt64(depth)))
-    try putFact(DatabaseFacts.deepestKey, DatabaseFacts.encoded(max(deepest ?? .max, UInt64(depth))))
+    try putFact(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
+    try putFact(DatabaseRecords.deepestKey, DatabaseRecords.encoded(max(deepest ?? .max, UInt64(depth))))
     knownDepth = depth
     atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
   }

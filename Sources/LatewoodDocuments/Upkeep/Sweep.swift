@@ -15,8 +15,7 @@ package struct SweepReport: Sendable, Equatable {
   }
 }
 
-/// Removes what nothing needs any more: superseded bodies, then blobs that no body refers to and no
-/// handle pins.
+/// Removes garbage: superseded bodies, then blobs that no body refers to and no handle pins.
 ///
 /// The sweep uses ordinary transactions of bounded size, so that readers and writers continue and
 /// there are no races. The next compaction frees the space. What is superseded while it runs may be
@@ -60,8 +59,8 @@ extension DocumentCore {
       try check()
       let keys = try batch(.relaxed) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
-        // Each batch begins behind the keys that the ones before have deleted: to step over these
-        // again would take longer than everything else.
+        // Each batch begins after the keys deleted by earlier ones: skipping these again would take
+        // longer than everything else.
         let keys = try writer.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
         for key in keys {
           let place = try key.withUnsafeBytes { bytes in
@@ -102,7 +101,7 @@ extension DocumentCore {
   private func sweepUploads() throws(DocumentError) -> Int {
     try batch(.relaxed) { (writer) throws(DocumentError) in
       var count = 0
-      let prefix = DatabaseFacts.uploadPrefix
+      let prefix = DatabaseRecords.uploadPrefix
       for key in try writer.keys(in: writer.shared.database, .prefix(prefix), .max) {
         let text = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
         guard let number = UInt64(text), !pins.isActive(number) else { continue }

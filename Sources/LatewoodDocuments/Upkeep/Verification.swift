@@ -1,16 +1,17 @@
 import LatewoodStore
 
 /// The result of ``DocumentStore/verify(deep:includesStore:progress:)``.
-package struct DocumentVerifyReport: Sendable {
+package struct DocumentVerification: Sendable {
   /// The number of faults to collect at most.
   static let faultLimit = 10_000
 
   package internal(set) var faults: [DocumentFault] = []
   package internal(set) var documents = 0
   package internal(set) var bodies = 0
-  /// The number of blobs whose content is here.
+  /// The number of blobs whose content is in this database.
   package internal(set) var blobs = 0
-  /// The number of blobs that bodies refer to and whose content is not here. That is no fault.
+  /// The number of blobs that bodies refer to and whose content is not in this database. That is
+  /// not a fault.
   package internal(set) var missingBlobs = 0
   /// The report of the store; nil if it was not verified.
   package internal(set) var store: VerifyReport?
@@ -18,7 +19,7 @@ package struct DocumentVerifyReport: Sendable {
   package var isSound: Bool { faults.isEmpty && store?.isSound != false }
 
   mutating func add(_ fault: DocumentFault) {
-    if faults.count < DocumentVerifyReport.faultLimit { faults.append(fault) }
+    if faults.count < DocumentVerification.faultLimit { faults.append(fault) }
   }
 
   mutating func require(_ isSo: Bool, _ fault: @autoclosure () -> DocumentFault) {
@@ -41,7 +42,7 @@ extension DocumentStore {
   /// - Returns: a report of all faults; faults are not thrown.
   package func verify(
     deep: Bool = false, includesStore: Bool = true, progress: ((VerifyProgress) -> Void)? = nil
-  ) throws(DocumentError) -> DocumentVerifyReport {
+  ) throws(DocumentError) -> DocumentVerification {
     let core = try openedForReading()
     return try DocumentError.typed {
       let snapshot = try core.store.snapshot()
@@ -60,7 +61,7 @@ struct DatabaseCheck {
   let snapshot: Snapshot
   let shared: DatabaseSpaces
   let isDeep: Bool
-  var report = DocumentVerifyReport()
+  var report = DocumentVerification()
 
   init(_ core: DocumentCore, _ snapshot: Snapshot, isDeep: Bool) {
     self.core = core
@@ -72,7 +73,7 @@ struct DatabaseCheck {
   mutating func run() throws {
     var deepest: UInt64?
     do throws(DocumentError) {
-      deepest = try DatabaseFacts.number(DatabaseFacts.deepestKey, in: shared, snapshot)
+      deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, snapshot)
     } catch { report.add(DocumentFault(error.message)) }
     for name in try core.collectionNames(in: snapshot) {
       let missing = try CollectionSpaces.names.filter {
@@ -122,9 +123,9 @@ struct DatabaseCheck {
     }
     report.blobs = records.count
     // Unfinished uploads are left to the sweep.
-    try snapshot.forEach(in: shared.database, .prefix(DatabaseFacts.uploadPrefix)) { key, _ in
+    try snapshot.forEach(in: shared.database, .prefix(DatabaseRecords.uploadPrefix)) { key, _ in
       let text = key.withUnsafeBytes {
-        String(decoding: $0.dropFirst(DatabaseFacts.uploadPrefix.utf8.count), as: UTF8.self)
+        String(decoding: $0.dropFirst(DatabaseRecords.uploadPrefix.utf8.count), as: UTF8.self)
       }
       guard let number = UInt64(text) else { return true }
       wanted[number] = .max

@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// The facts about a stored view that callers see.
-package struct ViewFacts: Sendable, Equatable {
+/// The public properties of a stored view.
+package struct ViewInfo: Sendable, Equatable {
   package var name: String
   package var version: UInt64
   package var reduction: ViewReduction
@@ -187,14 +187,14 @@ extension DocumentReads {
   }
 
   /// All views that the file knows, by name, whether they are registered or not.
-  package func viewList() throws(DocumentError) -> [ViewFacts] {
+  package func viewList() throws(DocumentError) -> [ViewInfo] {
     let state = try state()
     guard state.views > 0 else { return [] }
-    var list: [ViewFacts] = []
+    var list: [ViewInfo] = []
     for view in try CollectionView.load(of: collection.name, in: spaces.database, source) {
       let (record, last) = (view.record, state.lastSequence)
       list.append(
-        ViewFacts(
+        ViewInfo(
           name: view.name, version: record.version, reduction: record.reduction,
           rows: try DocumentError.typed { try source.count(in: view.rows) },
           failures: Int(clamping: record.failures), behind: last - min(last, record.through),

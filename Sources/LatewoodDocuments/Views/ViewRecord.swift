@@ -49,7 +49,7 @@ struct ViewRecord: Sendable, Equatable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(bytes, what: "the record of a view") else {
+    guard var source = UntrustedBytes(bytes, what: "the record of a view") else {
       throw DocumentError(.corruptData, "the record of a view is empty")
     }
     let format = try source.byte()

@@ -15,7 +15,7 @@ package struct ViewRow {
   /// The greatest length of the collation key of an emitted key, in bytes. Unlike the keys of an
   /// index it is never cut: a longer one is a failure of its document.
   package static let keyLimit = 8192
-  /// The greatest number of rows of one document.
+  /// The maximum number of rows of one document.
   package static let rowLimit = 1 << 16
   /// The number of bytes behind the id: a zero byte, which no id has, and the number of the row.
   private static let tailCount = 5
@@ -27,7 +27,7 @@ package struct ViewRow {
   let valueBytes: UnsafeRawBufferPointer
 
   init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(value, what: "a row of a view") else {
+    guard var source = UntrustedBytes(value, what: "a row of a view") else {
       throw DocumentError(.corruptData, "a row of a view is empty")
     }
     let length = try source.varint()
@@ -127,7 +127,7 @@ enum EmittedRows: Equatable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(bytes, what: "the list of a document's rows") else {
+    guard var source = UntrustedBytes(bytes, what: "the list of a document's rows") else {
       throw DocumentError(.corruptData, "the list of a document's rows is empty")
     }
     switch try source.byte() {

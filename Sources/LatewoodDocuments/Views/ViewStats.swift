@@ -19,7 +19,7 @@ package struct ViewStats: Sendable, Equatable {
   }
 
   init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
-    guard var source = HostileBytes(bytes, what: "a sum of a view") else {
+    guard var source = UntrustedBytes(bytes, what: "a sum of a view") else {
       throw DocumentError(.corruptData, "a sum of a view is empty")
     }
     let count = try source.varint()

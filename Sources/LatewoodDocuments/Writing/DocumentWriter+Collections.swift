@@ -5,7 +5,7 @@ extension DocumentWriter {
   /// Returns the collection of a name; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let collection = given[name] { return collection }
-    guard let state = try DatabaseFacts.state(of: name, in: shared, transaction) else { return nil }
+    guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
     if let known = core.collections[name], known.identity == state.identity { return known }
     let collection = DocumentCollection(name, state.identity, try CollectionSpaces(name, in: transaction))
     give(collection)

@@ -1,9 +1,9 @@
 import LatewoodStore
 
 /// The rule for saving a revision that does not follow from a current one.
-package enum SavePolicy: Sendable, Equatable {
+package enum ConcurrencyControl: Sendable, Equatable {
   /// Saving throws `conflict`.
-  case refuseConflicts
+  case failOnConflict
   /// The new revision wins: it follows from the winner, whatever that is.
   case lastWriteWins
 }
@@ -49,7 +49,7 @@ extension DocumentWriter {
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
     isDeleted: Bool = false,
-    blobs: [BlobDigest] = [], policy: SavePolicy = .refuseConflicts
+    blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws(DocumentError) -> SavedRevision {
     let work = try work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
@@ -76,7 +76,7 @@ extension DocumentWriter {
   /// - Parameter place: the index of the leaf that it follows from; nil if the document is new.
   private func append(
     _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
-    _ policy: SavePolicy
+    _ policy: ConcurrencyControl
   ) throws(DocumentError) -> SavedRevision {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })

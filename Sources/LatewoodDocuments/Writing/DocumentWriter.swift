@@ -46,7 +46,7 @@ package final class DocumentWriter {
   }
 
   /// Calls a closure when the outcome of the batch is known: on the same thread, under no lock,
-  /// before observers hear of the batch.
+  /// before listeners hear of the batch.
   func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
 
   /// Runs the `atEnd` closures. Called once, by the owner of the batch.
@@ -86,7 +86,7 @@ package final class DocumentWriter {
       return work
     }
     let spaces = try collection.spaces
-    guard let state = try DatabaseFacts.state(of: collection.name, in: shared, transaction) else {
+    guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
       // Throws if it has been dropped.
       try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
@@ -134,7 +134,7 @@ package final class DocumentWriter {
     }
   }
 
-  /// The announcements for observers, valid once this is committed.
+  /// The announcements for listeners, valid once this is committed.
   var announcements: [Announcement] {
     var announcements = droppedNames.map {
       Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)

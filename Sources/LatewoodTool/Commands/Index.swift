@@ -112,7 +112,7 @@ private enum IndexListing {
   static func show(
     _ collection: DocumentCollection, of database: DocumentDatabase, on console: Console
   ) throws(Failure) {
-    let indexes: [IndexFacts]
+    let indexes: [IndexInfo]
     let reads = try database.reads(collection)
     do throws(DocumentError) { indexes = try reads.indexList() } catch { throw Failure(error) }
     guard console.printsJSON else {
@@ -136,7 +136,7 @@ private enum IndexListing {
     }
   }
 
-  private static func line(_ index: IndexFacts, in width: Int) -> String {
+  private static func line(_ index: IndexInfo, in width: Int) -> String {
     var parts = [KeyText.shown(index.name.utf8), "on \(index.definition.text)"]
     if index.definition.isUnique { parts.append("unique") }
     if index.definition.condition != nil { parts.append("partial") }

@@ -43,7 +43,7 @@ extension CommandDescription {
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
-    let (report, documents): (VerifyReport, DocumentVerifyReport?)
+    let (report, documents): (VerifyReport, DocumentVerification?)
     do throws(Failure) { (report, documents) = try check(arguments, on: console) } catch {
       if error.exitCode == .damaged, !console.printsJSON {
         try DamageReport(unopenable: arguments.text(0))?.show(on: console)
@@ -62,7 +62,7 @@ extension CommandDescription {
   /// Returns the report on the bytes, and the report on the documents if the file holds any.
   private static func check(
     _ arguments: Arguments, on console: Console
-  ) throws(Failure) -> (VerifyReport, DocumentVerifyReport?) {
+  ) throws(Failure) -> (VerifyReport, DocumentVerification?) {
     let progress = Progress("Verifying", on: console)
     // The callback cannot throw, and a progress line that cannot be written is no reason to stop.
     func show(_ state: VerifyProgress) {
@@ -73,7 +73,7 @@ extension CommandDescription {
         return (try database.store.verify { show($0) }, try database.holdsDocuments())
       } catch { throw Failure(error) }
     }
-    var documents: DocumentVerifyReport?
+    var documents: DocumentVerification?
     // If the bytes are damaged, faults in the documents follow from that.
     if holdsDocuments, report.isSound {
       documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
@@ -87,7 +87,7 @@ extension CommandDescription {
   }
 
   private static func print(
-    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerifyReport?, nanoseconds: UInt64,
+    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerification?, nanoseconds: UInt64,
     on console: Console
   ) throws(Failure) {
     for fault in documents?.faults ?? [] {
@@ -126,7 +126,7 @@ extension CommandDescription {
   }
 
   private static func write(
-    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerifyReport?,
+    _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerification?,
     to writer: inout JSONWriter
   ) {
     writer.beginObject()

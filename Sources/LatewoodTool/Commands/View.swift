@@ -84,7 +84,7 @@ private enum ViewListing {
   static func show(
     _ collection: DocumentCollection, of database: DocumentDatabase, on console: Console
   ) throws(Failure) {
-    let views: [ViewFacts]
+    let views: [ViewInfo]
     let reads = try database.reads(collection)
     do throws(DocumentError) { views = try reads.viewList() } catch { throw Failure(error) }
     guard console.printsJSON else {
@@ -107,7 +107,7 @@ private enum ViewListing {
     }
   }
 
-  private static func line(_ view: ViewFacts, in width: Int) -> String {
+  private static func line(_ view: ViewInfo, in width: Int) -> String {
     var parts = [KeyText.shown(view.name.utf8), "version \(view.version)"]
     if view.reduction != .none { parts.append("\(view.reduction)") }
     parts.append("\(view.rows) rows")

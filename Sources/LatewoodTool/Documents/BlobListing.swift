@@ -65,7 +65,7 @@ struct BlobListing {
     try console.output.write(writer.take())
   }
 
-  private func line(_ blob: BlobFacts) -> String {
+  private func line(_ blob: BlobInfo) -> String {
     let uses =
       blob.references == 0
       ? "unused" : Quantity.count(blob.references, "reference", "references")

@@ -73,7 +73,7 @@ struct DocumentEdit {
       return try writer.save(
         id, in: collection, body: body, parent: try parent(in: record),
         blobs: BlobReferences.find(in: body),
-        policy: isForced ? .lastWriteWins : .refuseConflicts)
+        policy: isForced ? .lastWriteWins : .failOnConflict)
     }
     try report(saved)
   }

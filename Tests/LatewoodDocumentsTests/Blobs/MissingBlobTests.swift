@@ -71,7 +71,7 @@ import Testing
     let store = try DocumentStore.inMemory()
     let digest = BlobDigest(of: content(2))
     try store.save("a", "with", blobs: [digest])
-    var facts: [BlobFacts] = []
+    var facts: [BlobInfo] = []
     func list() throws {
       facts = []
       try store.snapshot().forEachBlob { blob in

@@ -55,7 +55,7 @@ import Testing
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     let gone = DispatchSemaphore(value: 0)
-    let token = try store.observe(on: DispatchQueue(label: "test")) { event in
+    let token = try store.addListener(on: DispatchQueue(label: "test")) { event in
       if event.changes.contains(where: { $0.kind == .expired }) { gone.signal() }
     }
     try store.save("a", "one")

@@ -72,7 +72,7 @@ import Testing
   {
     let heard = Guarded<[UInt64]>([])
     let store = store
-    let token = try store.observe(on: .init(label: "observer")) { event in
+    let token = try store.addListener(on: .init(label: "observer")) { event in
       heard.withLock { $0 += event.changes.map(\.sequence) }
     }
     let documents = documents

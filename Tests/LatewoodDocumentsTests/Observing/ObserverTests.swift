@@ -33,7 +33,7 @@ import Testing
     let store = try DocumentStore.inMemory(options: clock.options())
     let documents = try store.defaultCollection()
     let listener = Listener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     let first = try store.save("a", "one")
     let loser = try RevisionID("1-00")
     try store.write { try $0.insert("a", in: documents, history: [loser], body: [1]) }
@@ -62,7 +62,7 @@ import Testing
   @Test func `a batch tells of each document once, at its last change`() throws {
     let store = try DocumentStore.inMemory()
     let listener = Listener()
-    let token = try store.observe(collection: "_default", on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(collection: "_default", on: listener.queue) { listener.take($0) }
     try store.write { _ in
       let first = try store.save("a", "one")
       try store.save("b", "one")
@@ -82,7 +82,7 @@ import Testing
   @Test func `under load nothing is missed, and all come in the order of their sequences`() throws {
     let store = try DocumentStore.inMemory()
     let listener = Listener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     inParallel(4) { thread in
       for number in 0..<100 { try store.save("\(thread) \(number)", "x") }
     }

@@ -71,7 +71,7 @@ import Testing
 
   @Test func `what waits for a slow observer does not grow with the changes`() throws {
     let listener = SlowListener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     let saved = try save(documents: 1000, times: 10)
     let events = listener.finish()
     let told = events.reduce(0) { $0 + $1.changes.count }
@@ -84,7 +84,7 @@ import Testing
 
   @Test func `a slow observer learns of all documents, however many`() throws {
     let listener = SlowListener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 5000, times: 1)
     try expectNewest(listener.finish())
     token.cancel()
@@ -93,7 +93,7 @@ import Testing
   @Test func `an observer that keeps up is told of a commit at once, however large`() throws {
     let listener = SlowListener()
     _ = listener.finish()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 5000, times: 1, batch: 5000)
     listener.queue.sync {}
     #expect(listener.finish().map(\.changes.count) == [5000])
@@ -102,7 +102,7 @@ import Testing
 
   @Test func `a slow observer is told that purges may be missing`() throws {
     let listener = SlowListener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 100, times: 1)
     try store.write { try $0.purge("7", in: documents) }
     for number in 100..<200 { try store.save("\(number)", "x") }
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `a database that is closed says so last, to slow observers too`() throws {
     let listener = SlowListener()
-    let token = try store.observe(on: listener.queue) { listener.take($0) }
+    let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 50, times: 100)
     try store.close()
     let events = listener.finish()

@@ -25,7 +25,7 @@ import Testing
   @Test func `nothing is read from behind the bytes`() throws {
     try bytes("abc").withUnsafeBytes { all in
       let part = UnsafeRawBufferPointer(rebasing: all[..<2])
-      var source = try #require(HostileBytes(part, what: "the record"))
+      var source = try #require(UntrustedBytes(part, what: "the record"))
       #expect(throws: DocumentError.self) { _ = try source.bytes(3) }
       #expect(try Array(source.bytes(2)) == bytes("ab"))
       #expect(throws: DocumentError.self) { _ = try source.byte() }
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `there is no generation 0`() throws {
     try [UInt8](repeating: 0, count: 4).withUnsafeBytes { all in
-      var source = try #require(HostileBytes(all, what: "the record"))
+      var source = try #require(UntrustedBytes(all, what: "the record"))
       #expect(throws: DocumentError.self) { _ = try source.generation() }
     }
   }

@@ -82,7 +82,8 @@ extension ViewReads {
 extension DocumentStore {
   @discardableResult
   func saveJSON(
-    _ id: String, _ json: String, in collection: DocumentCollection, policy: SavePolicy = .lastWriteWins
+    _ id: String, _ json: String, in collection: DocumentCollection,
+    policy: ConcurrencyControl = .lastWriteWins
   ) throws -> SavedRevision {
     let body = try JSON.fleece(from: json)
     return try write(durability: .relaxed) {

@@ -1,12 +1,12 @@
 import LatewoodStore
 
-/// The records of the database as a whole: format, identity, revision depth, collection states.
-enum DatabaseFacts {
+/// The database-wide records: format, identity, revision depth, collection states.
+enum DatabaseRecords {
   static let formatKey = "format"
   static let identityKey = "identity"
   static let depthKey = "depth"
-  /// The greatest depth that a tree may still have: greater than `depth` until a sweep has pruned
-  /// all trees.
+  /// The key of the maximum depth that a tree may still have, greater than `depth` until a sweep
+  /// has pruned all trees.
   static let deepestKey = "deepest"
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"
@@ -20,7 +20,7 @@ enum DatabaseFacts {
     try DocumentError.typed {
       try source.withValue(key, in: spaces.database) { value in
         try value.reading { (bytes) throws(DocumentError) -> UInt64 in
-          guard var source = HostileBytes(bytes, what: "a number of the database") else {
+          guard var source = UntrustedBytes(bytes, what: "a number of the database") else {
             throw DocumentError(.corruptData, "the value of \(key) is empty")
           }
           let number = try source.varint()

@@ -1,23 +1,23 @@
 import Dispatch
 import LatewoodConcurrency
 
-/// One observer: its backlog and its handler; or, for a bell, a handler that is called at once.
+/// One listener: its backlog and its handler; or, for a bell, a handler that is called at once.
 ///
 /// The handler of a bell belongs to this library. It notes each event at the moment of the
 /// announcement, so that no thread has to wake up for that, and there is no backlog. `ring` is
 /// called afterwards, without any lock.
 ///
-/// For others, each waiting announcement has a block on the observer's queue. When several
+/// For others, each waiting announcement has a block on the listener's queue. When several
 /// announcements become one, there are more blocks than announcements, and no new block is queued
 /// before the surplus has run: so the queue does not grow without bound either.
 ///
 /// Thread safety: all calls from any thread. The handler is called and released without a lock,
 /// except that of a bell.
-final class ChangeObserver: Sendable {
+final class ChangeListener: Sendable {
   typealias Handler = @Sendable (CollectionEvent) -> Void
 
   private struct State {
-    /// Nil once the observer has ended.
+    /// Nil once the listener has ended.
     var handler: Handler?
     var backlog = ChangeBacklog()
     /// The number of blocks on the queue that have not begun.
@@ -80,7 +80,7 @@ final class ChangeObserver: Sendable {
     return false
   }
 
-  /// Ends the observer: no call of the handler begins after this.
+  /// Ends the listener: no call of the handler begins after this.
   func end() {
     // Both are released outside the lock: the handler may hold the last reference to other objects.
     let ended = state.withLock { state in
@@ -107,7 +107,7 @@ final class ChangeObserver: Sendable {
     }
   }
 
-  /// Calls the handler; returns false if the observer has ended.
+  /// Calls the handler; returns false if the listener has ended.
   @discardableResult
   private func tell(_ event: CollectionEvent) -> Bool {
     guard let handler = state.withLock({ $0.handler }) else { return false }

@@ -1,14 +1,14 @@
 import LatewoodBytes
 
-/// Reads bytes from a file sequentially. Throws if a read runs over the end, or a value is not in
-/// its canonical form.
+/// Reads untrusted bytes sequentially. Throws if a read exceeds the end, or a value is not in
+/// canonical form.
 ///
 /// SAFETY: every access is checked against `end` first. A reader does not outlive the bytes that it
 /// was made from.
-struct HostileBytes {
+struct UntrustedBytes {
   private var at: UnsafeRawPointer
   private var end: UnsafeRawPointer
-  /// The name of these bytes in error messages.
+  /// The description of the bytes in error messages.
   private let what: StaticString
   private let code: DocumentError.Code
 
@@ -46,7 +46,7 @@ struct HostileBytes {
     return UnsafeRawBufferPointer(start: at, count: count)
   }
 
-  /// Ends before the last bytes, and returns their number.
+  /// Excludes the last bytes from reading, and returns their number.
   @inline(__always) mutating func leaveOut(last count: UInt64) throws(DocumentError) -> Int {
     guard count <= UInt64(end - at) else { throw fault("it ends early") }
     end -= Int(count)
@@ -88,7 +88,7 @@ struct HostileBytes {
   }
 }
 
-/// The encoding that ``HostileBytes`` reads.
+/// The encoding that ``UntrustedBytes`` reads.
 extension [UInt8] {
   mutating func append(varint value: UInt64) {
     var rest = value
