@@ -79,13 +79,13 @@ package final class BlobHandle: Sendable {
   /// last piece if the bytes do not match the digest.
   package func forEachVerifiedPiece(_ body: (RawSpan) throws -> Bool) throws {
     var hash = SHA256()
-    var isWhole = true
+    var isComplete = true
     try forEachPiece(of: 0..<length) { piece in
       piece.withUnsafeBytes { hash.update($0) }
-      isWhole = try body(piece)
-      return isWhole
+      isComplete = try body(piece)
+      return isComplete
     }
-    if isWhole { try check(&hash) }
+    if isComplete { try check(&hash) }
   }
 
   /// Like `forEachVerifiedPiece`, but with copies, so that the closure may write to the database

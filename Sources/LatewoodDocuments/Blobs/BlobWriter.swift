@@ -34,8 +34,8 @@ package final class BlobWriter {
         let stored = try DatabaseRecords.number(key, in: spaces, writer.transaction) ?? 0
         let number = core.pins.beginUpload(after: stored)
         begun = number
-        try writer.putFact(key, DatabaseRecords.encoded(number))
-        try writer.putFact(DatabaseRecords.uploadPrefix + String(number), [])
+        try writer.putRecord(key, DatabaseRecords.encoded(number))
+        try writer.putRecord(DatabaseRecords.uploadPrefix + String(number), [])
         return number
       }
     } catch {

@@ -202,7 +202,7 @@ package final class DocumentStore: Sendable {
     let core = try openedForWriting()
     let random = core.options.environment.random
     try core.batch(usual) { (writer) throws(DocumentError) in
-      try writer.putFact(
+      try writer.putRecord(
         DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
   }

@@ -81,7 +81,7 @@ extension DocumentWriter {
 
   private func put(_ record: IndexRecord, _ name: String, _ work: CollectionWork) throws(DocumentError) {
     work.indexes = nil
-    try putFact(IndexRecord.key(name, of: work.name), record.encoded())
+    try putRecord(IndexRecord.key(name, of: work.name), record.encoded())
   }
 
   /// Adds the entries of the next documents.

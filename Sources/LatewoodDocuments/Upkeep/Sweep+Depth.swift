@@ -26,7 +26,7 @@ extension DocumentCore {
     // If the depth was changed meanwhile, all trees must be looked at again.
     try batch(.usual) { (writer) throws(DocumentError) in
       guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
-      try writer.putFact(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
+      try writer.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
     }
   }
 
@@ -56,8 +56,8 @@ extension DocumentWriter {
   func setDepth(_ depth: Int) throws(DocumentError) {
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }
-    try putFact(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
-    try putFact(DatabaseRecords.deepestKey, DatabaseRecords.encoded(max(deepest ?? .max, UInt64(depth))))
+    try putRecord(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
+    try putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(max(deepest ?? .max, UInt64(depth))))
     knownDepth = depth
     atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
   }

@@ -119,7 +119,7 @@ package final class DocumentWriter {
     return try body()
   }
 
-  func putFact(_ key: String, _ value: [UInt8]) throws(DocumentError) {
+  func putRecord(_ key: String, _ value: [UInt8]) throws(DocumentError) {
     changeCount += 1
     try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
   }

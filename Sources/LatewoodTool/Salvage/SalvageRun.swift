@@ -12,7 +12,7 @@ struct SalvageRun {
     var key: [UInt8]
     var trust: SalvageTrust
   }
-  struct KeyspaceFacts {
+  struct KeyspaceResult {
     var name: String
     /// The number in the damaged file.
     var number: UInt32 = 0
@@ -23,7 +23,7 @@ struct SalvageRun {
   }
 
   private(set) var report = SalvageReport()
-  private(set) var keyspaces: [KeyspaceFacts] = []
+  private(set) var keyspaces: [KeyspaceResult] = []
   private(set) var listed: [Listed] = []
   private(set) var dropped: UInt64 = 0
   /// The number of faults in the salvaged documents; nil if the file holds none.
@@ -123,18 +123,18 @@ struct SalvageRun {
     _ target: SalvageTarget, _ catalog: SalvagedCatalog, _ listLimit: Int
   ) throws(Failure) {
     dropped = target.dropped
-    var facts: [String: KeyspaceFacts] = [:]
+    var facts: [String: KeyspaceResult] = [:]
     try target.forEachSuspect { keyspace, key, trust in
       if trust == .unproven {
-        facts[keyspace.name, default: KeyspaceFacts(name: keyspace.name)].unproven += 1
+        facts[keyspace.name, default: KeyspaceResult(name: keyspace.name)].unproven += 1
       } else {
-        facts[keyspace.name, default: KeyspaceFacts(name: keyspace.name)].older += 1
+        facts[keyspace.name, default: KeyspaceResult(name: keyspace.name)].older += 1
       }
       if listed.count < listLimit { listed.append(Listed(keyspace: keyspace.name, key: key, trust: trust)) }
       return true
     }
     for (number, keyspace) in target.keyspaces {
-      var fact = facts[keyspace.name] ?? KeyspaceFacts(name: keyspace.name)
+      var fact = facts[keyspace.name] ?? KeyspaceResult(name: keyspace.name)
       fact.number = number
       fact.isNameLost = catalog.names[number] == nil
       do { fact.entries = try target.store.count(in: keyspace) } catch { throw Failure(error) }

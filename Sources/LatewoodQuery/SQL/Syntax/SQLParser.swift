@@ -125,7 +125,7 @@ struct SQLParser {
     statement.isDistinct = take(.distinct)
     if !statement.isDistinct { _ = take(.all) }
     repeat {
-      try checkRoom(statement.columns.count)
+      try checkListLimit(statement.columns.count)
       statement.columns.append(try column())
     } while take(.comma)
     try expect(.from, "behind the columns")
@@ -140,7 +140,7 @@ struct SQLParser {
     if take(.group) {
       try expect(.by, "behind GROUP")
       repeat {
-        try checkRoom(statement.groups.count)
+        try checkListLimit(statement.groups.count)
         statement.groups.append(try expression())
       } while take(.comma)
     }
@@ -148,7 +148,7 @@ struct SQLParser {
     if take(.order) {
       try expect(.by, "behind ORDER")
       repeat {
-        try checkRoom(statement.order.count)
+        try checkListLimit(statement.order.count)
         statement.order.append(try order())
       } while take(.comma)
     }
@@ -159,7 +159,7 @@ struct SQLParser {
     return statement
   }
 
-  private func checkRoom(_ count: Int) throws(QueryError) {
+  private func checkListLimit(_ count: Int) throws(QueryError) {
     guard count < SQLParser.listLimit else {
       throw fault("a clause lists more than \(SQLParser.listLimit) expressions", at: offset, .tooLarge)
     }
