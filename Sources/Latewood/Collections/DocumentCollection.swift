@@ -29,15 +29,24 @@ public final class DocumentCollection: Sendable {
     spaces.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  init(_ spaces: LatewoodDocuments.DocumentCollection, of database: Database) {
+  /// The state that all reads see; nil for the newest one, or that of the batch of this thread.
+  private let state: DocumentSnapshot?
+
+  init(
+    _ spaces: LatewoodDocuments.DocumentCollection, of database: Database, in state: DocumentSnapshot? = nil
+  ) {
     self.spaces = spaces
     self.database = database
+    self.state = state
   }
 
   var documents: DocumentStore { database.documents }
 
   func reads() throws(DatabaseError) -> DocumentReads {
-    try translating { () throws(DocumentError) in try documents.reads(spaces) }
+    try translating { () throws(DocumentError) in
+      if let state { return try state.reads(spaces) }
+      return try documents.reads(spaces)
+    }
   }
 
   // MARK: Reading

@@ -1,0 +1,146 @@
+import LatewoodDocuments
+
+#if canImport(FoundationEssentials)
+  import FoundationEssentials
+#else
+  import Foundation
+#endif
+
+/// One state of a database for a piece of work in the background, and the changes that the work
+/// decides on. See ``Database/background(retries:_:)``, which passes it to its closure.
+///
+/// It is for that closure alone, and for its thread. Once the closure has returned, all calls throw
+/// `notOpen`.
+public final class BackgroundDatabase {
+  private let database: Database
+  private let state: DocumentSnapshot
+  private let check: () throws -> Void
+  private(set) var changes = BackgroundChanges()
+  private var changed: Set<DocumentPlace> = []
+  private var hasEnded = false
+
+  /// - Parameter check: throws `CancellationError` once the task is cancelled.
+  init(_ database: Database, check: @escaping () throws -> Void) throws(DatabaseError) {
+    self.database = database
+    self.check = check
+    state = try translating { () throws(DocumentError) in try database.documents.snapshot() }
+  }
+
+  /// Returns the collection of a name, as it is in this state.
+  ///
+  /// - Throws: ``DatabaseError`` `notFound` if there is none in this state, or if it has been
+  ///   dropped since; `invalidParameter` if the name is not valid; `notOpen` once the closure has
+  ///   returned or the database is closed; `corruptData` or `inputOutput` if the file cannot be
+  ///   read; `CancellationError` if the task is cancelled.
+  public subscript(name: String) -> BackgroundCollection {
+    get throws {
+      try checkCancellation()
+      guard let collection = try database.collection(name) else {
+        throw DatabaseError(.notFound, "there is no collection \(name)")
+      }
+      return try BackgroundCollection(collection, in: state, of: self)
+    }
+  }
+
+  /// Returns the collection of a name, as it is in this state, as one of values of a type.
+  ///
+  /// - Parameters:
+  ///   - name: the name of the collection.
+  ///   - type: the type of the values. See ``TypedCollection`` for what becomes of their ids.
+  /// - Throws: as the subscript without a type.
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedBackgroundCollection<Value> where Value.ID: LosslessStringConvertible {
+    let collection = try self[name]
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+  }
+
+  /// Returns the collection of a name, as it is in this state, as one of values of a type whose ids
+  /// are `UUID`s. Otherwise like the form for other ids.
+  ///
+  /// - Throws: as the subscript without a type.
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedBackgroundCollection<Value> where Value.ID == UUID {
+    let collection = try self[name]
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+  }
+
+  /// Returns the collection of a name, as it is in this state, as one of values of a type whose ids
+  /// have a `String` as raw value. Otherwise like the form for other ids.
+  ///
+  /// - Throws: as the subscript without a type.
+  @_disfavoredOverload
+  public func collection<Value>(
+    _ name: String, of type: Value.Type
+  ) throws -> TypedBackgroundCollection<Value> where Value.ID: RawRepresentable<String> {
+    let collection = try self[name]
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+  }
+
+  /// Throws `CancellationError` if the task that waits for the work is cancelled. The calls of this
+  /// state do so by themselves, except for queries: call it in loops that compute for long.
+  ///
+  /// - Throws: `CancellationError`; ``DatabaseError`` `notOpen` once the closure has returned.
+  public func checkCancellation() throws {
+    try check()
+    guard !hasEnded else {
+      throw DatabaseError(
+        .notOpen, "the work in the background has ended", advice: "Use its state only inside of its closure.")
+    }
+  }
+
+  // MARK: Collecting
+
+  /// Keeps an edit until the end of the work.
+  func add(_ edit: PreparedEdit, in collection: DocumentCollection) throws {
+    try checkCancellation()
+    let place = DocumentPlace(collection: collection.spaces.identity, id: KeyText(edit.id))
+    guard changed.insert(place).inserted else {
+      throw DatabaseError(
+        .invalidParameter, "the document \(edit.id) is changed twice by one piece of work in the background",
+        advice: "Reads do not show the first change: save the document once, with all changes.")
+    }
+    changes.edits.append(BackgroundChanges.Edit(edit: edit, collection: collection))
+  }
+
+  /// Keeps a condition for the end of the work.
+  func add(_ condition: @escaping BackgroundChanges.Condition) throws {
+    try checkCancellation()
+    changes.conditions.append(condition)
+  }
+
+  /// Gives the state back.
+  func end() {
+    hasEnded = true
+    state.close()
+  }
+
+  private struct DocumentPlace: Hashable {
+    let collection: CollectionIdentity
+    let id: KeyText
+  }
+}
+
+/// The changes that a piece of work in the background has decided on.
+struct BackgroundChanges: Sendable {
+  struct Edit: Sendable {
+    let edit: PreparedEdit
+    let collection: DocumentCollection
+  }
+
+  /// Throws `conflict` if something is no longer as the work has read it. Called in the batch that
+  /// commits the changes.
+  typealias Condition = @Sendable () throws -> Void
+
+  var conditions: [Condition] = []
+  var edits: [Edit] = []
+
+  var isEmpty: Bool { conditions.isEmpty && edits.isEmpty }
+
+  /// Commits the changes, as part of the batch that this thread is in.
+  func commit() throws {
+    for condition in conditions { try condition() }
+    for edit in edits { try edit.collection.save(edit.edit) }
+  }
+}
