@@ -12,6 +12,23 @@ import Testing
       body: try MutableDocument(id: "doc", json: json).encodedBody())
   }
 
+  @Test func `a document with its metadata has the names that CouchDB uses, and its own members`() throws {
+    let alive = try document(#"{"name":"Ana","Z":1}"#)
+    #expect(
+      try alive.bodyWithMetadata.toJSON() == #"{"Z":1,"_id":"doc","_rev":"1-ab","_sequence":7,"name":"Ana"}"#)
+    #expect(alive.bodyWithMetadata["name"] == "Ana" && alive["_id"].kind == nil && alive.count == 2)
+    let gone = Document(id: "é", revision: .first, sequence: 1, flags: .deleted, body: [])
+    #expect(
+      try gone.bodyWithMetadata.toJSON() == #"{"_deleted":true,"_id":"é","_rev":"1-ab","_sequence":1}"#)
+    let local = Document(id: "x", revision: nil, sequence: 0, body: [])
+    #expect(try local.bodyWithMetadata.toJSON() == #"{"_id":"x"}"#)
+    let damaged = Document(id: "x", revision: .first, sequence: 1, body: [0x00, 0x01])
+    refusal(.corruptRevisionData) { _ = try damaged.bodyWithMetadata.toJSON() }
+    for reserved in try document("{}").bodyWithMetadata.keys {
+      refusal(.corruptRevisionData) { _ = try MutableDocument(id: "x", [reserved: 1]).encodedBody() }
+    }
+  }
+
   @Test func `a value inside of what was encoded is itself, not all of it`() throws {
     let made = try MutableDocument(json: #"{"a":{"x":1},"b":{"x":2},"c":{"x":1}}"#)
     #expect(made["a"] != made["b"] && made["a"] == made["c"] && made["a"] != made.body)

@@ -41,6 +41,49 @@ import Testing
     #expect(try counted("list", "@", "--keys-only").lines == ["0000000000"])
   }
 
+  @Test func `lines that the tool of Couchbase Lite writes become documents without the member _id`() throws {
+    let lines = """
+      {"_id":"airline_10","name":"40-Mile Air","in":{"_id":1}}
+      {"name":"Texas Wings","\\u005fid":"airline_\\u00e9"}
+      {"_id":"empty"}
+
+      """
+    let (tool, result) = try imported(lines, "--documents", "--id", "_id")
+    #expect(result.code == .success, "\(result.error)")
+    #expect(
+      try tool("doc", "get", "@", "airline_10").output == #"{"in":{"_id":1},"name":"40-Mile Air"}"# + "\n")
+    #expect(try tool("doc", "get", "@", "airline_é").output == #"{"name":"Texas Wings"}"# + "\n")
+    #expect(try tool("doc", "get", "@", "empty").output == "{}\n")
+    try tool.expectSound()
+    // With another id the member stays, and is refused.
+    let (_, refused) = try imported(lines, "--documents", "--id", "_id+name")
+    #expect(refused.code == .badInput && refused.error.contains("_id is reserved"), "\(refused.error)")
+    // Entries can have it.
+    let (entries, second) = try imported(lines, "--key", "_id")
+    #expect(second.code == .success)
+    #expect(try entries("get", "@", "empty").output.hasPrefix(#"{"_id":"empty"}"#))
+  }
+
+  @Test func `a database of Couchbase Lite is refused with the way that its documents can go`() throws {
+    let advice = "cblite cp NAME.cblite2 NAME.json"
+    let tool = try ToolRun()
+    let folder = "\(tool.directory)/travel.cblite2"
+    try Directories.make(folder)
+    for path in [folder, folder + "/"] {
+      let result = try tool.run(["import", "@", path, "--documents"])
+      #expect(result.code != .success && result.error.contains("directory"), "\(result.error)")
+      #expect(result.error.unwrapped.contains(advice), "\(result.error)")
+    }
+    let (_, file) = try imported("SQLite format 3\u{0}and more", "--documents")
+    #expect(file.code == .badInput && file.error.contains("SQLite"), "\(file.error)")
+    #expect(file.error.unwrapped.contains(advice), "\(file.error)")
+    // Anything else is a text.
+    let (_, text) = try imported("SQLite format 3", "--documents")
+    #expect(text.code == .badInput && !text.error.contains("cblite"), "\(text.error)")
+    let help = try tool("help", "import").output.unwrapped
+    #expect(help.contains("SQLite file, which this program cannot read") && help.contains(advice))
+  }
+
   @Test func `a backslash takes a dot or a plus into a name`() throws {
     let json = #"{"a.b":[{"x+y":1,"x":{"y\\":2}}]}"#
     let (tool, result) = try imported(json, "--at", #"a\.b"#, "--key", #"x\+y+x.y\\"#)
@@ -139,5 +182,12 @@ import Testing
     }
     #expect(try imported(nested(509), "--at", "a.b").1.code == .success)
     #expect(try imported(nested(510), "--at", "a.b").1.code == .badInput)
+  }
+}
+
+extension String {
+  /// The text with the line breaks of a narrow terminal taken back.
+  fileprivate var unwrapped: String {
+    split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }
 }

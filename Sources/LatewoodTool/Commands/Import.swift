@@ -66,6 +66,10 @@ extension CommandDescription {
       "couchdb is the response of CouchDB to _all_docs?include_docs=true. _id becomes the id; _rev and all other "
         + "members that begin with an underscore are left out, and each document gets a first revision of its "
         + "own. Deleted documents, design documents and attachments are left out, and the report counts them.",
+      "A .cblite2 database of Couchbase Lite holds its documents in a SQLite file, which this program cannot "
+        + "read. Let Couchbase's tool write them as lines, `cblite cp NAME.cblite2 NAME.json`, and import these "
+        + "with --documents --id _id. The member _id is then left out of the documents, as their id says the "
+        + "same. Blobs are not in such lines: documents that refer to them do so in vain.",
     ],
     examples: [
       ExampleDescription(
@@ -83,6 +87,9 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood import films.latewood dump.json --documents --format couchdb",
         explanation: "The documents of a CouchDB database."),
+      ExampleDescription(
+        line: "latewood import travel.latewood travel.json --documents --id _id",
+        explanation: "What `cblite cp travel.cblite2 travel.json` has written."),
       ExampleDescription(
         line: "latewood import my.latewood search.json --at result.films --key title+year",
         explanation: "An array inside an object, with keys such as Alien/1979."),

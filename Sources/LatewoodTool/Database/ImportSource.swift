@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodDevice
 
 /// The text that is being imported: a file, or standard input, read in pieces.
@@ -32,7 +33,39 @@ final class ImportSource {
     } catch {
       var failure = Failure(error)
       failure.path = path
-      failure.advice = "Check the path. For a pipe, give - as SOURCE and let it be standard input."
+      failure.advice =
+        Self.isCouchbaseLite(path)
+        ? Self.couchbaseLiteAdvice
+        : "Check the path. For a pipe, give - as SOURCE and let it be standard input."
+      throw failure
+    }
+    if try holdsSQLite() {
+      var failure = Failure.badInput("this is a SQLite database, not text", advice: Self.couchbaseLiteAdvice)
+      failure.path = path
+      throw failure
+    }
+  }
+
+  private static let couchbaseLiteAdvice =
+    "Documents of Couchbase Lite come by way of its tool: `cblite cp NAME.cblite2 NAME.json`, then "
+    + "`latewood import DATABASE NAME.json --documents --id _id`."
+
+  private static func isCouchbaseLite(_ path: String) -> Bool {
+    path.split(separator: "/").last?.hasSuffix(".cblite2") ?? false
+  }
+
+  private func holdsSQLite() throws(Failure) -> Bool {
+    let magic = Array("SQLite format 3\0".utf8)
+    var start = [UInt8](repeating: 0, count: magic.count)
+    guard let device, length >= UInt64(magic.count) else { return false }
+    do {
+      let count = try start.withUnsafeMutableBytes { bytes throws(Fault) in
+        try device.read(into: bytes, at: 0)
+      }
+      return count == magic.count && start == magic
+    } catch {
+      var failure = Failure(error)
+      failure.path = path
       throw failure
     }
   }

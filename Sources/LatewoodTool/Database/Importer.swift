@@ -71,7 +71,7 @@ struct Importer {
     if let named {
       keys = named
     } else if form == .couchdb {
-      keys = .members([[Array("_id".utf8)]])
+      keys = .members([[Self.idMember]])
     } else if form == .document {
       keys = .fixed(Array(source.name.utf8))
     }
@@ -187,7 +187,7 @@ struct Importer {
       do throws(Failure) { key = try keys.key(of: value, at: count - 1) } catch {
         throw failure(error.message, advice: error.advice)
       }
-      return try writer.put(key, value, line: line)
+      return try writer.put(key, leavesOutID ? JSONText.without(Self.idMember, value) : value, line: line)
     }
     guard let entry = ExportedEntry(value) else {
       throw failure(
@@ -196,6 +196,11 @@ struct Importer {
     }
     try writer.put(entry.key, entry.value, line: line)
   }
+
+  private static let idMember = Array("_id".utf8)
+
+  /// Whether the ids of documents come from a member that documents cannot have. It is left out.
+  private var leavesOutID: Bool { isOfDocuments && keys == .members([[Self.idMember]]) }
 
   private mutating func putRow(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
     let row: CouchDBRow

@@ -18,6 +18,19 @@ enum JSONText {
     return members
   }
 
+  /// Returns an object without the members of a name; any other text as it is.
+  static func without(_ name: [UInt8], _ text: [UInt8]) -> [UInt8] {
+    guard let members = members(of: text[...]) else { return text }
+    var rest = Array("{".utf8)
+    for member in members where string(member.name) != name {
+      if rest.count > 1 { rest.append(UInt8(ascii: ",")) }
+      rest += member.name
+      rest.append(UInt8(ascii: ":"))
+      rest += member.value
+    }
+    return rest + [UInt8(ascii: "}")]
+  }
+
   /// Returns the value at a path of names; nil if there is none. If members have the same name, the
   /// last one counts.
   static func value(at path: [[UInt8]], in text: [UInt8]) -> ArraySlice<UInt8>? {

@@ -21,16 +21,26 @@ struct Person: Codable, Identifiable, Equatable {
   }
 }
 
-/// Runs a closure on another thread, and waits for its end.
+/// Runs a closure on another thread, and waits for its end. A queue of its own always gets a thread.
 func elsewhere(_ body: @escaping @Sendable () throws -> Void) throws {
   let failure = Guarded<(any Error)?>(nil)
   let done = DispatchSemaphore(value: 0)
-  DispatchQueue.global().async {
+  DispatchQueue(label: "elsewhere").async {
     do { try body() } catch { failure.withLock { $0 = error } }
     done.signal()
   }
   done.wait()
   if let failure = failure.withLock({ $0 }) { throw failure }
+}
+
+/// Waits for a semaphore without blocking the task's thread.
+func waiting(for semaphore: DispatchSemaphore) async {
+  await withCheckedContinuation { continuation in
+    DispatchQueue(label: "waiting").async {
+      semaphore.wait()
+      continuation.resume()
+    }
+  }
 }
 
 /// Expects that a call ends with an error of `Latewood` with a code.

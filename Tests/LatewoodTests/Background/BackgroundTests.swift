@@ -182,7 +182,7 @@ import Testing
           wentOn.withLock { $0 = true }
         }
       }
-      await Self.waiting(for: begun)
+      await waiting(for: begun)
       task.cancel()
       cancelled.signal()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -204,7 +204,7 @@ import Testing
           }
         }
       }
-      await Self.waiting(for: begun)
+      await waiting(for: begun)
       task.cancel()
       cancelled.signal()
       await #expect(throws: CancellationError.self) { try await task.value }
@@ -215,15 +215,6 @@ import Testing
     }
     task.cancel()
     await #expect(throws: CancellationError.self) { try await task.value }
-  }
-
-  private static func waiting(for semaphore: DispatchSemaphore) async {
-    await withCheckedContinuation { continuation in
-      DispatchQueue.global().async {
-        semaphore.wait()
-        continuation.resume()
-      }
-    }
   }
 
   @Test func `work that is cancelled while it waits to commit changes nothing`() async throws {
@@ -237,7 +228,7 @@ import Testing
         hasLock.wait()
       }
     }
-    await Self.waiting(for: read)
+    await waiting(for: read)
     let writer = Task { [database, documents] in
       try await database.inBatch {
         try documents.save(MutableDocument(id: "emil"))
