@@ -119,8 +119,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodTests",
       dependencies: [
-        "Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
-        "LatewoodBytes", "LatewoodSimulation",
+        "Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -6,7 +6,8 @@ extension Document {
   /// deletion, `_deleted`, which is true.
   ///
   /// ```swift
-  /// print(try document.bodyWithMetadata.toJSON())
+  /// let anna = try await people.document("anna")
+  /// print(try anna?.bodyWithMetadata.toJSON() ?? "")
   /// // {"_id":"anna","_rev":"2-7f3b…","_sequence":9,"name":"Anna"}
   /// ```
   ///
