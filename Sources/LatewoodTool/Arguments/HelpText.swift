@@ -6,7 +6,7 @@ enum HelpText {
   static func overview(
     of commands: [CommandDescription], style: Style, width: Int = Self.width
   ) -> String {
-    var text = "latewood: a key-value database in one append-only file\n"
+    var text = "latewood: documents, or keys and values, in one file\n"
     text += heading("usage", style)
     text += "  latewood COMMAND DATABASE [ARGUMENT ...] [--option ...]\n"
     text += "  latewood help COMMAND\n"
@@ -14,15 +14,30 @@ enum HelpText {
     text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) }, width)
     text += heading("begin here", style)
     text += "  latewood demo\n"
-    text += "  latewood put my.latewood greeting \"hello\"\n"
-    text += "  latewood get my.latewood greeting\n"
-    text += heading("keys", style)
+    text += "  latewood import my.latewood films.json --documents\n"
+    text += "  latewood doc list my.latewood\n"
+    text += "  latewood put other.latewood greeting \"hello\"\n"
+    text += "  latewood get other.latewood greeting\n"
+    text += heading("documents, and entries with keys", style)
     text += paragraph(keys, indent: 2, width: width)
     text += heading("exit codes", style)
     text += table(exitCodes, width)
     text += heading("surroundings", style)
     text += paragraph(surroundings, indent: 2, width: width)
     return text
+  }
+
+  /// What `help` prints inside of the shell, where commands have neither the program's name nor the
+  /// path of the database.
+  static func shellOverview(
+    of commands: [CommandDescription], style: Style, width: Int = Self.width
+  ) -> String {
+    var text = "commands on this database; each begins with its own name\n"
+    text += heading("usage", style)
+    text += "  COMMAND [ARGUMENT ...] [--option ...]\n  help COMMAND\n  exit, quit or ctrl-D\n"
+    text += heading("commands", style)
+    let shown = commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
+    return text + table(shown.map { ($0.name, $0.summary) }, width)
   }
 
   /// The exit codes of the program, and the codes that shells report for a program that was ended
@@ -37,9 +52,10 @@ enum HelpText {
     ]
 
   static let keys =
-    "A key is text, or bytes in hexadecimal after 0x; keys that are not readable text are shown so. "
-    + "A database has keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
-    + "without it the keyspace is called \"default\"."
+    "A file holds either documents, in collections, or plain entries. A key of an entry is text, or bytes in hexadecimal after 0x; keys that are not readable text are shown so. "
+    + "Entries are in keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
+    + "without it the keyspace is called \"default\". --collection NAME chooses a collection of documents; "
+    + "without it, the collection is \"_default\"."
 
   static let surroundings =
     "Commands that only read work beside a process that is writing. Commands that show what is in a file "

@@ -9,7 +9,7 @@ struct ManualPage {
     let shown = commands.filter { !$0.isHidden }
     line(".TH LATEWOOD 1 \"\" \"latewood \(version)\" \"User Commands\"")
     section("NAME")
-    line("latewood \\- a key\\-value and document database in one append\\-only file")
+    line("latewood \\- documents, or keys and values, in one file")
     section("SYNOPSIS")
     line(shown.map { Self.bold(HelpText.usage(of: $0)) }.joined(separator: "\n.br\n"))
     section("DESCRIPTION")

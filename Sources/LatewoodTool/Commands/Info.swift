@@ -3,11 +3,17 @@ import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
 
+extension OptionDescription {
+  static let allKeyspaces = OptionDescription(
+    name: "--all", summary: "list the keyspaces, too, that hold documents or notes of the tool")
+}
+
 extension CommandDescription {
   static let info = CommandDescription(
     name: "info",
     summary: "show what is in a database, and how much space it takes",
     operands: [.database],
+    options: [.allKeyspaces],
     discussion: [
       "Live bytes are what the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "holds yet; dead bytes belong to earlier states.",
@@ -15,7 +21,8 @@ extension CommandDescription {
         + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
       "What a compaction would save on disk is estimated from counters. `latewood size` reads everything, and "
         + "shows the exact figure and its reasons.",
-      "The keyspace .imports is where import notes the form of what it read, for export.",
+      "Documents are kept in keyspaces of the database, with names such as documents/films, and import notes "
+        + "in .imports the form of what it read, for export. Neither are listed without --all.",
     ],
     examples: [
       ExampleDescription(
@@ -41,6 +48,7 @@ extension CommandDescription {
     let info = try Database.reading(arguments).closing { (database) throws(Failure) in
       var info = try DatabaseInfo(of: database)
       if try database.holdsDocuments() {
+        info.holdsDocuments = true
         try DocumentDatabase.reading(arguments).closing { (documents) throws(Failure) in
           info.collections = try CollectionFacts.all(of: documents.store)
           do throws(DocumentError) { info.reclaimable = try documents.store.reclaimableBytes() } catch {
@@ -53,7 +61,7 @@ extension CommandDescription {
     if console.printsJSON {
       try console.json { info.write(to: &$0) }
     } else {
-      try info.print(on: console)
+      try info.print(on: console, all: arguments.has(.allKeyspaces))
       if !info.collections.isEmpty {
         try console.line("")
         try console.line(console.style.bold("collections"))
@@ -73,6 +81,8 @@ private struct DatabaseInfo {
   let layout: FileLayoutFacts
   var keyspaces: [(name: String, entries: Int, bytes: UInt64)] = []
   var collections: [CollectionFacts] = []
+  /// Whether the keyspaces are those of documents.
+  var holdsDocuments = false
   /// The bytes of bodies of old revisions, or so, which a compaction leaves out.
   var reclaimable: UInt64 = 0
 
@@ -91,7 +101,7 @@ private struct DatabaseInfo {
     } catch { throw Failure(error) }
   }
 
-  func print(on console: Console) throws(Failure) {
+  func print(on console: Console, all: Bool) throws(Failure) {
     let share = Quantity.share(layout.deadBytes, of: statistics.fileSize)
     var fields = [
       ("file", KeyText.shown(path.utf8)),
@@ -140,15 +150,21 @@ private struct DatabaseInfo {
     try console.fields(fields)
     try console.line("")
     guard !keyspaces.isEmpty else { return try console.line("No keyspaces yet.") }
-    try console.line(console.style.bold("keyspaces"))
+    let shown = keyspaces.filter { all || !holdsDocuments && $0.name != ImportRecord.keyspaceName }
+    if !shown.isEmpty { try console.line(console.style.bold("keyspaces")) }
     try console.fields(
-      keyspaces.map {
+      shown.map {
         (
           "  " + DisplayWidth.fitted(KeyText.shown($0.name.utf8), to: 40),
           DisplayWidth.padded(Quantity.count($0.entries, "entry", "entries"), to: 18)
             + Quantity.bytes($0.bytes)
         )
       })
+    let hidden = keyspaces.count - shown.count
+    if hidden > 0 {
+      try console.line(
+        "  \(Quantity.count(hidden, "internal keyspace", "internal keyspaces")); --all lists them")
+    }
   }
 
   func write(to writer: inout JSONWriter) {

@@ -90,6 +90,11 @@ final class ShellSession {
     let words = try ShellWords.split(line)
     guard let name = words.first else { return .success }
     if name == "exit" || name == "quit" { return nil }
+    if words == ["help"] {
+      try console.output.write(
+        HelpText.shellOverview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
+      return .success
+    }
     let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
     try console.flush()
     let status: Int32?

@@ -77,7 +77,7 @@ import Testing
     for (line, answer) in [
       ("get 'a", "the quote ' in column 5 is not closed"), ("demo", "outside the shell"),
       ("frobnicate", "there is no command"), ("get", "KEY is missing"), ("get nothing", "There is no key"),
-      ("help put", "leave out `latewood` and DATABASE"),
+      ("help put", "leave out `latewood` and DATABASE"), ("help", "COMMAND [ARGUMENT ...] [--option ...]"),
     ] {
       try session.type(line + "\r")
       try session.expect(answer)

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import LatewoodTool
+
+/// `latewood help` speaks of documents and of keys and values, the shell's help of its own commands,
+/// and `info` shows keyspaces that are not the user's only if asked.
+@Suite struct HelpCommandTests {
+  @Test func `help and the manual page call it a database of documents, or of keys and values`() throws {
+    let tool = try ToolRun()
+    let what = "documents, or keys and values, in one file"
+    #expect(try tool("help").output.hasPrefix("latewood: \(what)\n"))
+    #expect(try tool("help", "--man").output.contains("latewood \\- \(what)\n"))
+  }
+
+  @Test func `help inside of the shell lists what can be typed there`() {
+    let style = Style(isColoured: false)
+    let text = HelpText.shellOverview(of: CommandTable.commands, style: style)
+    #expect(!text.contains("DATABASE") && !text.contains("latewood"))
+    let lines = text.split(separator: "\n")
+    for name in ["find", "doc", "put", "info"] { #expect(lines.contains { $0.hasPrefix("  \(name) ") }) }
+    for name in ["shell", "demo", "completion"] { #expect(!lines.contains { $0.hasPrefix("  \(name) ") }) }
+    #expect(lines.allSatisfy { $0.count <= 80 })
+  }
+
+  @Test func `info shows the keyspaces of documents only if it is asked to`() throws {
+    let tool = try ToolRun()
+    _ = try tool("doc", "put", "@", "anna", #"{"n":1}"#)
+    let usual = try tool("info", "@").output
+    #expect(!usual.contains("documents/_default") && usual.contains("internal keyspaces; --all lists them"))
+    #expect(usual.contains("\ncollections\n"))
+    let all = try tool("info", "@", "--all").output
+    #expect(all.contains("documents/_default") && !all.contains("internal keyspace"))
+    #expect(try tool("info", "@", "--json").output.contains("documents/_default"))
+  }
+
+  @Test func `info hides the notes of import, and nothing else of a file of entries`() throws {
+    let tool = try ToolRun()
+    try CapturedRun.write(Array(#"[{"a":1}]"#.utf8), to: "\(tool.directory)/list.json")
+    _ = try tool("import", "@", "\(tool.directory)/list.json")
+    let usual = try tool("info", "@").output
+    #expect(usual.contains("  default  1 entry"))
+    #expect(!usual.contains(".imports") && usual.contains("  1 internal keyspace; --all lists them"))
+    #expect(try tool("info", "@", "--all").output.contains("  .imports"))
+    let other = try ToolRun()
+    _ = try other("put", "@", "k", "v")
+    #expect(try !other("info", "@").output.contains("internal"))
+  }
+}
