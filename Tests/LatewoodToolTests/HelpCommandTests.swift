@@ -2,8 +2,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// `latewood help` speaks of documents and of keys and values, the shell's help of its own commands,
-/// and `info` shows keyspaces that are not the user's only if asked.
+/// `latewood help` speaks of documents and of keys and values, the shell's help of its own
+/// commands, and `info` shows keyspaces that are not the user's only if asked.
 @Suite struct HelpCommandTests {
   @Test func `help and the manual page call it a database of documents, or of keys and values`() throws {
     let tool = try ToolRun()

@@ -42,7 +42,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case busy = 16
     /// The file is not a Latewood database.
     case wrongFormat = 21
-    /// The database was written by a version that is too old to be read.
+    /// The database was written by a version that is too old to be read. Not thrown so far: every
+    /// release reads the files of all releases before it.
     case tooOld = 27
     /// The database was written by a newer version, in a format that this one does not know.
     case tooNew = 28
