@@ -28,7 +28,7 @@ import Testing
     #expect(words("list db --keys-only --key") == ["--keyspace"])
     #expect(words("list -- --key").isEmpty)
     #expect(words("list db --limit --key").isEmpty)
-    #expect(words("info db ") == ["--json", "--help"])
+    #expect(words("info db ") == ["--all", "--json", "--help"])
   }
 
   @Test func `names come from the database on the line`() {
