@@ -7,6 +7,10 @@ import Testing
 /// `latewood import`: arrays inside an object, and keys of several members.
 @Suite struct ImportCommandTests {
   private func imported(_ json: String, _ options: String...) throws -> (ToolRun, ToolRun.Result) {
+    try imported(json, options)
+  }
+
+  private func imported(_ json: String, _ options: [String]) throws -> (ToolRun, ToolRun.Result) {
     let tool = try ToolRun()
     let source = "\(tool.directory)/source.json"
     let device = try FileVolume().open(source, .createExclusive(permissions: 0o600))
@@ -82,6 +86,74 @@ import Testing
     #expect(text.code == .badInput && !text.error.contains("cblite"), "\(text.error)")
     let help = try tool("help", "import").output.unwrapped
     #expect(help.contains("SQLite file, which this program cannot read") && help.contains(advice))
+  }
+
+  @Test(arguments: [[], ["--id", "name"], ["--id", "name+at.city"]])
+  func `documents in lines are the same as in an array, however the lines are laid out`(
+    options: [String]
+  ) throws {
+    let documents = (0..<30).map { number in
+      // A number as part of a key, spaces, escapes, and a line that no piece of the source holds.
+      let name = number % 7 == 3 ? "\(number).0" : #""n\u00e9 \#(number)""#
+      let text = number == 11 ? String(repeating: "x", count: 70_000) : "é"
+      return #"{"name" : \#(name),"at":{"city":"Porto" }, "text":"\#(text)","n":[1.50, \#(number)]}"#
+    }
+    let (array, first) = try imported(
+      "[" + documents.joined(separator: ",") + "]", ["--documents", "--unique"] + options)
+    let separators = ["\n", "\r\n", "\n\n  ", " ", "\n"]
+    var lines = ""
+    for (number, document) in documents.enumerated() {
+      lines += number % 5 == 4 ? document.replacing(":[", with: ":\n[\n") : document
+      lines += separators[number % separators.count]
+    }
+    for text in [lines, lines + "\n", String(lines.dropLast())] {
+      let (tool, second) = try imported(text, ["--documents", "--format", "lines"] + options)
+      #expect(first.code == .success && second.code == .success, "\(first.error) \(second.error)")
+      #expect(second.output.hasPrefix("Imported 30 values (lines)"))
+      let found = try tool("find", "@", "--limit", "100", "--fields", "_id,name,at,text,n").lines
+      #expect(found.count == 30)
+      #expect(try found == array("find", "@", "--limit", "100", "--fields", "_id,name,at,text,n").lines)
+      try tool.expectSound()
+    }
+  }
+
+  @Test(
+    arguments: [
+      ("{}\n{}\n[1]\n{}", "this is not an object", 3), ("{}\n{}\n\n{\"_rev\":1}\n", "_rev is reserved", 4),
+      ("{}\n{}\n{} {]\n{}", "] stands where the name", 3), ("{\n}\n{}\n{}{}\n", "followed by white space", 4),
+      ("{}\n{\"a\":1e999}\n", "larger than any that can be stored", 2),
+    ] as [(String, String, Int)])
+  func `a line that cannot be a document is refused with its number`(
+    text: String, message: String, line: Int
+  ) throws {
+    let (_, result) = try imported(text, "--documents", "--format", "lines")
+    #expect(result.code == .badInput && result.error.contains(message), "\(result.error)")
+    #expect(result.error.contains("line \(line)") || result.error.contains(":\(line)"), "\(result.error)")
+  }
+
+  @Test func `an id that cannot be is refused with its line`() throws {
+    let (_, result) = try imported(#"{"k":"a"}"# + "\n" + #"{"k":"_b"}"# + "\n", "--documents", "--id", "k")
+    #expect(result.code == .badInput && result.error.contains("line 2"), "\(result.error)")
+  }
+
+  @Test func `what is replaced and what is kept is counted`() throws {
+    let text = "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":\"a\"}\n{\"k\":\"c\"}\n"
+    let (tool, first) = try imported(text, "--documents", "--id", "k", "--json")
+    #expect(first.output.contains(#""values":4,"added":3,"replaced":1,"kept":0"#), "\(first.output)")
+    #expect(try tool("doc", "delete", "@", "b").code == .success)
+    for (existing, counts) in [
+      ("keep", #""added":1,"replaced":0,"kept":3"#), ("replace", #""added":0,"replaced":4,"kept":0"#),
+    ] {
+      let again = try tool.run([
+        "import", "@", "\(tool.directory)/source.json", "--documents", "--id", "k", "--json", "--existing",
+        existing,
+      ])
+      #expect(again.output.contains(counts), "\(existing): \(again.output)\(again.error)")
+    }
+    let refused = try tool.run([
+      "import", "@", "\(tool.directory)/source.json", "--documents", "--id", "k", "--existing", "fail",
+    ])
+    #expect(refused.code == .badInput && refused.error.contains("is there already"))
   }
 
   @Test func `a backslash takes a dot or a plus into a name`() throws {

@@ -34,6 +34,51 @@ import Testing
     #expect(try elements("[1]\n[2]\n", asSequence: true) == ["[1]", "[2]"])
   }
 
+  /// Reads a text with `nextLine` where that takes a line, and `next` elsewhere.
+  private func lines(
+    _ text: String, pieceLength: Int, isTaken: (String) -> Bool
+  ) throws(Failure) -> (all: [String], lines: [Int], taken: Int) {
+    var elements = JSONElements(JSONInput(Array(text.utf8), pieceLength: pieceLength))
+    var result: (all: [String], lines: [Int], taken: Int) = ([], [], 0)
+    var element: [UInt8] = []
+    _ = try elements.begin(asSequence: true)
+    while true {
+      while try elements.nextLine({ (text, index, line) throws(Failure) in
+        #expect(index == result.all.count)
+        let text = String(decoding: text, as: UTF8.self)
+        guard isTaken(text) else { return false }
+        result.all.append(text.filter { !$0.isWhitespace })
+        result.lines.append(line)
+        result.taken += 1
+        return true
+      }) {}
+      guard try elements.next(into: &element) else { return result }
+      result.all.append(String(decoding: element, as: UTF8.self))
+      result.lines.append(elements.line)
+    }
+  }
+
+  @Test func `lines that are taken whole give the same elements, with the same lines`() throws {
+    let text = "{\"a\": 1}\n\n [1,\n2] \n3 4\r\n  5\n{\n}6 7\n\"ü\" \n8\n9"
+    // A number or a string, an object of one member: what a parser would take.
+    func isWhole(_ line: String) -> Bool {
+      let line = line.filter { $0 != "\r" && $0 != "\r\n" }.split(separator: " ").joined()
+      return ["{\"a\":1}", "5", "\"ü\"", "8"].contains(line)
+    }
+    // An object and what follows it must not touch.
+    #expect(throws: Failure.self) { try lines(text, pieceLength: 65536, isTaken: isWhole) }
+    let correct = text.replacing("}6", with: "} 6")
+    for pieceLength in [1, 5, 16, 65536] {
+      let plain = try lines(correct, pieceLength: pieceLength) { _ in false }
+      let found = try lines(correct, pieceLength: pieceLength, isTaken: isWhole)
+      #expect(found.all == plain.all && found.lines == plain.lines, "pieces of \(pieceLength)")
+      #expect(found.all.count == 11 && plain.taken == 0)
+      if pieceLength == 65536 { #expect(found.taken == 4) }
+    }
+    // The rest of a line behind an element that touches it is not taken, whatever the closure says.
+    #expect(throws: Failure.self) { try lines("{\n}6\n", pieceLength: 65536) { $0 == "6" } }
+  }
+
   @Test func `a byte order mark is ignored`() throws {
     #expect(try elements("\u{FEFF}[1]") == ["1"])
     #expect(try elements("\u{FEFF}1\n2") == ["1", "2"])

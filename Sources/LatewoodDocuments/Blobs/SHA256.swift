@@ -97,14 +97,18 @@ struct SHA256 {
   ) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    for index in 0..<64 {
-      let mixed = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
-      let choice = (e & f) ^ (~e & g)
-      let first = h &+ mixed &+ choice &+ constants[index] &+ words[index]
-      let turned = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
-      let majority = (a & b) ^ (a & c) ^ (b & c)
-      (h, g, f, e) = (g, f, e, d &+ first)
-      (d, c, b, a) = (c, b, a, first &+ turned &+ majority)
+    // Eight rounds at a time: the words then change their names and need not be moved.
+    var index = 0
+    while index < 64 {
+      round(a, b, c, &d, e, f, g, &h, words[index] &+ constants[index])
+      round(h, a, b, &c, d, e, f, &g, words[index &+ 1] &+ constants[index &+ 1])
+      round(g, h, a, &b, c, d, e, &f, words[index &+ 2] &+ constants[index &+ 2])
+      round(f, g, h, &a, b, c, d, &e, words[index &+ 3] &+ constants[index &+ 3])
+      round(e, f, g, &h, a, b, c, &d, words[index &+ 4] &+ constants[index &+ 4])
+      round(d, e, f, &g, h, a, b, &c, words[index &+ 5] &+ constants[index &+ 5])
+      round(c, d, e, &f, g, h, a, &b, words[index &+ 6] &+ constants[index &+ 6])
+      round(b, c, d, &e, f, g, h, &a, words[index &+ 7] &+ constants[index &+ 7])
+      index &+= 8
     }
     state[0] &+= a
     state[1] &+= b
@@ -114,6 +118,20 @@ struct SHA256 {
     state[5] &+= f
     state[6] &+= g
     state[7] &+= h
+  }
+
+  /// One round: `h` becomes the new `a`, and `d` the new `e`.
+  @inline(__always) private static func round(
+    _ a: UInt32, _ b: UInt32, _ c: UInt32, _ d: inout UInt32, _ e: UInt32, _ f: UInt32, _ g: UInt32,
+    _ h: inout UInt32, _ word: UInt32
+  ) {
+    let mixed = rotated(e, 6) ^ rotated(e, 11) ^ rotated(e, 25)
+    let choice = g ^ (e & (f ^ g))
+    let turned = rotated(a, 2) ^ rotated(a, 13) ^ rotated(a, 22)
+    let majority = (a & b) ^ (c & (a ^ b))
+    h = h &+ mixed &+ choice &+ word
+    d = d &+ h
+    h = h &+ turned &+ majority
   }
 
   @inline(__always) private static func rotated(_ word: UInt32, _ by: UInt32) -> UInt32 {

@@ -17,6 +17,8 @@ package struct SavedRevision: Sendable, Equatable {
   package var isNew: Bool
   /// Whether the document is in conflict.
   package var hasConflicts: Bool
+  /// Whether there was a document before that was not deleted.
+  package var isReplacement = false
   /// The blobs that the revision refers to and its parent does not.
   package var addedBlobs: [BlobDigest] = []
 
@@ -104,6 +106,7 @@ extension DocumentWriter {
       edit.id, work, old, tree, sequence: sequence, body: edit.body, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
+    saved.isReplacement = old?.tree.winner?.isDeleted == false
     saved.addedBlobs = added
     return saved
   }

@@ -117,6 +117,37 @@ package struct FleeceElement: Sendable {
     }
   }
 
+  /// Returns whether this is a dictionary of which all keys can be read. O(members).
+  package func hasReadableMembers() throws(FleeceError) -> Bool {
+    try withValue { value throws(FleeceError) in
+      guard let dictionary = try value.dictionary() else { return false }
+      var members = try dictionary.members()
+      while let member = try members.next() {
+        guard member.key.withStart({ UTF8Text.isValid($0, $1) }) else { return false }
+      }
+      return true
+    }
+  }
+
+  /// Writes the members of a dictionary whose keys a closure accepts into the dictionary that is
+  /// open, each with everything in it. Writes nothing of any other value.
+  package func writeMembers(
+    to writer: inout FleeceWriter, where isKept: (UnsafeRawBufferPointer) -> Bool
+  ) throws(FleeceError) {
+    try withValue { value throws(FleeceError) in
+      guard let dictionary = try value.dictionary() else { return }
+      var members = try dictionary.members()
+      while let member = try members.next() {
+        guard isKept(member.key) else { continue }
+        guard member.key.withStart({ UTF8Text.isValid($0, $1) }) else {
+          throw FleeceError.damaged(at: value.offset, "a key is not UTF-8")
+        }
+        try writer.key(member.key)
+        try writer.value(member.value)
+      }
+    }
+  }
+
   /// Writes the value, with everything in it.
   package func write(to writer: inout FleeceWriter) throws(FleeceError) {
     try withValue { value throws(FleeceError) in try writer.value(value) }

@@ -38,7 +38,10 @@ struct FleeceLayout: ~Copyable {
   private var items: [Item] = []
   private var frames: [Frame] = []
 
-  init() {}
+  init() {
+    items.reserveCapacity(ValueTape.usualCount)
+    frames.reserveCapacity(4)
+  }
 
   /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
   /// filled.

@@ -24,6 +24,8 @@ struct StringTable: ~Copyable {
   private var text = GrowingBytes()
   private let hash = StringHash.ofThisProcess
 
+  init() { entries.reserveCapacity(ValueTape.usualCount) }
+
   /// The number of bytes of all strings.
   var length: Int { text.count }
 

@@ -52,6 +52,12 @@ struct ValueTape: ~Copyable {
   private(set) var nodes: [Node] = []
   var strings = StringTable()
 
+  /// The number of values, and of strings, that there is room for at the start: most documents have
+  /// fewer.
+  static let usualCount = 32
+
+  init() { nodes.reserveCapacity(Self.usualCount) }
+
   var isEmpty: Bool { nodes.isEmpty }
 
   /// Adds a value to a collection, or as the root. A collection starts empty.

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodQuery
 
 /// The source of the keys for imported values.
@@ -42,8 +43,13 @@ enum ImportKeys: Equatable {
   }
 
   static func place(_ index: Int) -> [UInt8] {
-    let digits = Array(String(index).utf8)
-    return [UInt8](repeating: UInt8(ascii: "0"), count: max(0, 10 - digits.count)) + digits
+    var digits = [UInt8](repeating: UInt8(ascii: "0"), count: max(10, String(index).utf8.count))
+    var rest = index
+    for place in digits.indices.reversed() {
+      digits[place] += UInt8(rest % 10)
+      rest /= 10
+    }
+    return digits
   }
 
   /// Returns the key of a value in compact JSON. A string gives its text, a number its digits as
@@ -57,6 +63,27 @@ enum ImportKeys: Equatable {
       for (number, path) in paths.enumerated() {
         if number > 0 { key.append(UInt8(ascii: "/")) }
         key += try Self.part(at: path, of: value, at: index)
+      }
+      return key
+    }
+  }
+
+  /// Returns the same for a value that has been read; nil if a member is no text, whose key is then
+  /// found in the JSON.
+  func key(of value: FleeceElement, at index: Int) -> [UInt8]? {
+    switch self {
+    case .place: return Self.place(index)
+    case .fixed: return nil
+    case .members(let paths):
+      var key: [UInt8] = []
+      for (number, path) in paths.enumerated() {
+        if number > 0 { key.append(UInt8(ascii: "/")) }
+        do throws(FleeceError) {
+          var member: FleeceElement? = value
+          for name in path { member = try member?.element(for: String(decoding: name, as: UTF8.self)) }
+          guard let text = try member?.string(), !text.isEmpty else { return nil }
+          key += text.utf8
+        } catch { return nil }
       }
       return key
     }

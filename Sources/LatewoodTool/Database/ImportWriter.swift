@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 /// The target of the values that an import has read.
@@ -7,7 +8,20 @@ protocol ImportTarget {
   var kept: Int { get }
   /// - Parameter line: the line in the source, for messages.
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure)
+  /// Puts a value whose text has not been looked at. Returns false, and does nothing, if this target
+  /// reads no texts itself, if it is not one JSON text, or if it has no key.
+  ///
+  /// - Parameter key: returns the key of the value, or nil.
+  mutating func put(
+    text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
+  ) throws(Failure) -> Bool
   mutating func finish() throws(Failure)
+}
+
+extension ImportTarget {
+  mutating func put(
+    text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
+  ) throws(Failure) -> Bool { false }
 }
 
 /// Puts entries into a keyspace, many to a transaction, so that memory stays bounded, whatever the

@@ -87,6 +87,7 @@ struct Importer {
     do throws(Failure) {
       while let value {
         try put(value, into: &writer)
+        try putLines(into: &writer)
         try progress.update(source.position, of: source.length, unit: Quantity.bytes)
         try readNext()
       }
@@ -201,6 +202,18 @@ struct Importer {
 
   /// Whether the ids of documents come from a member that documents cannot have. It is left out.
   private var leavesOutID: Bool { isOfDocuments && keys == .members([[Self.idMember]]) }
+
+  /// Passes on the values that follow, as long as each has a line for itself and the target reads
+  /// it: its text is then looked at only once. Whatever is in doubt is left to `readNext`.
+  private mutating func putLines(into writer: inout some ImportTarget) throws(Failure) {
+    guard form == .lines, !leavesOutID else { return }
+    let keys = keys
+    while try elements.nextLine({ (text, index, line) throws(Failure) in
+      try writer.put(text: text, line: line) { keys.key(of: $0, at: index) }
+    }) {
+      try progress.update(source.position, of: source.length, unit: Quantity.bytes)
+    }
+  }
 
   private mutating func putRow(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
     let row: CouchDBRow

@@ -7,28 +7,50 @@ final class BodyReader {
 
   /// Returns the stored form of a document's text.
   func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
-    do {
-      let bytes = try parser.parse(text)
-      let root = try FleeceBody(bytes).root
-      guard try root.kind == .dictionary else {
-        throw Failure.badInput(
-          "this is not an object, and a document must be one",
-          advice: "Values of other kinds can be kept as entries: see `latewood help put`.")
-      }
-      for name in NameRules.reservedMembers where try root.element(for: name) != nil {
-        throw Failure.badInput(
-          "this cannot be a document: the member \(name) is reserved", advice: "Give it another name.")
-      }
-      return bytes
-    } catch let error as FleeceError where error.kind == .invalidJSON {
+    let body: [UInt8]
+    do throws(FleeceError) { body = try parser.parse(text) } catch {
+      guard error.kind == .invalidJSON else { throw Self.refused(error) }
       var failure = Failure(
         .badInput, code: "invalidJSON", error.reason, advice: "Correct the text there and run it again.")
       failure.line = error.line
       failure.column = error.column
       throw failure
-    } catch let error as FleeceError {
-      throw .badInput("this cannot be a document: \(error.reason)")
-    } catch { throw Failure(error) }
+    }
+    try Self.check(root(of: body))
+    return body
+  }
+
+  /// Returns the stored form of a text, which may not be a document yet; nil if it is not one JSON
+  /// text.
+  func value(ofText text: UnsafeRawBufferPointer) -> FleeceElement? {
+    do throws(FleeceError) { return try FleeceBody(parser.parse(text)).root } catch { return nil }
+  }
+
+  private func root(of body: [UInt8]) throws(Failure) -> FleeceElement {
+    do throws(FleeceError) { return try FleeceBody(body).root } catch { throw Self.refused(error) }
+  }
+
+  /// Throws if a value cannot be a document.
+  static func check(_ root: FleeceElement) throws(Failure) {
+    let isDictionary: Bool
+    let marked: [String]
+    do throws(FleeceError) {
+      isDictionary = try root.kind == .dictionary
+      marked = try root.keys(beginningWith: UInt8(ascii: "_"))
+    } catch { throw refused(error) }
+    guard isDictionary else {
+      throw Failure.badInput(
+        "this is not an object, and a document must be one",
+        advice: "Values of other kinds can be kept as entries: see `latewood help put`.")
+    }
+    for name in marked where NameRules.reservedMembers.contains(name) {
+      throw Failure.badInput(
+        "this cannot be a document: the member \(name) is reserved", advice: "Give it another name.")
+    }
+  }
+
+  private static func refused(_ error: FleeceError) -> Failure {
+    .badInput("this cannot be a document: \(error.reason)")
   }
 
   /// Returns the body of a document without members.

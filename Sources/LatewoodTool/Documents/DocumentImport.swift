@@ -46,7 +46,27 @@ struct DocumentImport: ImportTarget {
       failure.line = line
       throw failure
     }
-    pendingBytes += value.count
+    try added(bytes: value.count)
+  }
+
+  mutating func put(
+    text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
+  ) throws(Failure) -> Bool {
+    guard let value = reader.value(ofText: text), let key = key(value) else { return false }
+    let id = String(decoding: key, as: UTF8.self)
+    guard NameRules.fault(ofID: id) == nil else { return false }
+    do throws(Failure) { try BodyReader.check(value) } catch {
+      var failure = error
+      failure.line = line
+      throw failure
+    }
+    batch.append((id, value.body.bytes, line))
+    try added(bytes: text.count)
+    return true
+  }
+
+  private mutating func added(bytes: Int) throws(Failure) {
+    pendingBytes += bytes
     if batch.count >= Self.batchDocuments || pendingBytes >= Self.batchBytes { try commit(.relaxed) }
   }
 
@@ -64,18 +84,16 @@ struct DocumentImport: ImportTarget {
         if removesOld { try Self.removeAll(writer, collection) }
         try writer.putLocal(ImportRecord.localName, in: collection, body: note)
         for document in batch {
-          let isThere = try writer.reads(collection).head(of: document.id).map { !$0.isDeleted } ?? false
-          if isThere, existing == .keep {
+          // A save that may replace finds out by itself.
+          if existing != .replace, try writer.reads(collection).head(of: document.id)?.isDeleted == false {
+            if existing == .fail { throw ImportWriter.exists(Array(document.id.utf8), line: document.line) }
             counts.kept += 1
             continue
           }
-          if isThere, existing == .fail {
-            throw ImportWriter.exists(Array(document.id.utf8), line: document.line)
-          }
-          try writer.save(
+          let saved = try writer.save(
             document.id, in: collection, body: document.body, parent: nil,
             blobs: BlobReferences.find(in: document.body), policy: .lastWriteWins)
-          if isThere { counts.replaced += 1 } else { counts.added += 1 }
+          if saved.isReplacement { counts.replaced += 1 } else { counts.added += 1 }
         }
       }
     } catch { throw Failure(error) }

@@ -73,6 +73,27 @@ struct JSONElements {
     return found
   }
 
+  /// Passes the next line of a sequence to a closure, as it is, and counts it as an element if the
+  /// closure returns true. Returns false if it does not, or if the line is not all at hand: `next`
+  /// then reads the element.
+  ///
+  /// - Parameter body: receives the line, which may not be JSON, or not one element; the index of
+  ///   the element; and the number of the line.
+  mutating func nextLine(
+    _ body: (_ text: UnsafeRawBufferPointer, _ index: Int, _ line: Int) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool {
+    guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || scanner.input.offset > endOfLast
+    else { return false }
+    line = scanner.input.line
+    let (index, number) = (count, line)
+    guard
+      try scanner.input.takeLine({ (text) throws(Failure) in try body(text, index, number) })
+    else { return false }
+    endOfLast = scanner.input.offset
+    count += 1
+    return true
+  }
+
   /// Returns whether only white space follows the last element.
   mutating func isAtEnd() throws(Failure) -> Bool {
     try scanner.input.skipSpace()

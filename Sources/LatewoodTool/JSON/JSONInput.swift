@@ -1,3 +1,5 @@
+import LatewoodBytes
+
 /// The bytes of a JSON text, read in pieces, with the current place.
 ///
 /// Invariants:
@@ -66,6 +68,27 @@ struct JSONInput {
       default: return
       }
     }
+  }
+
+  /// Passes the rest of the line, without its line break, to a closure, and skips it if the closure
+  /// returns true. Returns false if the closure does, and if not all of the line has been read.
+  mutating func takeLine(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Bool
+  ) throws(Failure) -> Bool {
+    let (position, count) = (position, count)
+    var end = count
+    let taken = bytes.withUnsafeBytes { bytes in
+      Result { () throws(Failure) -> Bool in
+        guard let start = bytes.baseAddress else { return false }
+        // SAFETY: `count` is at most the length of the buffer.
+        end = start.firstOffset(of: UInt8(ascii: "\n"), from: position, before: count)
+        guard end < count else { return false }
+        return try body(UnsafeRawBufferPointer(start: start + position, count: end - position))
+      }
+    }
+    guard try taken.get() else { return false }
+    self.position = end
+    return true
   }
 
   /// Skips a byte order mark, which RFC 8259 lets a reader ignore.

@@ -1,0 +1,27 @@
+import Testing
+
+@testable import LatewoodBytes
+
+/// Finding a byte, compared with a plain loop.
+@Suite struct ByteSearchTests {
+  @Test(arguments: [0, 0x2D, 0x7F, 0x80, 0xFF] as [UInt8])
+  func `the first byte of a value is found at every place`(byte: UInt8) {
+    // Neighbours of the value, which carries and borrows could take for it.
+    for other in [byte &+ 1, byte &- 1, byte ^ 0x80, 0x41] {
+      for count in 0...33 {
+        for place in 0...count {
+          var bytes = [UInt8](repeating: other, count: count)
+          if place < count { bytes[place] = byte }
+          if place + 2 < count { bytes[place + 2] = byte }
+          for start in 0...count {
+            let expected = bytes[start...].firstIndex(of: byte) ?? count
+            let found = bytes.withUnsafeBytes {
+              $0.baseAddress?.firstOffset(of: byte, from: start, before: count)
+            }
+            #expect(found ?? count == expected)
+          }
+        }
+      }
+    }
+  }
+}
