@@ -40,6 +40,54 @@ import Testing
     #expect(document["list"].count == 5000 && document["a"]["b"][0][4999].int == 4999)
   }
 
+  @Test func `a changed copy of a stored dictionary is the same as one that was built anew`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    let names = (0..<12).map { "k\($0)" } + ["é", "e\u{301}", "_x", "deep"]
+    for _ in 0..<Effort.count(600, low: 200) {
+      var built: [String: DocumentValue] = [:]
+      for name in names where random.below(2) == 0 { built[name] = ["v": DocumentValue(random.below(9))] }
+      // Two keys that Swift takes for one are not both in a dictionary of Swift.
+      built["e\u{301}"] = nil
+      var rebuilt = DocumentValue(built)
+      var changed = try DocumentValue(json: rebuilt.toJSON())
+      // Up to as many as are written one by one, and more.
+      for step in 0..<random.below(14) {
+        let name = names[random.below(names.count)]
+        let kept = changed
+        let text = try kept.toJSON()
+        for value in [0, 1] {
+          func change(_ value: inout DocumentValue) {
+            switch step % 4 {
+            case 0: value[name] = DocumentValue(step)
+            case 1: value.removeValue(forKey: name)
+            case 2: value[name]["v"].append(7)
+            default: value[name]["w"] = ["x": .null]
+            }
+          }
+          if value == 0 { change(&changed) } else { change(&rebuilt) }
+        }
+        #expect(try kept.toJSON() == text, "a copy does not change")
+      }
+      #expect(changed == rebuilt && rebuilt == changed, "\(random.replay)")
+      #expect(try changed.fleece() == rebuilt.fleece())
+      #expect(changed.keys == rebuilt.keys && changed.count == rebuilt.count)
+      #expect(
+        changed.keys(beginningWith: UInt8(ascii: "_")) == rebuilt.keys(beginningWith: UInt8(ascii: "_")))
+      for name in names { #expect(changed[name] == rebuilt[name]) }
+    }
+  }
+
+  @Test func `a member that is put back is there again, and one that is removed stays away`() throws {
+    var value = try DocumentValue(json: #"{"a":1,"b":2}"#)
+    value.removeValue(forKey: "a")
+    #expect(value.keys == ["b"] && !value.contains("a") && value.count == 1)
+    value.removeValue(forKey: "a")
+    value["a"]["x"] = 3
+    #expect(value == ["a": ["x": 3], "b": 2])
+    value["a"] = nil
+    #expect(try value.toJSON() == #"{"b":2}"#)
+  }
+
   @Test func `a change in place shows in no copy`() {
     var document = MutableDocument()
     document["list"] = [1, [2]]

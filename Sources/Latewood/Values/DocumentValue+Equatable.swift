@@ -66,10 +66,11 @@ private struct ValueComparison {
           guard takes(pair.0, pair.1) else { return false }
         }
       case (.dictionary(let first), .dictionary(let second)):
-        guard first.members.count == second.members.count else { return false }
         guard isNew(first, second) else { continue }
-        for (key, value) in first.members {
-          guard let other = second.members[key], takes(value, other) else { return false }
+        let (members, others) = (first.members, second.members)
+        guard members.count == others.count else { return false }
+        for (key, value) in members {
+          guard let other = others[key], takes(value, other) else { return false }
         }
       default:
         guard a.isEqualAlone(to: b) else { return false }

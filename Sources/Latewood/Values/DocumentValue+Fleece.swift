@@ -7,6 +7,9 @@ extension DocumentValue {
     case members(Dictionary<KeyText, DocumentValue>.Iterator)
   }
 
+  /// The number of changed members up to which the others are written without looking at them.
+  private static let fewChanges = 8
+
   /// Writes the value with everything in it, a missing value as null. Not recursive, so depth costs
   /// no stack; the writer limits it.
   func write(to writer: inout FleeceWriter) throws(FleeceError) {
@@ -50,7 +53,17 @@ extension DocumentValue {
       return .elements(storage.elements.makeIterator())
     case .dictionary(let storage):
       try writer.beginDictionary()
-      return .members(storage.members.makeIterator())
+      guard let stored = storage.stored else { return .members(storage.changes.makeIterator()) }
+      // Few members are changed in most documents.
+      guard storage.changes.count <= Self.fewChanges else { return .members(storage.members.makeIterator()) }
+      try stored.writeMembers(to: &writer) { key in
+        !storage.changes.keys.contains { $0.text.utf8.elementsEqual(key) }
+      }
+      let changes = storage.changes
+      guard changes.values.allSatisfy(\.exists) else {
+        return .members(changes.filter { $0.value.exists }.makeIterator())
+      }
+      return .members(changes.makeIterator())
     }
     return nil
   }

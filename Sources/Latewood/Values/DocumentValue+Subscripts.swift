@@ -10,7 +10,7 @@ extension DocumentValue {
   public subscript(key: String) -> DocumentValue {
     get {
       switch content {
-      case .dictionary(let storage): storage.members[KeyText(key)] ?? .missing
+      case .dictionary(let storage): storage[key]
       case .stored(let element): DocumentValue(stored: (try? element.element(for: key)) ?? nil)
       default: .missing
       }
@@ -20,7 +20,7 @@ extension DocumentValue {
         removeValue(forKey: key)
         return
       }
-      uniqueMembers().members[KeyText(key)] = newValue
+      uniqueMembers()[key] = newValue
     }
     _modify {
       guard case .dictionary = content else {
@@ -30,17 +30,10 @@ extension DocumentValue {
         yield &value
         return
       }
-      let (storage, text) = (uniqueMembers(), KeyText(key))
-      var value = DocumentValue.missing
+      let storage = uniqueMembers()
       // Moved out, so that it is changed in place and not copied.
-      if let place = storage.members.index(forKey: text) { swap(&value, &storage.members.values[place]) }
-      defer {
-        if value.exists {
-          storage.members[text] = value
-        } else {
-          storage.members.removeValue(forKey: text)
-        }
-      }
+      var value = storage.take(key)
+      defer { storage[key] = value }
       yield &value
     }
   }
@@ -93,7 +86,7 @@ extension DocumentValue {
   /// Removes a member of a dictionary, if it is there.
   public mutating func removeValue(forKey key: String) {
     guard kind == .dictionary, contains(key) else { return }
-    uniqueMembers().members.removeValue(forKey: KeyText(key))
+    uniqueMembers()[key] = .missing
   }
 
   /// Adds an element at the end of an array; turns any other value into an array first. Nil adds

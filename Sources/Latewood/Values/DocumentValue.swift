@@ -129,7 +129,14 @@ public struct DocumentValue: Sendable {
   func keys(beginningWith first: UInt8) -> [String] {
     if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
     guard case .dictionary(let storage) = content else { return [] }
-    return storage.members.keys.lazy.map(\.text).filter { $0.utf8.first == first }.sorted()
+    let stored = (try? storage.stored?.keys(beginningWith: first)) ?? []
+    let changed = storage.changes.lazy.filter { $0.key.text.utf8.first == first }
+    if changed.isEmpty { return stored }
+    var keys = Set(stored.map(KeyText.init))
+    for (key, value) in changed {
+      if value.exists || storage.stored == nil { keys.insert(key) } else { keys.remove(key) }
+    }
+    return keys.map(\.text).sorted()
   }
 
   /// The members of a dictionary, in the order of their keys' bytes. Empty for all other values.

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// The elements of an array that is built in Swift. Copies of a value share it until one of them is
 /// changed.
 ///
@@ -25,13 +27,33 @@ final class ElementStorage: @unchecked Sendable {
   }
 }
 
-/// The members of a dictionary that is built in Swift; see ``ElementStorage``.
+/// The members of a dictionary that is built in Swift, or that has been changed since it was read;
+/// see ``ElementStorage``.
+///
+/// A dictionary of a stored document stays where it is when it is changed: only the changes are
+/// kept, and are written over it when it is saved.
 // SAFETY: the members are changed only through a value that has the only reference; see
 // `DocumentValue.uniqueMembers()`.
 final class MemberStorage: @unchecked Sendable {
-  var members: [KeyText: DocumentValue]
+  /// The dictionary that was read; nil if there was none.
+  let stored: FleeceElement?
+  /// The members that differ from the stored ones; a missing value is one that has been removed.
+  private(set) var changes: [KeyText: DocumentValue]
 
-  init(_ members: [KeyText: DocumentValue]) { self.members = members }
+  init(_ members: [KeyText: DocumentValue]) {
+    stored = nil
+    changes = members
+  }
+
+  init(changing stored: FleeceElement) {
+    self.stored = stored
+    changes = [:]
+  }
+
+  init(copying other: MemberStorage) {
+    stored = other.stored
+    changes = other.changes
+  }
 
   deinit {
     var rest: [DocumentValue] = []
@@ -39,10 +61,48 @@ final class MemberStorage: @unchecked Sendable {
     DocumentValue.letGo(&rest)
   }
 
+  /// All members. O(members) if there are stored ones.
+  var members: [KeyText: DocumentValue] {
+    guard let stored else { return changes }
+    let kept = (try? stored.members()) ?? []
+    var members: [KeyText: DocumentValue] = [:]
+    members.reserveCapacity(kept.count + changes.count)
+    for (key, value) in kept { members[KeyText(key)] = DocumentValue(stored: value) }
+    for (key, value) in changes {
+      if value.exists { members[key] = value } else { members.removeValue(forKey: key) }
+    }
+    return members
+  }
+
+  /// The value of a key; missing if there is none. Setting a missing value removes the member.
+  subscript(key: String) -> DocumentValue {
+    get { changes[KeyText(key)] ?? storedValue(of: key) }
+    set {
+      if newValue.exists || stored != nil {
+        changes[KeyText(key)] = newValue
+      } else {
+        changes.removeValue(forKey: KeyText(key))
+      }
+    }
+  }
+
+  /// Returns the value of a key for changing it in place: it must be set again before anything else
+  /// is done here.
+  func take(_ key: String) -> DocumentValue {
+    guard let place = changes.index(forKey: KeyText(key)) else { return storedValue(of: key) }
+    var value = DocumentValue.missing
+    swap(&value, &changes.values[place])
+    return value
+  }
+
+  private func storedValue(of key: String) -> DocumentValue {
+    DocumentValue(stored: (try? stored?.element(for: key)) ?? nil)
+  }
+
   fileprivate func takeCollections(into rest: inout [DocumentValue]) {
-    guard members.values.contains(where: \.isBuiltCollection) else { return }
-    rest.append(contentsOf: members.values.lazy.filter(\.isBuiltCollection))
-    members = [:]
+    guard changes.values.contains(where: \.isBuiltCollection) else { return }
+    rest.append(contentsOf: changes.values.lazy.filter(\.isBuiltCollection))
+    changes = [:]
   }
 }
 
@@ -92,21 +152,19 @@ extension DocumentValue {
   }
 
   /// Returns the members for changing, shared with no other value. Turns any other value into a
-  /// dictionary; stored members are copied one level deep first.
+  /// dictionary; stored members stay where they are.
   mutating func uniqueMembers() -> MemberStorage {
-    var storage = takeMembers() ?? MemberStorage(builtMembers)
-    if !isKnownUniquelyReferenced(&storage) { storage = MemberStorage(storage.members) }
+    var storage = takeMembers() ?? changedMembers
+    if !isKnownUniquelyReferenced(&storage) { storage = MemberStorage(copying: storage) }
     content = .dictionary(storage)
     return storage
   }
 
-  private var builtMembers: [KeyText: DocumentValue] {
-    guard case .stored(let element) = content, let members = (try? element.members()) ?? nil else {
-      return [:]
+  private var changedMembers: MemberStorage {
+    // Only a dictionary that can be read is kept: content that is damaged reads as having no members.
+    guard case .stored(let element) = content, (try? element.hasReadableMembers()) == true else {
+      return MemberStorage([:])
     }
-    var built: [KeyText: DocumentValue] = [:]
-    built.reserveCapacity(members.count)
-    for (key, value) in members { built[KeyText(key)] = DocumentValue(stored: value) }
-    return built
+    return MemberStorage(changing: element)
   }
 }
