@@ -128,6 +128,12 @@ extension Int: PlainColumn {
     self = integer
   }
 
+  static func list(
+    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Int
+  ) throws -> [Int] {
+    try source.integers(path, otherwise: read)
+  }
+
   init?(scalar: ScalarValue) {
     guard case .number(let number) = scalar, let integer = number.integral else { return nil }
     self = integer

@@ -254,6 +254,13 @@ extension Query: RowSource {
     } catch { throw DatabaseError.translated(error) }
   }
 
+  func integers(_ field: FieldPath, otherwise read: (FoundDocument) throws -> Int) throws -> [Int] {
+    let find = try preparedFind()
+    do { return try collection.reads().findIntegers(find, field, read) } catch {
+      throw DatabaseError.translated(error)
+    }
+  }
+
   /// Returns the total of the numbers in a field of all matching documents.
   func total(
     of path: FieldPath, isWhole: Bool, _ add: (FoundDocument, inout NumberTotal) throws -> Void

@@ -102,6 +102,10 @@ protocol RowSource: Sendable {
     _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
     _ document: (FoundDocument) throws -> Bool
   ) throws
+  /// Returns an integer field of each row.
+  ///
+  /// - Parameter read: returns the field of a document whose integer an index does not supply.
+  func integers(_ field: FieldPath, otherwise read: (FoundDocument) throws -> Int) throws -> [Int]
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan
 }
 

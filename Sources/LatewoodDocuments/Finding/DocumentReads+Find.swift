@@ -69,6 +69,30 @@ extension DocumentReads {
     _ = try find(request, by: plan, into: RowSink(columns, receiver))
   }
 
+  /// Returns an integer field of each document that a prepared request finds.
+  ///
+  /// If an index contains exactly these documents and the field, the integers come from the index.
+  ///
+  /// - Parameter read: returns the field of a document whose integer an index does not supply.
+  package func findIntegers(
+    _ prepared: PreparedFind, _ field: FieldPath, _ read: (FoundDocument) throws -> Int
+  ) throws -> [Int] {
+    guard prepared.request.limit > 0 else { return [] }
+    let plan = try FindPlanner(self, prepared, [field]).best()
+    return try findIntegers(prepared.request, by: plan, field, read)
+  }
+
+  /// Returns an integer field of the documents of a request by a given plan.
+  func findIntegers(
+    _ request: FindRequest, by plan: FindPlan, _ field: FieldPath, _ read: (FoundDocument) throws -> Int
+  ) throws -> [Int] {
+    try withoutActuallyEscaping(read) { read in
+      var run = FindRun(self, request, plan, IntegerSink(field, read))
+      _ = try run.run()
+      return run.sink.integers
+    }
+  }
+
   /// Returns the total of the numbers in a field of all documents that a prepared request finds.
   ///
   /// If an index contains exactly these documents and the field, the numbers come from the index.

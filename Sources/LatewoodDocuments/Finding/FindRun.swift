@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
@@ -12,6 +13,8 @@ struct FindRun<Sink: FoundSink> {
   private static var leastSkip: Int { 16 }
   /// Fewer documents than this are looked up each by itself.
   private static var leastMany: Int { 16 }
+  /// The greatest number of entries to make room for at once.
+  private static var mostExpected: Int { 4096 }
   private(set) var sink: Sink
   /// Nil if documents are looked up each by itself: from a batch, or if there are few.
   private var nearby: NearbyDocuments?
@@ -26,6 +29,8 @@ struct FindRun<Sink: FoundSink> {
   private var passed = 0
   private var taken = 0
   private var isEnded = false
+  /// Whether entries have been read that are not passed on yet.
+  private var holdsRun = false
 
   init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan, _ sink: Sink) {
     self.reads = reads
@@ -40,6 +45,7 @@ struct FindRun<Sink: FoundSink> {
     isCovering = isCovered && sink.covers(plan.accesses[0].index.definition)
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
+      sink.expect(min(plan.candidates, request.limit, Self.mostExpected))
     }
     if readsMany { nearby = try NearbyDocuments(reads) }
     if !Sink.isOrdered, request.skip == 0, request.limit == .max {
@@ -50,7 +56,7 @@ struct FindRun<Sink: FoundSink> {
     case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
     case (.index(let access), .none):
       let ranges = try rangesAfterSkipping(access, false)
-      try forEachEntry(access, in: ranges) { run, entry in try run.take(entry) }
+      try forEachEntry(access, in: ranges, together: true) { run, entry in try run.take(entry) }
     case (_, .none): try forEachMatch { run, document in try run.take(document) }
     default: if request.order.isEmpty { try runByID() } else { try runSorted() }
     }
@@ -93,12 +99,25 @@ struct FindRun<Sink: FoundSink> {
     return try look(at: entry.idBytes) { run, document in try run.take(document) }
   }
 
+  /// Passes entries to the sink, as many as nothing else has to be done for, and leaves out the last
+  /// one that is wanted. Returns their number.
+  private mutating func takeTogether(_ batch: UnsafeBufferPointer<EntryBytes>, from index: Int) -> Int {
+    guard isCovering, !holdsRun, passed >= request.skip else { return 0 }
+    // Those of expired documents have to be left out.
+    guard expired.isEmpty else { return 0 }
+    let end = min(batch.count - index, request.limit - taken - 1) + index
+    guard index < end else { return 0 }
+    let count = sink.take(UnsafeBufferPointer(rebasing: batch[index..<end]))
+    taken += count
+    return count
+  }
+
   // MARK: Orders
 
   /// Reads all matches as they come.
   private mutating func runInAnyOrder() throws {
     if isCovering, case .index(let access) = plan.access {
-      try forEachEntry(access, in: access.ranges) { run, entry in
+      try forEachEntry(access, in: access.ranges, together: true) { run, entry in
         if !run.expired.isEmpty, run.expired.contains(entry.id) { return true }
         if let goesOn = try run.sink.take(entry) { return goesOn }
         return try run.look(at: entry.idBytes) { run, document in try run.sink.take(document) }
@@ -143,11 +162,12 @@ struct FindRun<Sink: FoundSink> {
   /// whole.
   private mutating func runByIndex(_ access: IndexAccess, _ isReversed: Bool) throws {
     var run = EntryRun()
-    try forEachEntry(access, in: try rangesAfterSkipping(access, isReversed), reversed: isReversed) {
-      find, entry in
+    let ranges = try rangesAfterSkipping(access, isReversed)
+    try forEachEntry(access, in: ranges, reversed: isReversed, together: !isReversed) { find, entry in
       if !run.isEmpty, !((isReversed || run.isCut) && run.hasKey(of: entry)) {
         guard try find.takeRun(&run) else { return false }
         run.removeAll()
+        find.holdsRun = false
       }
       // Forwards, all but cut keys are in order already.
       if !isReversed, !entry.isCut {
@@ -155,6 +175,7 @@ struct FindRun<Sink: FoundSink> {
         return !find.isEnded
       }
       run.append(entry)
+      find.holdsRun = true
       return true
     }
     if !isEnded, !run.isEmpty { _ = try takeRun(&run) }
@@ -237,8 +258,8 @@ struct FindRun<Sink: FoundSink> {
     var ids: [String] = []
     for access in plan.accesses {
       for range in access.ranges {
-        try reads.source.forEach(in: access.index.entries, range) { key, value in
-          ids.append(try StoredEntry.reading(key, value) { $0.id })
+        try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
+          for entry in batch { ids.append(try StoredEntry(entry).id) }
           return true
         }
       }
@@ -252,14 +273,26 @@ struct FindRun<Sink: FoundSink> {
     return different
   }
 
-  private mutating func forEachEntry(
-    _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false,
+  /// Calls a closure with each entry of some ranges, until it returns false.
+  ///
+  /// Inlined, so that the closure becomes part of the loop over a batch.
+  ///
+  /// - Parameter together: whether the sink may take entries that are enough for it by itself.
+  @inline(__always) private mutating func forEachEntry(
+    _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
     _ body: (inout FindRun, StoredEntry) throws -> Bool
   ) throws {
     var goesOn = true
     for range in reversed ? ranges.reversed() : ranges where goesOn {
-      try reads.source.forEach(in: access.index.entries, range, reversed: reversed) { key, value in
-        goesOn = try StoredEntry.reading(key, value) { entry in try body(&self, entry) }
+      try reads.source.forEachBatch(in: access.index.entries, range, reversed: reversed) { batch in
+        var index = 0
+        while index < batch.count, goesOn {
+          if together { index += takeTogether(batch, from: index) }
+          if index < batch.count {
+            goesOn = try body(&self, StoredEntry(batch[index]))
+            index += 1
+          }
+        }
         return goesOn
       }
     }

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodFleece
 import LatewoodQuery
 
@@ -10,16 +11,25 @@ protocol FoundSink {
   /// Returns whether the sink can take entries of an index instead of documents.
   mutating func covers(_ definition: IndexDefinition) -> Bool
 
+  /// Called before entries are taken, with about their number.
+  mutating func expect(_ count: Int)
+
   /// Takes a document. Returns whether to continue.
   mutating func take(_ document: FoundDocument) throws -> Bool
 
   /// Takes the index entry of a document. Returns whether to continue; nil if the sink needs the
   /// document.
   mutating func take(_ entry: StoredEntry) throws -> Bool?
+
+  /// Takes the first ones of some entries together, and wants more after them. Returns their
+  /// number; 0 if the next has to be taken by itself.
+  mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int
 }
 
 extension FoundSink {
   static var isOrdered: Bool { true }
+  mutating func expect(_ count: Int) {}
+  mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int { 0 }
 }
 
 /// A sink that takes whole documents.
@@ -160,47 +170,6 @@ struct RowSink: FoundSink {
     guard !entry.isCut else { return nil }
     held.begin(entry)
     return try receiver.values(&held)
-  }
-}
-
-/// A sink that adds up the numbers in one field.
-struct TotalSink: FoundSink {
-  static var isOrdered: Bool { false }
-
-  private let field: FieldPath
-  /// Adds the field of a document whose index entry is not enough.
-  private let add: (FoundDocument, inout NumberTotal) throws -> Void
-  private(set) var total: NumberTotal
-  /// Whether each part of the index before the field is descending.
-  private var areDescendingBefore: [Bool] = []
-  private var isDescending = false
-
-  init(
-    _ field: FieldPath, isWhole: Bool,
-    _ add: @escaping (FoundDocument, inout NumberTotal) throws -> Void
-  ) {
-    self.field = field
-    self.add = add
-    total = NumberTotal(isWhole: isWhole)
-  }
-
-  mutating func covers(_ definition: IndexDefinition) -> Bool {
-    guard let place = definition.places(of: [field])?[0] else { return false }
-    areDescendingBefore = definition.parts[..<place].map(\.isDescending)
-    isDescending = definition.parts[place].isDescending
-    return true
-  }
-
-  mutating func take(_ document: FoundDocument) throws -> Bool {
-    try add(document, &total)
-    return true
-  }
-
-  mutating func take(_ entry: StoredEntry) throws -> Bool? {
-    guard !entry.isCut else { return nil }
-    var key = CollationReader(entry.key)
-    for isDescending in areDescendingBefore where !key.skip(descending: isDescending) { return nil }
-    return total.addNext(of: &key, descending: isDescending) ? true : nil
   }
 }
 

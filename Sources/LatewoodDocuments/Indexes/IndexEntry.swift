@@ -105,6 +105,26 @@ struct StoredEntry {
     self.init(key, keyCount: Int(number >> 1), isCut: number & 1 != 0)
   }
 
+  @inline(__always) init(_ entry: EntryBytes) throws(DocumentError) {
+    try self.init(key: entry.key, value: entry.value)
+  }
+
+  /// Returns the first value of an entry if it is a whole number that can be read in line, as nearly
+  /// all are, and the entry has nothing special; nil otherwise.
+  @inline(__always) static func wholeNumber(in entry: EntryBytes, descending: Bool) -> Int? {
+    guard entry.value.count == 1, let key = entry.key.baseAddress, let value = entry.value.baseAddress else {
+      return nil
+    }
+    let number = value.u8(0)
+    let keyCount = Int(number &>> 1)
+    // Neither a longer length nor a key that is cut.
+    guard number & 0x81 == 0, keyCount >= CollationReader.numberLength, keyCount < entry.key.count else {
+      return nil
+    }
+    // SAFETY: the key has at least this length.
+    return CollationReader.wholeNumber(at: key, descending: descending)
+  }
+
   /// Calls `body` with the entry that a key and a value of the store make up.
   @inline(__always) static func reading<R>(
     _ key: RawSpan, _ value: RawSpan, _ body: (StoredEntry) throws -> R

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodStore
 
@@ -311,6 +312,18 @@ extension ReadSource {
     case .snapshot(let snapshot): try snapshot.forEach(in: keyspace, range, reversed: reversed, body)
     case .transaction(let transaction):
       try transaction.forEach(in: keyspace, range, reversed: reversed, body)
+    }
+  }
+
+  /// Calls a closure with the entries of a range in order: several at a time, if they are many and
+  /// this is a held state.
+  func forEachBatch(
+    in keyspace: Keyspace, _ range: KeyRange, reversed: Bool,
+    _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
+  ) throws {
+    if case .state(let state) = self, !reversed { return try state.scanBatches(keyspace, range, body) }
+    try forEach(in: keyspace, range, reversed: reversed) { key, value in
+      try EntryBytes.withBatch(of: key, value, body)
     }
   }
 }

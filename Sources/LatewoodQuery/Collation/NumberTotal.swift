@@ -1,13 +1,13 @@
 import LatewoodFleece
 
 /// A running total of the numbers in a field. Missing and null values do not count.
-package struct NumberTotal: Sendable {
+@usableFromInline package struct NumberTotal: Sendable {
   private let isWhole: Bool
-  private var count = 0
+  @usableFromInline var count = 0
   /// The sum of the whole numbers is `integers` plus `carry` times 2^64, in whatever order they
   /// come.
-  private var integers = 0
-  private var carry = 0
+  @usableFromInline var integers = 0
+  @usableFromInline var carry = 0
   /// The sum of all other numbers.
   private var rest = 0.0
   /// The part of the sum that `rest` has lost to rounding.
@@ -44,11 +44,34 @@ package struct NumberTotal: Sendable {
       add(number.double)
       return true
     }
+    add(whole: integer)
+    return true
+  }
+
+  /// Adds a whole number, which every total accepts.
+  @inlinable @inline(__always) package mutating func add(whole integer: Int) {
     let (sum, overflow) = integers.addingReportingOverflow(integer)
     if overflow { carry += integer < 0 ? -1 : 1 }
     integers = sum
     count += 1
-    return true
+  }
+
+  /// Adds the numbers of another total.
+  package mutating func add(_ other: NumberTotal) {
+    let (sum, overflow) = integers.addingReportingOverflow(other.integers)
+    carry += other.carry + (overflow ? (other.integers < 0 ? -1 : 1) : 0)
+    integers = sum
+    count += other.count
+    rest += other.rest
+    lost += other.lost
+  }
+
+  /// Takes away the numbers of another total, all of which are whole and in this one.
+  package mutating func subtract(_ other: NumberTotal) {
+    let (difference, overflow) = integers.subtractingReportingOverflow(other.integers)
+    carry += (overflow ? (other.integers < 0 ? 1 : -1) : 0) - other.carry
+    integers = difference
+    count -= other.count
   }
 
   /// Adds a number to `rest` with Neumaier's compensated summation.

@@ -66,6 +66,32 @@ package final class PinnedState: Readable {
     }
   }
 
+  /// Calls a closure with the entries of a range, in order and several at a time: much faster where
+  /// many are read. Up to 64 are read ahead.
+  ///
+  /// The bytes are valid during the call. If the file is read through a cache, each entry comes by
+  /// itself.
+  package func scanBatches(
+    _ keyspace: Keyspace, _ range: KeyRange, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
+  ) throws {
+    guard !version.face.pointee.reads.isBuffered else {
+      return try scan(keyspace, range, reversed: false) { key, value in
+        try EntryBytes.withBatch(of: key, value, body)
+      }
+    }
+    do {
+      let face = version.face
+      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+        try engine.state(of: version).check(keyspace)
+      }
+      try range.withFullKeys(in: keyspace.id) { low, high in
+        try face.pointee.reads.scanBatches(low: low, high: high, dropping: FullKey.prefixLength, body)
+      }
+    } catch let fault as Fault {
+      throw StoreError(fault, path: _path)
+    }
+  }
+
   /// Calls a closure that may call `find`.
   @inline(__always) package func reading<R, E: Error>(_ body: () throws(E) -> R) throws(E) -> R {
     let ticket = version.file.enter()

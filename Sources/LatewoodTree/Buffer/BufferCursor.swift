@@ -96,7 +96,7 @@ struct BufferCursor: ~Copyable {
   @inline(__always) mutating func next() throws(Fault) {
     path[depth &- 1].index &+= 1
     steps &+= 1
-    if steps & 7 == 0 { touchAhead() }
+    if steps & (BufferCursor.touchCount &- 1) == 0 { touchAhead() }
     let top = path[depth &- 1]
     if top.index < BufferNode(top.node).count { try load() } else { try settleForward() }
   }
@@ -106,19 +106,29 @@ struct BufferCursor: ~Copyable {
     if path[depth &- 1].index >= 0 { try load() } else { try settleBackward() }
   }
 
-  /// Touches the next eight records of the leaf. They are far apart, so this fetches them into the
-  /// CPU cache in parallel instead of one after the other.
+  /// Touches the next records of the leaf.
   @inline(never) private mutating func touchAhead() {
     let leaf = BufferNode(path[depth &- 1].node)
     let first = path[depth &- 1].index
-    for index in min(first, leaf.count)..<min(first &+ 8, leaf.count) {
-      let offset = leaf.reference(index).offset
-      guard offset < space.through else { continue }
-      // SAFETY: every byte below `through` can be read, as can the rest of its page.
-      let start = space.base + Int(truncatingIfNeeded: offset)
-      let isNextLineInPage = offset & 4095 < 4096 &- 64
-      touched &+= start.u8(0) &+ start.u8(isNextLineInPage ? 64 : 0)
-    }
+    touched &+= space.touch(
+      leaf, min(first, leaf.count)..<min(first &+ BufferCursor.touchCount, leaf.count))
+  }
+
+  /// The number of records that are touched together: a power of two.
+  static let touchCount = 8
+
+  /// The leaf of the current entry, and the index in it.
+  @inline(__always) var place: (leaf: BufferNode, index: Int) {
+    let top = path[depth &- 1]
+    return (BufferNode(top.node), top.index)
+  }
+
+  /// Moves to the first entry after the leaf of the current one.
+  mutating func passLeaf() throws(Fault) {
+    let (leaf, index) = place
+    steps &+= leaf.count &- index
+    path[depth &- 1].index = leaf.count
+    try settleForward()
   }
 
   @inline(__always) private mutating func push(_ node: BufferNode, _ index: Int) {

@@ -108,6 +108,45 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
+  /// Returns the entries of a write buffer's leaf from the current one on, up to a full key, if none
+  /// of them has to be merged with another source; nil otherwise. `passTakenLeaf` goes on after
+  /// them, if they are all that the leaf has.
+  ///
+  /// Deletes are among them. What they delete is not: no other source has keys between them.
+  ///
+  /// - Parameter isFirst: as for `unmergedEntries`.
+  mutating func unmergedReferences(
+    before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
+  ) throws(Fault) -> (leaf: BufferNode, entries: Range<Int>)? {
+    // The ranges that are deleted in the active buffer hide entries of the frozen one.
+    guard !takesBase, takesActive != takesFrozen, takesActive || !hasRanges else { return nil }
+    let (leaf, index) = takesActive ? active.place : frozen.place
+    guard isFirst || index == 0 else { return nil }
+    let last = try view.records.record(leaf.reference(leaf.count &- 1))
+    let isWhole = KeyOrder.compare(last.key, last.keyCount, end, endCount) < 0
+    let (bound, boundCount) = isWhole ? (last.key, last.keyCount) : (end, endCount)
+    if base.isValid, base.key.compare(bound, boundCount) <= (isWhole ? 0 : -1) { return nil }
+    if takesActive, frozen.isValid,
+      KeyOrder.compare(frozen.key, frozen.keyCount, bound, boundCount) <= (isWhole ? 0 : -1)
+    {
+      return nil
+    }
+    if takesFrozen, active.isValid,
+      KeyOrder.compare(active.key, active.keyCount, bound, boundCount) <= (isWhole ? 0 : -1)
+    {
+      return nil
+    }
+    if isWhole { return (leaf, index..<leaf.count) }
+    let count = try leaf.lowerBound(end, endCount, view.records).index
+    return (leaf, index..<max(index, count))
+  }
+
+  /// Moves the write buffer that the current entry is from to the first entry after its leaf.
+  /// `settleForward` has to follow.
+  mutating func passTakenLeaf() throws(Fault) {
+    if takesActive { try active.passLeaf() } else { try frozen.passLeaf() }
+  }
+
   /// The number of buffer entries passed while moving forward.
   var steps: Int { active.steps &+ frozen.steps }
 

@@ -201,6 +201,16 @@ import Testing
           try reads.findRows(request, by: plan, columns, receiver)
           let wanted = try expected.map { try shown(of: $0, columns, reads) }
           if rows != wanted { Issue.record("rows of \(text): \(explanation) \(random.replay)") }
+          let name = random.pick(["a", "b"])
+          let integers = try reads.findIntegers(request, by: plan, FieldPath(name)) {
+            try integer(of: name, $0)
+          }
+          let expectedIntegers = try expected.map { id in
+            try reads.withDocument(id) { document in try integer(of: name, document) } ?? 0
+          }
+          if integers != expectedIntegers {
+            Issue.record("integers of \(text): \(explanation) \(random.replay)")
+          }
         }
         if found != expected { Issue.record("\(text): \(explanation) \(random.replay)") }
         uses[explanation.uses.map(\.index).joined(separator: "+"), default: 0] += 1
@@ -210,6 +220,14 @@ import Testing
     // All kinds of plan have occurred.
     #expect(uses.count > 8, "\(uses)")
     #expect(covered > 0)
+  }
+
+  /// Returns an integer in a member, or the least one for anything else.
+  private func integer(of name: String, _ document: FoundDocument) throws -> Int {
+    try document.withField(FieldPath(name)) { lookup throws(FleeceError) in
+      guard case .number(let number)? = try ScalarValue(lookup.value) else { return .min }
+      return number.integral ?? .min
+    }
   }
 
   /// Adds up the numbers in a member by a plan. All of them are small multiples of a half.

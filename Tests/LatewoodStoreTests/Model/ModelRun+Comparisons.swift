@@ -81,6 +81,35 @@ extension ModelRun {
   }
 
   /// Compares everything, forwards and backwards.
+  /// Compares a scan by batches, to its end and to somewhere in between.
+  func batches(_ model: OrderedModel) throws {
+    let state = try store.held()
+    for (name, space) in model.spaces {
+      guard let handle = try state.existingKeyspace(name) else {
+        Issue.record("\(name) is missing: \(random.replay)")
+        continue
+      }
+      for range in [.all, keys.range(&random, space).0] {
+        let expected = try state.entries(in: handle, range).map(\.key)
+        let limit = random.oneIn(2) ? Int.max : 1 + random.below(150)
+        var found: [[UInt8]] = []
+        var isEnded = false
+        try state.scanBatches(handle, range) { batch in
+          #expect(!batch.isEmpty && batch.count <= 64 && !isEnded, "\(random.replay)")
+          for entry in batch {
+            let key = Array(entry.key)
+            #expect(Array(entry.value) == space.values[key], "\(random.replay)")
+            found.append(key)
+          }
+          isEnded = found.count >= limit
+          return !isEnded
+        }
+        #expect(isEnded || found.count == expected.count, "\(random.replay)")
+        #expect(found.elementsEqual(expected.prefix(found.count)), "\(random.replay)")
+      }
+    }
+  }
+
   func compareAll(_ source: some Readable, _ model: OrderedModel) throws {
     #expect(try source.keyspaces().map(\.name) == model.spaces.keys.sorted(), "\(random.replay)")
     for (name, space) in model.spaces {

@@ -72,7 +72,9 @@ final class ModelRun {
       case 93: try walks(over: store, model)
       case 94: try compareAll(store, model)
       case 95: try compact()
-      default: try ranges(of: store, model)
+      default:
+        try ranges(of: store, model)
+        try batches(model)
       }
     }
     try compareAll(store, model)

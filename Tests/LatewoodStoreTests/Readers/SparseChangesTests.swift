@@ -18,6 +18,18 @@ import Testing
     return found
   }
 
+  /// Like `entries`, by batches.
+  private static func batches(
+    of store: Store, _ range: KeyRange, in space: Keyspace, limit: Int
+  ) throws -> [[UInt8]] {
+    var found: [[UInt8]] = []
+    try store.held().scanBatches(space, range) { batch in
+      for entry in batch.prefix(limit - found.count) { found.append(Array(entry.key) + Array(entry.value)) }
+      return found.count < limit
+    }
+    return found
+  }
+
   /// With `isFrozen`, a checkpoint fails between the two rounds of changes, so that both write
   /// buffers have some.
   @Test(arguments: [1, 7, 100, 1000], [false, true])
@@ -66,6 +78,9 @@ import Testing
         #expect(
           try Self.entries(of: store, range, in: space, limit: limit) == wanted,
           "\(low)..<\(high), \(limit) entries; \(random.replay)")
+        #expect(
+          try Self.batches(of: store, range, in: space, limit: limit) == wanted,
+          "\(low)..<\(high), \(limit) entries by batches; \(random.replay)")
       }
       if isFrozen, round == 0 {
         try store.sync()
@@ -76,6 +91,7 @@ import Testing
       #expect(try store.statistics().isCheckpointing == isFrozen)
       let wanted = numbers.map { Self.key($0) + (model[$0] ?? []) }
       #expect(try Self.entries(of: store, .all, in: space, limit: .max) == wanted, "\(random.replay)")
+      #expect(try Self.batches(of: store, .all, in: space, limit: .max) == wanted, "\(random.replay)")
     }
     try store.close()
   }

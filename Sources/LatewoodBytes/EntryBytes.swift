@@ -1,0 +1,25 @@
+/// The bytes of an entry in memory. They belong to whoever made the value.
+@usableFromInline package struct EntryBytes {
+  @usableFromInline package let key: UnsafeRawBufferPointer
+  @usableFromInline package let value: UnsafeRawBufferPointer
+
+  @inlinable @inline(__always) package init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
+    self.key = key
+    self.value = value
+  }
+}
+
+extension EntryBytes {
+  /// Calls a closure with a single entry as a batch.
+  package static func withBatch<R>(
+    of key: RawSpan, _ value: RawSpan, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> R
+  ) rethrows -> R {
+    try key.withUnsafeBytes { key in
+      try value.withUnsafeBytes { value in
+        try withUnsafePointer(to: EntryBytes(key: key, value: value)) { entry in
+          try body(UnsafeBufferPointer(start: entry, count: 1))
+        }
+      }
+    }
+  }
+}
