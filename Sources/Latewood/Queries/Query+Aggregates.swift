@@ -19,7 +19,8 @@ extension Query {
     return try !query.documentIDs().isEmpty
   }
 
-  /// Returns the sum of a field; 0 if no document matches. O(documents found).
+  /// Returns the sum of a field; 0 if no document matches. O(documents found). Once sums have read
+  /// as many entries of an index of whole numbers as it has, O(log n) until the next commit.
   ///
   /// Documents that lack the field, or in which it is null, do not count. Whole numbers are added
   /// exactly. The last digits of a sum of fractions may depend on the order of addition.

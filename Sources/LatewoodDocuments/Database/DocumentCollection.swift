@@ -24,6 +24,8 @@ package final class DocumentCollection: Sendable {
     /// The time at which the first document expires in that version, in seconds since 1970; nil if
     /// unknown, `.max` if none does.
     var firstExpiry: UInt64?
+    /// The running totals of fields of indexes in that version.
+    var totals: [IndexTotals.Field: IndexTotals.Knowledge] = [:]
   }
 
   /// The key of its state.
@@ -74,6 +76,20 @@ package final class DocumentCollection: Sendable {
   /// Keeps the time at which the first document expires in a version, if its indexes are kept.
   func keep(firstExpiry: UInt64, ofVersion version: UInt64) {
     known.withLock { if $0.version == version { $0.firstExpiry = firstExpiry } }
+  }
+
+  /// Returns what is known of the totals of a field of an index in a version; nil if nothing can be
+  /// kept of the version.
+  func totals(of field: IndexTotals.Field, inVersion version: UInt64) -> IndexTotals.Knowledge? {
+    known.withLock { $0.version == version ? $0.totals[field] ?? .read(entries: 0) : nil }
+  }
+
+  /// Keeps what is known of the totals of a field of an index in a version, if its indexes are
+  /// kept.
+  func keep(
+    _ totals: IndexTotals.Knowledge, of field: IndexTotals.Field, inVersion version: UInt64
+  ) {
+    known.withLock { if $0.version == version { $0.totals[field] = totals } }
   }
 
   /// Invalidates the handle: the batch that created the collection has failed.

@@ -95,8 +95,9 @@ extension DocumentReads {
 
   /// Returns the total of the numbers in a field of all documents that a prepared request finds.
   ///
-  /// If an index contains exactly these documents and the field, the numbers come from the index.
-  /// The order in which they are added is not specified.
+  /// If an index contains exactly these documents and the field, the numbers come from the index;
+  /// in O(log n) once sums have read as many of its entries as it has, as long as nothing is
+  /// committed and all its numbers are whole. The order in which they are added is not specified.
   ///
   /// - Parameters:
   ///   - isWhole: whether only whole numbers are accepted.
@@ -108,6 +109,7 @@ extension DocumentReads {
   ) throws -> NumberTotal {
     guard prepared.request.limit > 0 else { return NumberTotal(isWhole: isWhole) }
     let plan = try FindPlanner(self, prepared, [field], isOrdered: false).best()
+    if let known = try knownTotal(prepared.request, by: plan, of: field) { return known }
     return try withoutActuallyEscaping(add) { add in
       var run = FindRun(self, prepared.request, plan, TotalSink(field, isWhole: isWhole, add))
       _ = try run.run()

@@ -94,6 +94,34 @@ import Testing
     }
   }
 
+  @Test func `sums are right however often a state is asked, and after each commit`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    var list = try fill(&random, 2000)
+    try sales.createIndex("amount", on: ["amount", "weight"])
+    for _ in 0..<6 {
+      for _ in 0..<25 {
+        let low = random.below(30) - 12
+        let high = low + 5 + random.below(45)
+        let query = sales.query(Sale.self).where { $0.amount >= low && $0.amount < high }
+        let found = list.filter { $0.amount >= low && $0.amount < high }
+        let sum = found.reduce(0) { $0 + $1.amount }
+        #expect(try query.sum { $0.amount } == sum, "\(random.replay)")
+        let mean = found.isEmpty ? nil : Double(sum) / Double(found.count)
+        #expect(try query.average { $0.amount } == mean, "\(random.replay)")
+        #expect(try query.sum { $0.weight } == found.compactMap(\.weight).reduce(0, +), "\(random.replay)")
+        let least = sales.query(Sale.self).where { $0.amount > low }
+        let above = list.filter { $0.amount > low }
+        #expect(try least.sum { $0.amount } == above.reduce(0) { $0 + $1.amount }, "\(random.replay)")
+        let limited = query.sorted { $0.amount }.limit(700, offset: 3)
+        let page = found.map(\.amount).sorted().dropFirst(3).prefix(700)
+        #expect(try limited.sum { $0.amount } == page.reduce(0, +), "\(random.replay)")
+      }
+      let number = random.below(list.count)
+      list[number].amount = random.below(40) - 10
+      try sales.save(list[number], as: "sale \(1000 + number)", .lastWriteWins)
+    }
+  }
+
   @Test func `an index that holds all fields of the rows covers them, and says so`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     _ = try fill(&random, 200)
