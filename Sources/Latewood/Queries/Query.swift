@@ -44,8 +44,12 @@ public struct Query<Value: Sendable>: Sendable {
   /// The prepared form, shared by all copies until one is refined.
   private var prepared = PreparedQuery()
 
-  /// Returns the values of all documents that a call passes on.
-  typealias Lister = @Sendable (_ find: ((FoundDocument) throws -> Bool) throws -> Void) throws -> [Value]
+  /// Returns the values of all documents that a call passes on, with room for some of them from the
+  /// start.
+  typealias Lister =
+    @Sendable (
+      _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void
+    ) throws -> [Value]
 
   /// - Parameters:
   ///   - collection: the collection to query.
@@ -59,6 +63,9 @@ public struct Query<Value: Sendable>: Sendable {
     self.make = make
     self.list = list
   }
+
+  /// A limit up to which it is probable that as many documents are found.
+  private static var usualPage: Int { 64 }
 
   /// A copy to be refined, which has to be prepared anew.
   var unprepared: Query {
@@ -118,7 +125,7 @@ public struct Query<Value: Sendable>: Sendable {
   ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
   ///   that is not of the type.
   public func all() throws -> [Value] {
-    if let list { return try list { body in try find(body) } }
+    if let list { return try list(most <= Query.usualPage ? most : 0) { body in try find(body) } }
     var values: [Value] = []
     try forEach { value in
       values.append(value)
@@ -300,8 +307,9 @@ extension DocumentCollection {
   public func query() -> Query<Document> {
     Query(self) { document in
       Document(document.id, document.head, document.bytes)
-    } list: { find in
+    } list: { room, find in
       var list: [Document] = []
+      list.reserveCapacity(room)
       try find { document in
         list.append(Document(document.id, document.head, document.bytes))
         return true
