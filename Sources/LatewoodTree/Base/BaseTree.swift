@@ -40,7 +40,7 @@ struct BaseTree {
     return node
   }
 
-  /// Returns whether a range spans several children of the root, and so does not lie within one leaf.
+  /// Returns whether a range spans several children of the root, and so more than one leaf.
   func rootDivides(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
   ) throws(Fault) -> Bool {

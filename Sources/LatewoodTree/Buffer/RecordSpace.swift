@@ -156,8 +156,8 @@ struct RecordSpace: @unchecked Sendable {
     }
   }
 
-  /// Touches the records of some entries of a leaf. They are far apart, so this fetches them into the
-  /// CPU cache in parallel instead of one after the other.
+  /// Touches the records of some entries of a leaf. They are far apart, so this fetches them into
+  /// the CPU cache in parallel instead of one after the other.
   ///
   /// - Returns: the sum of the touched bytes, so that the compiler does not remove the reads.
   @discardableResult

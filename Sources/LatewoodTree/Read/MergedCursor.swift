@@ -108,9 +108,9 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// Returns the entries of a write buffer's leaf from the current one on, up to a full key, if none
-  /// of them has to be merged with another source; nil otherwise. `passTakenLeaf` goes on after
-  /// them, if they are all that the leaf has.
+  /// Returns the entries of a write buffer's leaf from the current one up to a full key, if none of
+  /// them has to be merged with another source; nil otherwise. If they reach the end of the leaf,
+  /// `passTakenLeaf` moves past them.
   ///
   /// Deletes are among them. What they delete is not: no other source has keys between them.
   ///
