@@ -99,8 +99,8 @@ struct FindRun<Sink: FoundSink> {
     return try look(at: entry.idBytes) { run, document in try run.take(document) }
   }
 
-  /// Passes entries to the sink, as many as nothing else has to be done for, and leaves out the last
-  /// one that is wanted. Returns their number.
+  /// Passes those entries to the sink that need no further work, except for the last one that the
+  /// query wants. Returns their number.
   private mutating func takeTogether(_ batch: UnsafeBufferPointer<EntryBytes>, from index: Int) -> Int {
     guard isCovering, !holdsRun, passed >= request.skip else { return 0 }
     // Those of expired documents have to be left out.

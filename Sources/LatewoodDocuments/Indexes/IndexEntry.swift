@@ -109,8 +109,8 @@ struct StoredEntry {
     try self.init(key: entry.key, value: entry.value)
   }
 
-  /// Returns the first value of an entry if it is a whole number that can be read in line, as nearly
-  /// all are, and the entry has nothing special; nil otherwise.
+  /// Returns the first value of an ordinary entry if it is a whole number that can be read in line,
+  /// as nearly all are; nil otherwise.
   @inline(__always) static func wholeNumber(in entry: EntryBytes, descending: Bool) -> Int? {
     guard entry.value.count == 1, let key = entry.key.baseAddress, let value = entry.value.baseAddress else {
       return nil

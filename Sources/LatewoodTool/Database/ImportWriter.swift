@@ -8,8 +8,8 @@ protocol ImportTarget {
   var kept: Int { get }
   /// - Parameter line: the line in the source, for messages.
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure)
-  /// Puts a value whose text has not been looked at. Returns false, and does nothing, if this target
-  /// reads no texts itself, if it is not one JSON text, or if it has no key.
+  /// Puts a value that has not been parsed. Does nothing and returns false if this target parses no
+  /// texts itself, if it is not one JSON text, or if it has no key.
   ///
   /// - Parameter key: returns the key of the value, or nil.
   mutating func put(
