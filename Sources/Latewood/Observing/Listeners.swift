@@ -27,6 +27,12 @@ public struct CollectionChange: Sendable, Equatable {
     public let hasConflicts: Bool
     /// The reason why the document is listed.
     public let reason: Reason
+    /// The id of the revision that the change added. It is not the current one if it lost against
+    /// it. If the commit added several to the document, the last one; nil if the document was
+    /// purged, or if the change was read from the collection afterwards (``isComplete``).
+    public let addedRevisionID: String?
+    /// Whether the added revision was made by another replica and inserted here.
+    public let isFromReplica: Bool
   }
 
   /// The name of the collection.
@@ -51,7 +57,8 @@ public struct CollectionChange: Sendable, Equatable {
       Entry(
         id: change.id, sequence: change.sequence == 0 ? nil : change.sequence,
         revisionID: change.revision?.description, isDeleted: change.isDeleted,
-        hasConflicts: change.hasConflicts, reason: Reason(change.kind))
+        hasConflicts: change.hasConflicts, reason: Reason(change.kind),
+        addedRevisionID: change.added?.description, isFromReplica: change.isFromReplica)
     }
   }
 }

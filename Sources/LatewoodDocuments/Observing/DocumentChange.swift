@@ -17,14 +17,21 @@ package struct DocumentChange: Sendable, Equatable {
   package var isDeleted: Bool
   package var hasConflicts: Bool
   package var kind: Kind
+  /// The revision that the change added; nil if the document was purged, or if the change was read
+  /// from the collection afterwards.
+  package var added: RevisionID?
+  /// Whether the added revision was made by another replica.
+  package var isFromReplica = false
 
-  init(_ entry: SequenceEntry, _ kind: Kind) {
+  init(_ entry: SequenceEntry, _ kind: Kind, added: RevisionID? = nil, isFromReplica: Bool = false) {
     id = entry.id
     sequence = entry.sequence
     revision = entry.revision
     isDeleted = entry.isDeleted
     hasConflicts = entry.hasConflicts
     self.kind = kind
+    self.added = added
+    self.isFromReplica = isFromReplica
   }
 
   init(gone id: String, _ kind: Kind) {

@@ -14,12 +14,13 @@ extension DocumentWriter {
   ///   - tree: the revisions from now on; not empty.
   ///   - sequence: the sequence of the change.
   ///   - body: the body of the revision that has its body at `sequence`.
-  ///   - isLocal: whether unique indexes may refuse the change.
+  ///   - added: the revision that the change adds; nil if it only removes some.
+  ///   - isLocal: whether it was made here, so that unique indexes may refuse the change.
   /// - Returns: the new head of the record.
   @discardableResult
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
-    body: NewBody?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
+    body: NewBody?, added: RevisionID?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
   ) throws(DocumentError) -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
@@ -82,7 +83,8 @@ extension DocumentWriter {
       }
       try mark(id, work, oldHead, head)
     }
-    work.changed(DocumentChange(entry, kind), old: old?.sequence)
+    work.changed(
+      DocumentChange(entry, kind, added: added, isFromReplica: added != nil && !isLocal), old: old?.sequence)
     return head
   }
 

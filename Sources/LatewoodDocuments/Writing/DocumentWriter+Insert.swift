@@ -34,7 +34,7 @@ extension DocumentWriter {
     let isKept = body != nil && tree.nodes.contains { $0.body == next }
     let sequence = work.takeSequence()
     let kept = isKept ? body.map { NewBody(bytes: $0, blobs: blobs) } : nil
-    try store(id, work, old, tree, sequence: sequence, body: kept)
+    try store(id, work, old, tree, sequence: sequence, body: kept, added: history.first)
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 

@@ -32,7 +32,7 @@ extension DocumentWriter {
     // Ancestors that were kept for a removed leaf can be too far from the others.
     tree.prune(to: try depth())
     // The remaining leaves were leaves before, so no body is superseded.
-    try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, kind: .purged)
+    try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
     // Only afterwards: indexing needs the old bodies to find their keys.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
       try removeBody(node.body, work)

@@ -103,7 +103,7 @@ extension DocumentWriter {
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: try depth())
     let head = try store(
-      edit.id, work, old, tree, sequence: sequence, body: edit.body, isLocal: true)
+      edit.id, work, old, tree, sequence: sequence, body: edit.body, added: revision, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
     saved.isReplacement = old?.tree.winner?.isDeleted == false

@@ -112,6 +112,34 @@ import Testing
     #expect(told.withLock { $0.count } == 7)
   }
 
+  @Test func `a change names the revision that was added, and whether another replica made it`() throws {
+    let queue = DispatchQueue(label: "listener")
+    let told = Guarded<[CollectionChange.Entry]>([])
+    let token = try people.addListener(on: queue) { change in
+      told.withLock { $0 += change.entries }
+    }
+    let first = try people.save(MutableDocument(id: "a", ["n": 1]))
+    try people.insert(MutableDocument(id: "a", ["n": 2]), history: ["1-00"])
+    try people.insert(MutableDocument(id: "a", ["n": 3]), history: ["3-ab", "2-cd", "1-00"])
+    try database.inBatch {
+      try people.insert(MutableDocument(id: "a", ["n": 4]), history: ["1-01"])
+      try people.resolveConflicts(choosing: #require(try people.document("a")))
+    }
+    try people.purge("a")
+    queue.sync {}
+    let changes = told.withLock { $0 }
+    try #require(changes.count == 5)
+    #expect(changes[0].addedRevisionID == first.revisionID && !changes[0].isFromReplica)
+    // A revision that has lost.
+    #expect(changes[1].addedRevisionID == "1-00" && changes[1].isFromReplica)
+    #expect(changes[1].revisionID == first.revisionID)
+    #expect(changes[2].addedRevisionID == "3-ab" && changes[2].isFromReplica)
+    // The last one of a batch, which was made here.
+    #expect(changes[3].addedRevisionID != nil && !changes[3].isFromReplica)
+    #expect(changes[4].addedRevisionID == nil && !changes[4].isFromReplica && changes[4].reason == .purged)
+    token.cancel()
+  }
+
   @Test func `a dropped collection gets no listener, even if there is another of its name`() throws {
     let old = try database.createCollection("notes")
     let told = Guarded<[String]>([])
