@@ -118,7 +118,7 @@ extension DatabaseFile {
   ///
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
-    // This may be a checkpoint from before a gap, which is not the one that is needed.
+    // A checkpoint that replays from before the gap does not satisfy `needsCheckpoint`.
     let replayStart = checkpoint.record.replay.offset
     let isNeeded = progress.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)

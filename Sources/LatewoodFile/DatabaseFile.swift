@@ -49,9 +49,9 @@ package final class DatabaseFile: @unchecked Sendable {
   private let sharedUse: Guarded<Use?>
 
   private struct Use: Sendable {
-    var file: FileUse
+    var file: FileLease
     /// Pins log records of a file that is read through a `PageCache`.
-    var records: RecordUse?
+    var records: LogLease?
   }
   /// Whether another `DatabaseFile` has taken over the writer lock.
   private let isLockElsewhere = Atomic<Bool>(false)
@@ -78,7 +78,7 @@ package final class DatabaseFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     mapping = opened.mapping
-    sharedUse = Guarded(Use(file: FileUse(opened.mapping, on: opened.device)))
+    sharedUse = Guarded(Use(file: FileLease(opened.mapping, on: opened.device)))
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
@@ -157,7 +157,7 @@ package final class DatabaseFile: @unchecked Sendable {
     guard let cache = device.cache else { return }
     // Releasing the old use frees memory, so it happens outside the lock.
     let old = sharedUse.withLock { use in
-      defer { use = use.map { Use(file: $0.file, records: RecordUse($0.file, cache, floor)) } }
+      defer { use = use.map { Use(file: $0.file, records: LogLease($0.file, cache, floor)) } }
       return use
     }
     withExtendedLifetime(old) {}

@@ -6,9 +6,9 @@ import LatewoodStore
 /// documents   id                    -> DocumentRecord
 /// sequences   sequence              -> SequenceEntry; one for each document, at its latest change
 /// bodies      sequence of revision  -> body; written once
-/// superseded  sequence of revision  -> nothing; bodies of no leaf any more: a sweep removes them
-/// marks       mark, id              -> nothing; documents that counts and queries must tell
-///                                      apart: Mark
+/// superseded  sequence of revision  -> nothing; bodies of non-leaf revisions, which a sweep removes
+/// marks       mark, id              -> nothing; an index of tombstones and of documents in
+///                                      conflict: Mark
 /// local       name                  -> body of a local document
 /// expiry      seconds, id           -> nothing
 /// references  sequence, digest      -> nothing; the blobs that a body refers to

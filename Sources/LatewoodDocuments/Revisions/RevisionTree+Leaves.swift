@@ -51,8 +51,8 @@ extension RevisionTree {
     return list
   }
 
-  /// Returns the newest revision that both follow from, or are: the base for merging the two. Nil
-  /// if it is not kept.
+  /// Returns the nearest common ancestor, which may be one of the two: the base for merging them.
+  /// Nil if it was pruned.
   package func commonAncestor(_ a: RevisionID, _ b: RevisionID) -> Node? {
     let other = Set(history(of: b).map(\.id))
     return history(of: a).first { other.contains($0.id) }

@@ -66,7 +66,7 @@ extension Engine {
     let total = 2 * (end - min(end, file.leastReplay))
     let step = { (bytes: UInt64) throws(Fault) in
       done += bytes
-      try self.compaction.checkpoint()
+      try self.compaction.waitWhilePaused()
       tell?(BackupProgress(fraction: 0.99 * Double(done) / Double(max(total, 1)), bytesTotal: total / 2))
     }
     try file.write(through: range.end, transaction: range.transaction) { bytes throws(Fault) in

@@ -121,7 +121,7 @@ final class Checkpointer: @unchecked Sendable {
       try write(isForced: false)
       pacer.didReclaim()
     } catch {
-      // Blocks that were dead before have been given back all the same.
+      // Blocks that were dead before have been punched anyway.
       guard error.kind == .outOfSpace else { throw error }
       return before > given
     }

@@ -147,18 +147,18 @@ final class CompactionControl: @unchecked Sendable {
   }
 
   /// Waits while paused; throws `cancelled`.
-  func checkpoint() throws(Fault) {
+  func waitWhilePaused() throws(Fault) {
     try monitor.withLock { () throws(Fault) in
       while state.isPaused, !state.isCancelled { monitor.wait() }
       if state.isCancelled { throw CompactionControl.cancelled }
     }
   }
 
-  /// Sleeps for the given time, or until a cancellation, and then does the same as `checkpoint()`.
+  /// Sleeps for the given time, or until a cancellation; then does the same as `waitWhilePaused()`.
   func rest(milliseconds: UInt64) throws(Fault) {
     monitor.withLock {
       if !state.isCancelled, milliseconds > 0 { _ = monitor.wait(milliseconds: milliseconds) }
     }
-    try checkpoint()
+    try waitWhilePaused()
   }
 }

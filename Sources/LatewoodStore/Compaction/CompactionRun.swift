@@ -25,7 +25,7 @@ import LatewoodTree
 final class CompactionRun {
   /// The length of log, in bytes, that may be left to follow while writers wait.
   static let shortTail: UInt64 = 64 << 10
-  /// The fractions of the whole work that the phases count for in the progress.
+  /// The weights of the phases in the reported progress.
   private static let copyShare = 0.8
   private static let followShare = 0.1
 
@@ -117,7 +117,7 @@ final class CompactionRun {
   private func didCopy(_ bytes: UInt64) throws(Fault) {
     progress.bytesCopied += bytes
     if new.isReplacement { engine.pacer.lag.allow(copied: progress.bytesCopied) }
-    try engine.compaction.checkpoint()
+    try engine.compaction.waitWhilePaused()
     try throttle.pass(bytes, engine.compaction)
     guard progress.bytesCopied - copiedAndTold >= 1 << 20 else { return }
     copiedAndTold = progress.bytesCopied
@@ -136,7 +136,7 @@ final class CompactionRun {
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
     defer { if new.isReplacement { engine.pacer.lag.allow() } }
     for round in 0..<64 {
-      if !isSwitching { try engine.compaction.checkpoint() }
+      if !isSwitching { try engine.compaction.waitWhilePaused() }
       let committed = engine.pacer.committedBytes
       let end = try old.flushForCopy()
       let length = end.offset - min(end.offset, follower.offset)
@@ -193,14 +193,14 @@ final class CompactionRun {
       throw Fault(
         kind, "the new file does not read as it was written: \(fault.what)", offset: fault.offset)
     }
-    try engine.compaction.checkpoint()
+    try engine.compaction.waitWhilePaused()
   }
 
   /// Whether the newest tree is the copied one and was read back from the disk. It is another one
   /// if so many transactions were followed that checkpoints were written.
   private func isTreeVerified() throws(Fault) -> Bool {
     guard try target.versions.current().base == copied.root else { return false }
-    return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.checkpoint() }
+    return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.waitWhilePaused() }
   }
 
   // MARK: Settle

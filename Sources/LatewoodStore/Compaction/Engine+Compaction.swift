@@ -76,7 +76,7 @@ extension Engine {
     into create: () throws(Fault) -> DatabaseFile
   ) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
-    try compaction.checkpoint()
+    try compaction.waitWhilePaused()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
     if isAutomatic { checkpointer.exclude {} }
     // From here on writers that are faster than the compaction are held back, or it might never
@@ -86,7 +86,7 @@ extension Engine {
       pacer.lag.end()
       pacer.wake()
     }
-    // First of all: if the new file cannot be made as it must be, the attempt costs nothing else.
+    // Fail early if the new file cannot get the owner and attributes of the old one.
     if holdsWriters { try log.checkReplaceable() }
     if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
     // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
@@ -126,8 +126,8 @@ extension Engine {
   }
 
   private func beginLag(isAutomatic: Bool) {
-    // Twice the least part is the most that writers get ahead, and both files hold it. They must
-    // not get so far that a checkpoint begins, which would add another tree.
+    // Writers can get ahead by at most twice `least`, and both files contain that log. It must not
+    // be enough to start a checkpoint, which would add another tree.
     let part = min(spare() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
     pacer.lag.begin(
       at: pacer.committedBytes, live: pacer.liveBytes,

@@ -3,9 +3,8 @@ import LatewoodConcurrency
 import LatewoodFile
 import LatewoodTree
 
-/// The file that a compaction has replaced, with its version, until somebody has the time to
-/// release it. With the last reference the system drops its cached pages and frees its blocks,
-/// which takes as long as copying a part of it.
+/// The file that a compaction has replaced, with its version, until it is closed in the background.
+/// The last close drops its cached pages and frees its blocks, which is slow.
 ///
 /// Thread safety: any thread.
 final class ReplacedFile: Sendable {

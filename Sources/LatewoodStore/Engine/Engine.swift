@@ -27,7 +27,7 @@ import Synchronization
 /// | `Checkpointer` | the frozen write buffer, and the turn to write a checkpoint |
 /// | `SpaceReclaimer` | the dead parts of the file |
 /// | `DiskSpace` | what is known about a disk that fills up |
-/// | `CompactionControl`, `CompactionSchedule` | the running compaction, and the next automatic one |
+/// | `CompactionControl`, `CompactionTimer` | the running compaction, and the next automatic one |
 /// | `QueuedWrites` | the transactions of callers that do not block |
 ///
 /// Invariants:
@@ -55,7 +55,7 @@ final class Engine: Sendable {
   let reclaimer: SpaceReclaimer
   let disk = DiskSpace()
   let compaction = CompactionControl()
-  let schedule = CompactionSchedule()
+  let schedule = CompactionTimer()
   let hooks = CompactionHooks()
   let replaced = ReplacedFile()
   let queuedWrites = QueuedWrites()
@@ -183,7 +183,7 @@ final class Engine: Sendable {
 
   // MARK: The work that follows commits
 
-  /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file anew.
+  /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file again.
   func checkpoint(isForced: Bool, reclaims: Bool = true) throws(Fault) {
     try checkpointer.run(isForced: isForced, reclaims: reclaims)
     measureSpare()

@@ -51,7 +51,7 @@ public final class Cursor {
     changeCount = other.changeCount
   }
 
-  /// Whether the cursor stands on an entry, or on the place of one that the transaction has deleted
+  /// Whether the cursor is on an entry, or on the place of one that the transaction has deleted
   /// since.
   public private(set) var isValid = false
 
@@ -62,7 +62,7 @@ public final class Cursor {
   /// - Returns: whether there is one in the range.
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seek(to key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
@@ -75,7 +75,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seek(before key: some ByteSource) throws -> Bool {
     try move { cursor throws(Fault) in
@@ -88,7 +88,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seekFirst() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekForward(cursor.low) }
@@ -98,7 +98,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seekLast() throws -> Bool {
     try move { cursor throws(Fault) in try cursor.seekBackward(cursor.high) }
@@ -108,7 +108,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -127,7 +127,7 @@ public final class Cursor {
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
   ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then stands on no entry.
+  ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -147,7 +147,7 @@ public final class Cursor {
   /// The key of the current entry, copied.
   ///
   /// - Throws: ``StoreError`` `invalidRange` if there is no current entry, or it has been deleted.
-  ///   The cursor keeps its place all the same.
+  ///   The cursor keeps its place anyway.
   public func key() throws -> [UInt8] {
     do {
       let ticket = try begin()

@@ -31,7 +31,7 @@ public final class Store: Sendable {
   init(engine: Engine) { self.engine = engine }
 
   deinit {
-    // An error cannot be reported from here; acknowledged commits are in the log all the same.
+    // An error cannot be reported from here; acknowledged commits are in the log anyway.
     do throws(Fault) { try engine.close() } catch {}
   }
 

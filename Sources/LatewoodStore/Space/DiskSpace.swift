@@ -2,8 +2,8 @@ import LatewoodConcurrency
 import LatewoodFile
 import Synchronization
 
-/// The knowledge of a store about the space on its disk: whether there is little, when freeing some
-/// is worth a try, and the loan of the log's reserve to a compaction.
+/// Tracks free-space pressure on the disk: whether space is low or tight, when to retry freeing
+/// some, and the loan of the log's reserve to a compaction.
 ///
 /// ```
 /// plenty  ->  low      transactions write smaller checkpoints
@@ -100,7 +100,7 @@ struct ReliefAttempts {
     return true
   }
 
-  /// Begins to count anew, because there is space.
+  /// Restarts the count, because there is space.
   mutating func end() {
     removals = 0
     due = 1

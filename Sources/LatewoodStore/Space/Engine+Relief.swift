@@ -59,7 +59,7 @@ extension Engine {
   }
 
   /// Waits for the compaction that has borrowed the reserve. Returns false if a transaction should
-  /// begin all the same.
+  /// begin anyway.
   func waitForReserve() -> Bool {
     guard disk.loan.isUnderWay else { return true }
     // A closure called by the compaction must not wait for the compaction.

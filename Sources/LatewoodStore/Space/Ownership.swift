@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The knowledge whether dead ranges belong to nothing else, so that they may be given back.
+/// Tracks whether every reference to the file's blocks is known, so that dead ranges can be punched
+/// safely.
 ///
 /// ```
 /// own                               this process wrote every reference in the file
@@ -59,7 +60,8 @@ enum Ownership {
   }
 }
 
-/// A count of all references, which continues from checkpoint to checkpoint. Under `checkpointing`.
+/// Counts all references in the file, step by step across checkpoints. Used only inside
+/// `Checkpointer.exclude`.
 final class ClaimCount {
   /// Keeps the tree that is being walked in the file.
   private let version: Version

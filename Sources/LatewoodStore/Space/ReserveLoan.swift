@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 import Synchronization
 
-/// The time for which a compaction has borrowed the blocks of the log's reserve for its new file.
+/// The period for which a compaction has borrowed the blocks of the log's reserve for its new file.
 ///
-/// Meanwhile even deletes could be refused. So transactions wait for the end; but not for ever,
-/// because the compaction may itself wait for a transaction, in one of its closures.
+/// Even deletes could fail meanwhile, so transactions wait for its end, at most ten seconds: the
+/// compaction may itself be waiting for a transaction.
 ///
 /// Thread safety: all calls from any thread; a loan begins under the lock of the writer.
 final class ReserveLoan: Sendable {

@@ -48,7 +48,8 @@ extension Engine {
 
   // MARK: Under the writer lock
 
-  /// Takes the writer lock for transactions, once writers may continue and the log is usable.
+  /// Takes the writer lock for a transaction, after repairing the log, freeing space and throttling
+  /// as needed.
   ///
   /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
   /// them.

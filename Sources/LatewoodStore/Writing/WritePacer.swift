@@ -181,8 +181,7 @@ final class WritePacer: Sendable {
     }
   }
 
-  /// Lets waiting writers look at the price again, which has fallen. If it has risen, they notice
-  /// at the end of their wait.
+  /// Wakes waiting writers after the price has dropped. They notice a rise when their wait ends.
   func wake() {
     // Either this sees the waiter, or the waiter sees what has changed before.
     atomicMemoryFence(ordering: .sequentiallyConsistent)

@@ -48,11 +48,6 @@ struct BuilderLevel {
     return NodeLayout.arrays &+ cells &- (keys > 0 ? (keys &- 1) &* prefixLength : 0)
   }
 
-  /// Whether there are too few items for a node.
-  func isUnderfull(nodeSize: Int) -> Bool {
-    count > 0 && held == 0 && (currentLength < nodeSize / 4 || (!isLeaf && count < 2))
-  }
-
   /// Adds an item to the current node. Returns false if it does not fit: the caller must `advance`
   /// first.
   @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(Fault) -> Bool {
@@ -76,7 +71,7 @@ struct BuilderLevel {
     }
     let cost = isLeaf ? item.entryCost : number == 0 ? BuilderItem.firstChildCost : item.childCost
     let length = NodeLayout.arrays &+ cells &+ cost &- (number > first ? (number &- first) &* prefix : 0)
-    if number > 0, (length > nodeSize && number >= 3) || length > NodeLayout.maximumLength { return false }
+    if number > 0, NodeSplit.isTooLong(length, number, nodeSize: nodeSize) { return false }
     if count == capacity { grow() }
     items[count] = item
     count &+= 1
@@ -151,7 +146,7 @@ struct BuilderLevel {
     return prefix
   }
 
-  private func cost(_ start: Int, _ end: Int) -> Int {
+  func cost(_ start: Int, _ end: Int) -> Int {
     var sum = 0
     for index in start..<end {
       sum +=
@@ -164,25 +159,5 @@ struct BuilderLevel {
   func length(_ start: Int, _ end: Int) -> Int {
     let keys = isLeaf ? end - start : end - start - 1
     return NodeLayout.arrays + cost(start, end) - max(0, keys - 1) * prefix(start, end)
-  }
-
-  /// Returns the index at which to divide all items into two nodes of similar length.
-  func evenCut(nodeSize: Int) -> Int {
-    let half = cost(0, count) / 2
-    var sum = 0
-    var cut = 0
-    while cut < count {
-      let cost = isLeaf ? items[cut].entryCost : items[cut].childCost
-      if sum + cost / 2 >= half { break }
-      sum += cost
-      cut += 1
-    }
-    let least = isLeaf ? 1 : 2
-    guard count >= 2 * least else { return held }
-    cut = min(max(cut, least), count - least)
-    // With a shorter common prefix than before, a part can be too long.
-    let limit = { (number: Int) in number <= 3 ? NodeLayout.maximumLength : nodeSize }
-    let fits = length(0, cut) <= limit(cut) && length(cut, count) <= limit(count - cut)
-    return fits ? cut : held
   }
 }

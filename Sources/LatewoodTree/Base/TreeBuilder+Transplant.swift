@@ -19,7 +19,7 @@ extension TreeBuilder {
   func transplant(_ leaf: Node) throws(Fault) -> Bool {
     let length = Int(leaf.length)
     wasteAllowance += length / TreeBuilder.bytesPerWasted
-    guard length > nodeSize - nodeSize / 16, length <= nodeSize, leaf.isCanonical else { return false }
+    guard NodeSplit.isFull(length, nodeSize: nodeSize), leaf.isCanonical else { return false }
     if !levels[0].isEmpty {
       let wasted = max(0, nodeSize - levels[0].currentLength)
       guard wasted <= wasteAllowance, !levels[0].isUnderfull(nodeSize: nodeSize) else { return false }

@@ -222,7 +222,9 @@ final class TreeBuilder {
         rootLevel = level - 1
         break
       }
-      let isShort = levels[level].currentLength < nodeSize / 4 || levels[level].currentCount < 2
+      let isShort =
+        NodeSplit.isTooShort(levels[level].currentLength, nodeSize: nodeSize)
+        || levels[level].currentCount < 2
       try flush(level, even: isShort)
     }
     try sink.finish()

@@ -2,8 +2,7 @@ import LatewoodBytes
 import LatewoodFile
 import Synchronization
 
-/// Counts by how many entries a write buffer changes the layers beneath it, without visiting each
-/// entry.
+/// Computes a write buffer's net effect on the number of entries, without visiting each of its own.
 ///
 /// ```
 /// entry     its key is beneath    is not

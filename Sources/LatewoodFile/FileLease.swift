@@ -17,7 +17,7 @@ import LatewoodDevice
 /// ```
 ///
 /// Thread safety: any thread.
-final class FileUse: Sendable {
+final class FileLease: Sendable {
   private let mapping: MappedFile
   private let device: any Device
   /// The writer lock, kept if the read lock could not be taken, so that no one else can write.
@@ -48,13 +48,13 @@ final class FileUse: Sendable {
 
 /// A shared use of a file that is read through a `PageCache`, retained by the versions made from
 /// it. It also pins the log records that their write buffers refer to.
-final class RecordUse: Sendable {
-  private let use: FileUse
+final class LogLease: Sendable {
+  private let use: FileLease
   private let cache: PageCache
   private let floor: UInt64
 
   /// - Parameter floor: the offset of the first record that may be needed.
-  init(_ use: FileUse, _ cache: PageCache, _ floor: UInt64) {
+  init(_ use: FileLease, _ cache: PageCache, _ floor: UInt64) {
     self.use = use
     self.cache = cache
     self.floor = floor

@@ -18,7 +18,7 @@ enum CompactionUrgency: UInt8, AtomicRepresentable {
 /// An urgent compaction does not wait for the quiet time of one that is already scheduled.
 ///
 /// Thread safety: any thread.
-final class CompactionSchedule: Sendable {
+final class CompactionTimer: Sendable {
   private let scheduled = Atomic<CompactionUrgency>(.none)
   private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   /// The end of the log when a commit last considered a compaction.
