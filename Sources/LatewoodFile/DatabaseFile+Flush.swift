@@ -22,7 +22,7 @@ extension DatabaseFile {
   package func writeNodes(
     _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = DatabaseFile.nodePieceLength
   ) throws(Fault) {
-    try group.writeAside(bytes, at: offset, pieces: pieces)
+    try group.writeOutOfBand(bytes, at: offset, pieces: pieces)
     // The nodes may be read before a later frame extends the file, which can fail for lack of
     // space.
     let end = offset + UInt64(bytes.count)
@@ -75,7 +75,7 @@ extension DatabaseFile {
     let view = try view(through: size)
     guard try LogReader.frame(at: start, view: view, size: size) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(Fault) in
-      try group.writeAside(UnsafeRawBufferPointer(zeros), at: start, pieces: zeros.count)
+      try group.writeOutOfBand(UnsafeRawBufferPointer(zeros), at: start, pieces: zeros.count)
     }
     try group.sync()
   }

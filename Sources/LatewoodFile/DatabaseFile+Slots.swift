@@ -133,7 +133,7 @@ extension DatabaseFile {
     let place = FileLayout.slotOffset(slot.place)
     try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
       slot.encode(into: block, seed: header.seed)
-      try group.writeAside(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
+      try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
     }
     if isNeeded {
       try group.sync()

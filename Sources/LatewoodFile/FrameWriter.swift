@@ -71,7 +71,7 @@ final class FrameWriter: Sendable {
   }
 
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
-  func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
     var at = 0
     while at < bytes.count {
       let count = min(pieces, bytes.count - at)

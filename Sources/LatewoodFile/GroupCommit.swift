@@ -44,13 +44,13 @@ final class GroupCommit: @unchecked Sendable {
 
   private let frames: FrameWriter
   private let progress: SharedProgress
-  private let place: PlaceCheck
+  private let place: PathCheck
   private let turns: UnsafeMutablePointer<Turns>
 
   init(_ frames: FrameWriter, _ progress: SharedProgress) {
     self.frames = frames
     self.progress = progress
-    place = PlaceCheck(frames.device)
+    place = PathCheck(frames.device)
     turns = .allocate(capacity: 1)
     turns.initialize(
       to: Turns(
@@ -240,10 +240,10 @@ final class GroupCommit: @unchecked Sendable {
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
   ///
   /// A lack of space fails only this call; any other failure ends all writing.
-  func writeAside(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
     try progress.check()
     do throws(Fault) {
-      try frames.writeAside(bytes, at: offset, pieces: pieces)
+      try frames.writeOutOfBand(bytes, at: offset, pieces: pieces)
     } catch {
       if error.kind != .outOfSpace { progress.end(with: error) }
       throw error

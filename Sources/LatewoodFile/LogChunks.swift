@@ -243,14 +243,14 @@ struct LogChunks: ~Copyable {
     let head = frames.encodeHead(of: value, encode)
     let start = tail + UInt64(head.length)
     let end = start + UInt64(value.count)
-    try group.writeAside(value, at: start, pieces: LogChunks.valuePieceLength)
+    try group.writeOutOfBand(value, at: start, pieces: LogChunks.valuePieceLength)
     try mapping.device.keepMapped(start..<end)
     frames.setLastFrame(checksum: head.checksum, kind: .commit)
     seal(length: head.length, end: end, exists: true)
     return record
   }
 
-  /// Appends the header of a nodes frame. `GroupCommit.writeAside` writes its payload of
+  /// Appends the header of a nodes frame. `GroupCommit.writeOutOfBand` writes its payload of
   /// `payloadLength` bytes at any later time.
   mutating func appendNodesHeader(payloadLength: Int) {
     let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)

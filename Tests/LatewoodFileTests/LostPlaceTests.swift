@@ -66,7 +66,7 @@ import Testing
       try DatabaseFile.create(on: volume, path: "other", environment: bench.environment)
       try volume.rename("other", to: bench.path)
     }
-    // Until then a commit relies on the last lookup: see `PlaceCheck.interval`.
+    // Until then a commit relies on the last lookup: see `PathCheck.interval`.
     Monitor.sleep(milliseconds: 3)
   }
 

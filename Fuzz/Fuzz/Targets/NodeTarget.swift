@@ -38,7 +38,7 @@ final class NodeTarget: FuzzTarget {
     let view = FileView(
       base: UnsafeRawPointer(file.base), verified: space.verified, seed: Self.seed, limit: UInt64(used))
     let version = Version(
-      number: 1, transaction: 1, base: root, active: BufferState(), frozen: nil, known: KnownKeyspaces(),
+      number: 1, transaction: 1, base: root, active: BufferState(), frozen: nil, known: ValidatedKeyspaces(),
       file: view,
       mapping: space, registry: registry)
     let report = version.verifyBase(progress: nil)

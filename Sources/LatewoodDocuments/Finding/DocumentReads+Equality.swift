@@ -9,7 +9,7 @@ extension DocumentReads {
   /// Returns nil if the request has to be planned: if it is another one, if there is no such index,
   /// if there are not few, or if the indexes of this state are not at hand without a search, as in
   /// a batch.
-  func fewEqual(_ request: FindRequest) throws(DocumentError) -> FewIDs? {
+  func fewEqual(_ request: FindRequest) throws(DocumentError) -> ShortIDList? {
     guard case .state = source, request.order.isEmpty,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
@@ -35,12 +35,12 @@ extension DocumentReads {
   }
 
   /// Returns the documents of entries with equal keys; nil if there are not few.
-  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> FewIDs? {
-    var ids = FewIDs()
+  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> ShortIDList? {
+    var ids = ShortIDList()
     var isWhole = true
     try DocumentError.typed {
       try source.forEach(in: entries, range) { key, value in
-        isWhole = ids.count < FewIDs.limit
+        isWhole = ids.count < ShortIDList.limit
         if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
         return isWhole
       }
@@ -56,7 +56,7 @@ extension DocumentReads {
   ///   - isExact: whether all of them match.
   /// - Returns: the number of documents that were looked at.
   func find(
-    _ request: FindRequest, among few: FewIDs, isExact: Bool, _ body: (FoundDocument) throws -> Bool
+    _ request: FindRequest, among few: ShortIDList, isExact: Bool, _ body: (FoundDocument) throws -> Bool
   ) throws -> Int {
     var (seen, passed, taken) = (0, 0, 0)
     try few.visit { id in

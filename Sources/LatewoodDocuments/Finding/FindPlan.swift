@@ -11,7 +11,7 @@ struct FindPlan {
     /// The documents in any of several parts.
     case union([IndexAccess])
     /// The documents in a part of an index that has few entries: these were read to count them.
-    case few(IndexAccess, ids: FewIDs)
+    case few(IndexAccess, ids: ShortIDList)
   }
 
   enum Ordering {

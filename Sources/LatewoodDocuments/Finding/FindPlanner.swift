@@ -71,7 +71,7 @@ struct FindPlanner {
 
   /// Returns the few documents that the best plan reads, if it reads them by id and there is
   /// nothing else to do; nil otherwise.
-  func fewByID() throws(DocumentError) -> FewFound? { request.order.isEmpty ? try few() : nil }
+  func fewByID() throws(DocumentError) -> ShortMatch? { request.order.isEmpty ? try few() : nil }
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DocumentError) -> FindExplanation {
@@ -126,16 +126,16 @@ struct FindPlanner {
   }
 
   /// Reads the entries of equal keys. Returns nil unless there are few.
-  private func few() throws(DocumentError) -> FewFound? {
+  private func few() throws(DocumentError) -> ShortMatch? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
       if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
-        return FewFound(part: part, ids: ids)
+        return ShortMatch(part: part, ids: ids)
       }
     }
     return nil
   }
 
-  private func plan(_ few: FewFound) -> FindPlan {
+  private func plan(_ few: ShortMatch) -> FindPlan {
     let count = few.ids.count
     let access = IndexAccess(
       few.part, ranges: few.part.ranges, candidates: count, isExact: few.part.isExact)

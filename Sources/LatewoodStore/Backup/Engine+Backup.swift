@@ -100,7 +100,7 @@ extension Engine {
   }
 
   private func committedEnd() throws(Fault) -> (ReplayPosition, transaction: UInt64) {
-    try head.withService { () throws(Fault) in
+    try head.withMaintenance { () throws(Fault) in
       try checkOpen()
       try log.checkWriting()
       if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }

@@ -140,7 +140,7 @@ final class Checkpointer: @unchecked Sendable {
 
   private func write(isForced: Bool) throws(Fault) {
     var isForced = isForced
-    try takeBackUnwritten()
+    try rollBackUnwritten()
     while true {
       // A checkpoint that failed, on a full disk, has left its frozen buffer. Merge that first.
       let left = unfinished
@@ -164,7 +164,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// After a full disk: undoes unwritten commits, unless this is in a transaction.
-  private func takeBackUnwritten() throws(Fault) {
+  private func rollBackUnwritten() throws(Fault) {
     guard file.log.isOutOfSpace, !head.isInTransaction else { return }
     head.lock()
     defer { head.unlock() }
@@ -180,7 +180,7 @@ final class Checkpointer: @unchecked Sendable {
     // Flush most of the log before taking the lock, so that it is held for microseconds only. If
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
     try log.flush(through: log.committedPosition, durable: head.awaitsSync(of: log))
-    return try head.withService { () throws(Fault) in
+    return try head.withMaintenance { () throws(Fault) in
       try head.rollBackUnwritten(in: log) { versions.held() }
       // The pending bytes count frames of aborted transactions too: they are useless, but a replay
       // has to read them.
@@ -212,7 +212,7 @@ final class Checkpointer: @unchecked Sendable {
         frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize,
         transaction: frozen.transaction, leaving: &dead,
         reserve: { (length) throws(Fault) in
-          let offset = try head.withService { () throws(Fault) in
+          let offset = try head.withMaintenance { () throws(Fault) in
             try log.writer.reserveNodes(length: length)
           }
           regions.append(offset..<offset + UInt64(length))
@@ -233,7 +233,7 @@ final class Checkpointer: @unchecked Sendable {
     let record = CheckpointRecord(
       root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
       previousCheckpoint: file.checkpoint)
-    let checkpoint = try head.withService { () throws(Fault) in try log.writer.appendCheckpoint(record) }
+    let checkpoint = try head.withMaintenance { () throws(Fault) in try log.writer.appendCheckpoint(record) }
     try log.writeSlot(naming: checkpoint)
     file.didWriteCheckpoint(at: checkpoint.offset)
     backgroundFailure.withLock { $0 = nil }
@@ -243,7 +243,7 @@ final class Checkpointer: @unchecked Sendable {
 
   /// Publishes the new tree, which replaces the old one and the frozen buffer.
   private func install(_ root: Subtree?, of frozen: Frozen) {
-    head.withService {
+    head.withMaintenance {
       unfinished = nil
       pacer.didInstall(live: root?.liveBytes ?? 0)
       fitReserve()

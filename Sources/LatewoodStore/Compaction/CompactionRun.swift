@@ -152,7 +152,7 @@ final class CompactionRun {
   }
 
   private func advance(through end: CommitPosition) throws(Fault) {
-    var replayed = ReplayedTransaction(target, rewriters: engine.hooks.rewriters)
+    var replayed = TransactionReplayer(target, rewriters: engine.hooks.rewriters)
     do throws(Fault) {
       try follower.advance(through: end) { (number, _, record) throws(Fault) in
         try replayed.take(record, of: number)
@@ -223,7 +223,7 @@ final class CompactionRun {
       try follow(until: CompactionRun.shortTail, isSwitching: true)
       try new.syncNodes()
       try follow(until: CompactionRun.shortTail, isSwitching: true)
-      try engine.head.withService { () throws(Fault) in
+      try engine.head.withMaintenance { () throws(Fault) in
         let began = MonotonicClock.nanoseconds
         try engine.checkSwitch()
         try old.flush(through: old.writer.position, durable: false)

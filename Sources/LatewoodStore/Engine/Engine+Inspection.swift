@@ -7,7 +7,7 @@ extension Engine {
   func sync() throws(Fault) {
     try checkOpen()
     if isReadOnly { return }
-    try takeBackUnwritten()
+    try rollBackUnwritten()
     try log.flush(through: log.committedPosition, durable: true)
   }
 
@@ -49,7 +49,7 @@ extension Engine {
         + log.writer.chunkMemory
       result.reservedBytes = log.writer.reservedLength
     }
-    if head.isInTransaction { measure() } else { head.withService(measure) }
+    if head.isInTransaction { measure() } else { head.withMaintenance(measure) }
     if let length = log.device.cache?.length {
       result.isMapped = false
       result.cachedBytes = UInt64(length.cached + length.kept)

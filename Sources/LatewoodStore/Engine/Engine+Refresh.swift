@@ -9,7 +9,7 @@ extension Engine {
     guard isReadOnly else { return false }
     // `statistics()` takes the writer lock to measure the write buffer, as in a store that writes.
     return try checkpointer.exclude { () throws(Fault) in
-      try head.withService { () throws(Fault) in try applyNewCommits() }
+      try head.withMaintenance { () throws(Fault) in try applyNewCommits() }
     }
   }
 
@@ -40,7 +40,7 @@ extension Engine {
     case .advanced:
       next.active = buffer.finish()
       // The other process may have dropped keyspaces, so handles are looked up again.
-      if changesCatalog { next.known = KnownKeyspaces() }
+      if changesCatalog { next.known = ValidatedKeyspaces() }
       head.replace(with: next)
       versions.publish(next)
       return true
@@ -63,7 +63,7 @@ extension Engine {
     (state.active, report) = try replay(next, into: BufferLayer(), version: state.number + 1)
     state.number += 1
     state.transaction = report.lastTransaction
-    state.known = KnownKeyspaces()
+    state.known = ValidatedKeyspaces()
     head.replace(with: state)
     switchFile(to: next, checkpoint: report.checkpointOffset)
     let pin = reclaimer.start(

@@ -213,7 +213,7 @@ final class Engine: Sendable {
     checkpointer.runOnQueue(afterMilliseconds: 500) { [weak self] in
       guard let self else { return }
       sealScheduled.store(false, ordering: .releasing)
-      head.withService { if !isClosed { writeSeal() } }
+      head.withMaintenance { if !isClosed { writeSeal() } }
     }
   }
 
@@ -256,7 +256,7 @@ final class Engine: Sendable {
   /// Closes the store and its snapshots, whose reads throw from here on. Idempotent.
   func close() throws(Fault) {
     try refuseInsideCompaction("the store was closed")
-    let wasClosed = head.withService { closed.exchange(true, ordering: .acquiringAndReleasing) }
+    let wasClosed = head.withMaintenance { closed.exchange(true, ordering: .acquiringAndReleasing) }
     if wasClosed { return }
     compaction.close()
     var failure: Fault?
@@ -264,7 +264,7 @@ final class Engine: Sendable {
       do throws(Fault) {
         try checkpoint(isForced: false)
         try log.syncNodes()
-        head.withService { writeSeal() }
+        head.withMaintenance { writeSeal() }
       } catch {
         failure = error
       }

@@ -76,7 +76,7 @@ extension ReadGate {
 struct ReadState {
   let view: ReadView
   let store: UInt64
-  let known: Unmanaged<KnownKeyspaces>
+  let known: Unmanaged<ValidatedKeyspaces>
 
   @inline(__always) func check(_ keyspace: Keyspace) throws(Fault) {
     if known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) { return }

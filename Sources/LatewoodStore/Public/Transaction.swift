@@ -210,8 +210,8 @@ public final class Transaction: Readable, ReadGate {
 
   /// The known handles of this transaction, copied before the first change, because other states
   /// share the old ones.
-  private func ownKnown() -> KnownKeyspaces {
-    if !ownsKnown { committed.known = KnownKeyspaces(committed.known) }
+  private func ownKnown() -> ValidatedKeyspaces {
+    if !ownsKnown { committed.known = ValidatedKeyspaces(committed.known) }
     ownsKnown = true
     return committed.known
   }
@@ -355,7 +355,7 @@ public final class Transaction: Readable, ReadGate {
   func make(_ changes: RefusedTransaction) throws(Fault) {
     freesSpace = changes.freesSpace
     // It may have dropped keyspaces: then known handles to them are no longer right.
-    committed.known = KnownKeyspaces()
+    committed.known = ValidatedKeyspaces()
     try open()
     try changes.records.withStart { (start, count) throws(Fault) in
       var next = start

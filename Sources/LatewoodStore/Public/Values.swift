@@ -33,7 +33,7 @@ public struct Keyspace: Sendable, Hashable {
   /// The identity of the store it belongs to.
   let store: UInt64
   /// A hash of name, number and store, by which states recognize the keyspace; see
-  /// `KnownKeyspaces`. The number alone is not enough, because that of an aborted transaction's
+  /// `ValidatedKeyspaces`. The number alone is not enough, because that of an aborted transaction's
   /// keyspace is assigned again.
   let fingerprint: UInt64
 

@@ -36,7 +36,7 @@ extension Engine {
     guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
     try checkpointer.exclude { () throws(Fault) in
       try checkpointer.mergeAndReclaim()
-      head.withService {
+      head.withMaintenance {
         checkpointer.fitReserve()
         let log = log
         // A compaction may have borrowed the reserve meanwhile, and would find it gone.
@@ -95,7 +95,7 @@ extension Engine {
   /// Lends the reserve if the compacted file may have enough space with it, and takes little time
   /// to write.
   private func lendReserve() -> Bool {
-    head.withService {
+    head.withMaintenance {
       let (live, log) = (pacer.liveBytes, log)
       guard live <= Engine.greatestLent, live <= (log.device.freeSpace() ?? 0) + log.writer.reservedLength,
         log.writer.lendReserve()
@@ -106,7 +106,7 @@ extension Engine {
   }
 
   private func takeReserveBack() {
-    head.withService {
+    head.withMaintenance {
       checkpointer.fitReserve()
       log.writer.refillReserve()
       noteSpace(of: log)

@@ -24,7 +24,7 @@ import LatewoodTree
 enum Ownership {
   case own
   case unknown
-  case counting(ClaimCount)
+  case counting(ReferenceCount)
   case counted(BlockClaims)
 
   /// Removes dead ranges from the count once nobody can read them.
@@ -62,7 +62,7 @@ enum Ownership {
 
 /// Counts all references in the file, step by step across checkpoints. Used only inside
 /// `Checkpointer.exclude`.
-final class ClaimCount {
+final class ReferenceCount {
   /// Keeps the tree that is being walked in the file.
   private let version: Version
   private var walk: ReferenceWalk

@@ -283,7 +283,7 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  private func continueCounting(_ count: ClaimCount) throws(Fault) -> Bool {
+  private func continueCounting(_ count: ReferenceCount) throws(Fault) -> Bool {
     let start = MonotonicClock.nanoseconds
     let isDone = try count.run {
       MonotonicClock.nanoseconds - start > SpaceReclaimer.countNanoseconds
@@ -293,7 +293,7 @@ final class SpaceReclaimer: Sendable {
   }
 
   /// Counts the log and the waiting ranges; nil if not everything can be counted.
-  private func startCounting(before newest: AppendedCheckpoint) throws(Fault) -> ClaimCount? {
+  private func startCounting(before newest: AppendedCheckpoint) throws(Fault) -> ReferenceCount? {
     guard var claims = BlockClaims(limit: newest.offset) else { return nil }
     let (waiting, replay) = state.withLock { ($0.waiting, $0.replay) }
     let log = file.log
@@ -303,7 +303,7 @@ final class SpaceReclaimer: Sendable {
       guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
     }
     guard let pin = pin(checkpoint: newest.offset) else { return nil }
-    return ClaimCount(claims, tree: Version(of: newest.record, in: log, pin: pin))
+    return ReferenceCount(claims, tree: Version(of: newest.record, in: log, pin: pin))
   }
 }
 
@@ -314,7 +314,7 @@ extension Version {
     // the writer's accepts only ascending numbers and transactions continue meanwhile.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      known: KnownKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
+      known: ValidatedKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
       pin: pin)
   }
 }

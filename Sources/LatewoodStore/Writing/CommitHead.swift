@@ -11,7 +11,7 @@ struct Head {
   var transaction: UInt64 = 0
   var active = BufferState()
   /// The handles known to refer to keyspaces of this state.
-  var known = KnownKeyspaces()
+  var known = ValidatedKeyspaces()
 }
 
 /// The newest committed state of a store, and the writer lock, under which it changes.
@@ -35,8 +35,8 @@ final class CommitHead: @unchecked Sendable {
   // SAFETY: only touched under `monitor`.
   private var state = Head()
   /// The services that want the lock, or hold it.
-  private let services = Underway()
-  private let settling = Underway()
+  private let services = InFlightCounter()
+  private let settling = InFlightCounter()
   /// The thread that runs the closure of a transaction; 0 if there is none.
   private let writingThread = Atomic<UInt>(0)
   /// The end of the newest synchronous commit in the log. Stored under the lock.
@@ -53,7 +53,7 @@ final class CommitHead: @unchecked Sendable {
   func unlock() { monitor.unlock() }
 
   /// Takes the lock ahead of transactions.
-  func lockForService() {
+  func lockForMaintenance() {
     services.begin()
     monitor.lock()
   }
@@ -63,8 +63,9 @@ final class CommitHead: @unchecked Sendable {
     services.end()
   }
 
-  func withService<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
-    lockForService()
+  func withMaintenance<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
+  {
+    lockForMaintenance()
     defer { unlockForService() }
     return try body()
   }

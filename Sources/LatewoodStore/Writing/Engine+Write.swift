@@ -192,7 +192,7 @@ extension Engine {
     do {
       try settle(transaction, durability)
     } catch {
-      if error.kind == .outOfSpace { try takeBackRefused() }
+      if error.kind == .outOfSpace { try rollBackRefused() }
       throw error
     }
     followUp(transaction, durability)
@@ -218,7 +218,7 @@ extension Engine {
 
   /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
   /// are settled, so the calling thread must have none left to settle.
-  func takeBackRefused() throws(Fault) {
+  func rollBackRefused() throws(Fault) {
     head.lock()
     defer { head.unlock() }
     try head.rollBackUnwritten(in: log) { versions.held() }
@@ -226,8 +226,8 @@ extension Engine {
 
   /// Undoes unwritten commits before another attempt. Takes the writer lock; does nothing in a
   /// transaction.
-  func takeBackUnwritten() throws(Fault) {
-    if log.isOutOfSpace, !head.isInTransaction { try takeBackRefused() }
+  func rollBackUnwritten() throws(Fault) {
+    if log.isOutOfSpace, !head.isInTransaction { try rollBackRefused() }
   }
 
   /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
@@ -235,7 +235,7 @@ extension Engine {
   /// `beginTransaction` then throws the reason.
   private func restoreLog() throws(Fault) -> Bool {
     guard log.isInterrupted else { return true }
-    try takeBackUnwritten()
+    try rollBackUnwritten()
     if log.isOutOfSpace { return false }
     if log.needsCheckpoint { try checkpoint(isForced: true) }
     return true

@@ -20,9 +20,9 @@ final class QueuedWrites: Sendable {
   private static let batchBytes: UInt64 = 1 << 20
 
   /// The transactions that wait for their turn.
-  private let waiting = WorkLine<any QueuedTransaction>(label: "latewood.write")
+  private let waiting = SerialWorkQueue<any QueuedTransaction>(label: "latewood.write")
   /// Those that have run and wait for a sync.
-  private let unsynced = WorkLine<QueuedOutcome>(label: "latewood.sync")
+  private let unsynced = SerialWorkQueue<QueuedOutcome>(label: "latewood.sync")
 
   /// The number of transactions that wait for their turn.
   var count: Int { waiting.count }
@@ -106,7 +106,7 @@ final class QueuedWrites: Sendable {
     let first = failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
     var final: Fault?
     if failures.contains(where: { $0?.kind == .outOfSpace }) {
-      do throws(Fault) { try engine.takeBackRefused() } catch { final = error }
+      do throws(Fault) { try engine.rollBackRefused() } catch { final = error }
     }
     for (outcome, failure) in zip(outcomes, failures) {
       outcome.tell(failure.map { $0.kind == .poisoned ? first ?? $0 : final ?? $0 })

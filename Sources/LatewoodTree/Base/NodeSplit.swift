@@ -1,4 +1,4 @@
-/// The rule by which a tree under construction distributes entries among nodes: leaves and branches.
+/// The rule by which a tree under construction distributes entries among its nodes.
 ///
 /// - A node takes entries up to `nodeSize` bytes; beyond that only until it has three, so that the
 ///   tree stays low with long keys.

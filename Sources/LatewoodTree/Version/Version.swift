@@ -63,7 +63,7 @@ package final class Version: @unchecked Sendable {
   package let active: BufferState
   package let frozen: BufferState?
   /// The handles known to refer to keyspaces of this version.
-  package let known: KnownKeyspaces
+  package let known: ValidatedKeyspaces
   /// The same state for short reads. Valid as long as the version.
   package let face: UnsafePointer<VersionReads>
   package let file: FileView
@@ -76,7 +76,7 @@ package final class Version: @unchecked Sendable {
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    known: KnownKeyspaces, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
+    known: ValidatedKeyspaces, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
     pin: BasePin? = nil
   ) {
     self.number = number
@@ -118,7 +118,7 @@ package final class Version: @unchecked Sendable {
 /// read accesses no object and counts no references.
 package struct VersionReads {
   package let reads: ReadView
-  package let known: Unmanaged<KnownKeyspaces>
+  package let known: Unmanaged<ValidatedKeyspaces>
   package let version: Unmanaged<Version>
 }
 

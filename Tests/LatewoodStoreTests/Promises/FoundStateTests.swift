@@ -22,7 +22,7 @@ import Testing
 
   /// Simulates another thread whose commit is in memory and not written yet.
   private func commitInMemory() throws {
-    try store.engine.head.withService {
+    try store.engine.head.withMaintenance {
       let transaction = try Transaction(engine: store.engine)
       try transaction.put("k", "new", in: space)
       try store.engine.commit(transaction)

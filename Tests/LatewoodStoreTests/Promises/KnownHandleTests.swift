@@ -136,12 +136,12 @@ import Testing
 
   @Test(arguments: [1, 31, 32, 33, 64, 1000])
   func `so many handles are known, and those that are forgotten are not`(_ count: Int) {
-    let known = KnownKeyspaces()
+    let known = ValidatedKeyspaces()
     // Equal lowest bits, so that all collide in the table.
     let prints = (1...count).map { UInt64($0) << 40 | 7 }
     for print in prints { known.insert(print) }
     for print in prints { known.insert(print) }
-    let copy = KnownKeyspaces(known)
+    let copy = ValidatedKeyspaces(known)
     for print in prints where print >> 40 % 3 == 0 { copy.remove(print) }
     copy.insert(9)
     for print in prints {

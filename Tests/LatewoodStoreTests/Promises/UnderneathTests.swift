@@ -25,7 +25,7 @@ import Testing
     return (store, space)
   }
 
-  /// Waits until the next commit looks the path up again: see `PlaceCheck.interval`.
+  /// Waits until the next commit looks the path up again: see `PathCheck.interval`.
   private func waitForLookup() { Monitor.sleep(milliseconds: 3) }
 
   /// The mishaps of an open file.

@@ -1,14 +1,14 @@
 import LatewoodBytes
 
 /// The documents in a part of an index that has few entries, all with equal keys.
-struct FewFound {
+struct ShortMatch {
   let part: IndexPart
   /// In order.
-  let ids: FewIDs
+  let ids: ShortIDList
 }
 
 /// The ids of a few documents, in one piece of memory.
-struct FewIDs {
+struct ShortIDList {
   /// Before each id its length, in four bytes.
   private var bytes: [UInt8] = []
   private(set) var count = 0
@@ -19,7 +19,7 @@ struct FewIDs {
   private static let usualLength = 64
 
   mutating func append(_ id: UnsafeRawBufferPointer) {
-    if bytes.isEmpty { bytes.reserveCapacity(FewIDs.usualLength) }
+    if bytes.isEmpty { bytes.reserveCapacity(ShortIDList.usualLength) }
     withUnsafeBytes(of: UInt32(truncatingIfNeeded: id.count).littleEndian) { bytes.append(bytes: $0) }
     bytes.append(bytes: id)
     count += 1

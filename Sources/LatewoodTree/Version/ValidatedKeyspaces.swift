@@ -16,7 +16,7 @@ import Synchronization
 /// Thread safety: `contains` and `insert` from any thread; `remove` only by a transaction that does
 /// not share this object.
 // SAFETY: the tables are only accessed atomically, and are freed with this object.
-package final class KnownKeyspaces: @unchecked Sendable {
+package final class ValidatedKeyspaces: @unchecked Sendable {
   private typealias Words = UnsafeMutablePointer<Atomic<UInt64>>
 
   private struct Tables {
@@ -36,13 +36,13 @@ package final class KnownKeyspaces: @unchecked Sendable {
   private let tables: Guarded<Tables>
 
   package init() {
-    let first = KnownKeyspaces.makeTable(KnownKeyspaces.firstLength)
+    let first = ValidatedKeyspaces.makeTable(ValidatedKeyspaces.firstLength)
     newest = Atomic(first)
     tables = Guarded(Tables(all: [first], used: 0))
   }
 
   /// Creates a copy with the same fingerprints.
-  package convenience init(_ other: KnownKeyspaces) {
+  package convenience init(_ other: ValidatedKeyspaces) {
     self.init()
     other.visit { insert($0) }
   }
@@ -65,7 +65,7 @@ package final class KnownKeyspaces: @unchecked Sendable {
 
   /// Whether a handle is known. If not, it must be looked up in the catalog.
   @inline(__always) package func contains(_ fingerprint: UInt64) -> Bool {
-    let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .acquiring))
+    let (words, mask) = ValidatedKeyspaces.words(newest.load(ordering: .acquiring))
     var index = Int(truncatingIfNeeded: fingerprint) & mask
     while true {
       let word = words[index].load(ordering: .relaxed)
@@ -79,21 +79,21 @@ package final class KnownKeyspaces: @unchecked Sendable {
   package func insert(_ fingerprint: UInt64) {
     tables.withLock { tables in
       if contains(fingerprint) { return }
-      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      let (words, mask) = ValidatedKeyspaces.words(newest.load(ordering: .relaxed))
       if 2 * (tables.used + 1) > mask + 1 {
         // Doubled only if the remaining fingerprints need it: many may have been removed.
         var kept: [UInt64] = []
         for index in 0...mask {
           let word = words[index].load(ordering: .relaxed)
-          if word > KnownKeyspaces.removed { kept.append(word) }
+          if word > ValidatedKeyspaces.removed { kept.append(word) }
         }
-        let larger = KnownKeyspaces.makeTable(4 * kept.count > mask ? 2 * (mask + 1) : mask + 1)
-        for word in kept { KnownKeyspaces.put(word, in: larger) }
+        let larger = ValidatedKeyspaces.makeTable(4 * kept.count > mask ? 2 * (mask + 1) : mask + 1)
+        for word in kept { ValidatedKeyspaces.put(word, in: larger) }
         tables.all.append(larger)
         tables.used = kept.count
         newest.store(larger, ordering: .releasing)
       }
-      KnownKeyspaces.put(fingerprint, in: newest.load(ordering: .relaxed))
+      ValidatedKeyspaces.put(fingerprint, in: newest.load(ordering: .relaxed))
       tables.used += 1
     }
   }
@@ -108,13 +108,13 @@ package final class KnownKeyspaces: @unchecked Sendable {
   /// Removes a handle whose keyspace was dropped.
   package func remove(_ fingerprint: UInt64) {
     tables.withLock { _ in
-      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      let (words, mask) = ValidatedKeyspaces.words(newest.load(ordering: .relaxed))
       var index = Int(truncatingIfNeeded: fingerprint) & mask
       while true {
         let word = words[index].load(ordering: .relaxed)
         if word == 0 { return }
         if word == fingerprint {
-          return words[index].store(KnownKeyspaces.removed, ordering: .relaxed)
+          return words[index].store(ValidatedKeyspaces.removed, ordering: .relaxed)
         }
         index = (index &+ 1) & mask
       }
@@ -123,10 +123,10 @@ package final class KnownKeyspaces: @unchecked Sendable {
 
   private func visit(_ body: (UInt64) -> Void) {
     tables.withLock { _ in
-      let (words, mask) = KnownKeyspaces.words(newest.load(ordering: .relaxed))
+      let (words, mask) = ValidatedKeyspaces.words(newest.load(ordering: .relaxed))
       for index in 0...mask {
         let word = words[index].load(ordering: .relaxed)
-        if word > KnownKeyspaces.removed { body(word) }
+        if word > ValidatedKeyspaces.removed { body(word) }
       }
     }
   }

@@ -6,18 +6,18 @@ import Testing
 @testable import LatewoodFile
 
 /// When it is noticed that a file is no longer at its path.
-@Suite struct PlaceCheckTests {
+@Suite struct PathCheckTests {
   private let path: String
   private let volume = FileVolume()
   private let now = Guarded<UInt64>(5_000_000_000)
   private let directory: TemporaryDirectory
-  private let check: PlaceCheck
+  private let check: PathCheck
 
   init() throws {
     directory = try TemporaryDirectory()
     path = directory("file")
     let device = try volume.open(path, .createExclusive(permissions: 0o600))
-    check = PlaceCheck(device, clock: { [now] in now.withLock { $0 } })
+    check = PathCheck(device, clock: { [now] in now.withLock { $0 } })
   }
 
   private func wait(_ nanoseconds: UInt64) { now.withLock { $0 += nanoseconds } }
@@ -25,7 +25,7 @@ import Testing
   @Test func `a file at its path is not lost`() throws {
     for _ in 0..<5 {
       #expect(try !check.isKnownLost())
-      wait(PlaceCheck.interval / 2)
+      wait(PathCheck.interval / 2)
     }
     #expect(try !check.isLost())
   }
@@ -33,7 +33,7 @@ import Testing
   @Test func `a removed file is noticed once the last lookup is too old`() throws {
     #expect(try !check.isKnownLost())
     try volume.remove(path)
-    wait(PlaceCheck.interval - 1)
+    wait(PathCheck.interval - 1)
     #expect(try !check.isKnownLost())
     wait(1)
     #expect(try check.isKnownLost())
@@ -41,7 +41,7 @@ import Testing
 
   @Test func `a check that relies on the last lookup does not make it newer`() throws {
     #expect(try !check.isKnownLost())
-    wait(PlaceCheck.interval - 1)
+    wait(PathCheck.interval - 1)
     #expect(try !check.isKnownLost())
     try volume.rename(path, to: directory("aside"))
     wait(1)

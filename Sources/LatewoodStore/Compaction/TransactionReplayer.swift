@@ -3,7 +3,7 @@ import LatewoodFile
 import LatewoodTree
 
 /// Commits the transactions of one file's log to another file, under the same numbers.
-struct ReplayedTransaction {
+struct TransactionReplayer {
   private let target: Engine
   private let rewriters: [UInt32: Rewriter]
   private var transaction: Transaction?

@@ -4,7 +4,7 @@ import Synchronization
 /// The number of operations of some kind under way, with a wait until there are none.
 ///
 /// `begin` and `end` cost one atomic operation each, unless a thread waits.
-final class Underway: Sendable {
+final class InFlightCounter: Sendable {
   private let count = Atomic<Int>(0)
   private let waiters = Atomic<Int>(0)
   private let monitor = Monitor()

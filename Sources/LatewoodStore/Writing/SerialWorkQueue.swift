@@ -5,7 +5,7 @@ import LatewoodConcurrency
 /// none is left.
 ///
 /// However many items wait, one thread works on them.
-final class WorkLine<Item: Sendable>: Sendable {
+final class SerialWorkQueue<Item: Sendable>: Sendable {
   private struct State {
     /// The items; those before `next` have been taken.
     var items: [Item] = []

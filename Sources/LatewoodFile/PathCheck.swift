@@ -9,7 +9,7 @@ import Synchronization
 /// commit within `interval` of the last lookup relies on it.
 ///
 /// Thread safety: all calls from any thread.
-final class PlaceCheck: Sendable {
+final class PathCheck: Sendable {
   private let device: any Device
   private let clock: @Sendable () -> UInt64
   /// The time of the last lookup of the path; 0 before the first.
@@ -42,6 +42,6 @@ final class PlaceCheck: Sendable {
   /// As `isLost`, but false if the last lookup was less than `interval` ago.
   func isKnownLost() throws(Fault) -> Bool {
     let last = lastLookup.load(ordering: .relaxed)
-    return last == 0 || clock() >= last + PlaceCheck.interval ? try isLost() : false
+    return last == 0 || clock() >= last + PathCheck.interval ? try isLost() : false
   }
 }
