@@ -1,4 +1,4 @@
-/// Collects the least of all added keys, as many as are wanted.
+/// Collects the smallest of all added keys, up to a given number.
 struct BestKeys {
   private let wanted: Int?
   private var entries: [(key: [UInt8], id: String)] = []
@@ -8,8 +8,7 @@ struct BestKeys {
 
   mutating func add(_ key: [UInt8], _ id: String) {
     entries.append((key, id))
-    // Twice as many as are wanted are gathered before half of them goes, so that sorting costs
-    // amortized O(log n) a key.
+    // Cutting only at twice the wanted number makes sorting cost amortized O(log n) per key.
     if let wanted, entries.count / 2 > max(wanted, 64) { cut(to: wanted) }
   }
 
@@ -19,7 +18,6 @@ struct BestKeys {
   }
 
   private mutating func cut(to count: Int) {
-    // Equal keys are ordered by id.
     entries.sort {
       $0.key == $1.key ? BestKeys.isLess($0.id, $1.id) : $0.key.lexicographicallyPrecedes($1.key)
     }

@@ -2,13 +2,12 @@ import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
-/// The most frequent request, for the documents in which one field has one value, without a plan.
+/// The most frequent request, for documents in which a field equals a value, without planning.
 extension DocumentReads {
   /// Returns the few documents in which a field has a value, by an index on that field alone.
   ///
-  /// Returns nil if the request has to be planned: if it is another one, if there is no such index,
-  /// if there are not few, or if the indexes of this state are not at hand without a search, as in
-  /// a batch.
+  /// Returns nil if the request must be planned: if it has another form, if there is no such index,
+  /// if there are too many documents, or within a batch.
   func fewEqual(_ request: FindRequest) throws(DocumentError) -> ShortIDList? {
     guard case .state = source, request.order.isEmpty,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
@@ -21,7 +20,7 @@ extension DocumentReads {
         upper: KeyOrder.successor(ofPrefix: constant.key).map { .excluded($0) } ?? .unbounded))
   }
 
-  /// The index that has all documents by the ascending values of a field, and no other field.
+  /// Returns an unconditional ascending index on exactly one field.
   private func index(onlyOn path: FieldPath) throws(DocumentError) -> CollectionIndex? {
     for index in try indexes().ready {
       let definition = index.definition
@@ -34,7 +33,7 @@ extension DocumentReads {
     return nil
   }
 
-  /// Returns the documents of entries with equal keys; nil if there are not few.
+  /// Returns the documents of entries with equal keys; nil if there are too many.
   func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> ShortIDList? {
     var ids = ShortIDList()
     var isWhole = true
@@ -45,16 +44,16 @@ extension DocumentReads {
         return isWhole
       }
     }
-    // Entries with equal keys are in the order of their ids.
+    // Entries with equal keys are ordered by id.
     return isWhole ? ids : nil
   }
 
-  /// Calls a closure with the documents of a request among a few, until it returns false.
+  /// Calls a closure with those of a few documents that a request finds, until it returns false.
   ///
   /// - Parameters:
-  ///   - few: the documents to look at, by id.
+  ///   - few: the documents to examine, by id.
   ///   - isExact: whether all of them match.
-  /// - Returns: the number of documents that were looked at.
+  /// - Returns: the number of examined documents.
   func find(
     _ request: FindRequest, among few: ShortIDList, isExact: Bool, _ body: (FoundDocument) throws -> Bool
   ) throws -> Int {
@@ -76,7 +75,7 @@ extension DocumentReads {
 }
 
 extension FindRequest {
-  /// Not inlined: what it copies of the predicate is not needed where all documents match.
+  /// Not inlined, to avoid its copies of the predicate where all documents match.
   @inline(never) fileprivate func matches(_ document: FoundDocument) throws -> Bool {
     try predicate.matches(document)
   }

@@ -3,16 +3,16 @@ import LatewoodQuery
 import LatewoodStore
 
 extension DocumentReads {
-  /// Calls a closure with each document that a request wants, until it returns false.
+  /// Calls a closure with each document that a request finds, until it returns false.
   ///
-  /// Without an order, documents come by id. The access path, an index or a scan, never changes
-  /// which documents are found, nor their order; ``explain(_:)`` tells which it is. When an index
-  /// does not have the order that is asked for, its ids or keys are gathered in memory: those of
-  /// `skip + limit` documents if there are a limit and an order.
+  /// Without an order, documents come by id. The access path, an index or a scan, never affects
+  /// which documents are found, nor their order; ``explain(_:)`` describes it. If an index does not
+  /// have the requested order, ids or keys are sorted in memory: those of `skip + limit` documents
+  /// if there are a limit and an order.
   ///
-  /// - Returns: the number of documents that were looked at.
-  /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of a document
-  ///   that was looked at is damaged.
+  /// - Returns: the number of examined documents.
+  /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of an examined
+  ///   document is damaged.
   @discardableResult
   package func find(_ request: FindRequest, _ body: (FoundDocument) throws -> Bool) throws -> Int {
     guard request.limit > 0 else { return 0 }
@@ -49,7 +49,7 @@ extension DocumentReads {
   }
 
   /// Passes some fields of each document that a prepared request finds to a receiver, until it
-  /// wants no more.
+  /// returns false.
   ///
   /// If an index contains exactly these documents and all the fields, the values come from the
   /// index and no document is read, unless the receiver needs more than the values. A field is
@@ -95,14 +95,14 @@ extension DocumentReads {
 
   /// Returns the total of the numbers in a field of all documents that a prepared request finds.
   ///
-  /// If an index contains exactly these documents and the field, the numbers come from the index;
-  /// in O(log n) once sums have read as many of its entries as it has, as long as nothing is
-  /// committed and all its numbers are whole. The order in which they are added is not specified.
+  /// If an index contains exactly these documents and the field, the numbers come from the index.
+  /// Once sums over one state have read as many entries as the index has, and all its numbers are
+  /// whole, further sums over that state take O(log n). The order of addition is not specified.
   ///
   /// - Parameters:
   ///   - isWhole: whether only whole numbers are accepted.
-  ///   - add: adds the field of a document whose numbers an index does not supply, and throws if
-  ///     the total does not accept it.
+  ///   - add: adds the field of a document whose number the index does not supply; throws if the
+  ///     total does not accept it.
   package func total(
     _ prepared: PreparedFind, of field: FieldPath, isWhole: Bool,
     _ add: (FoundDocument, inout NumberTotal) throws -> Void
@@ -117,8 +117,8 @@ extension DocumentReads {
     }
   }
 
-  /// Returns the number of documents that a request wants. O(log n), plus the documents that have
-  /// expired and are not purged yet, if an index has exactly the wanted ones; else like
+  /// Returns the number of documents that a request finds. If an index contains exactly these, takes
+  /// O(log n) plus the number of expired documents that are not purged yet; otherwise as long as
   /// ``find(_:_:)``.
   package func count(_ request: FindRequest) throws -> Int {
     var unsorted = request
@@ -126,7 +126,7 @@ extension DocumentReads {
     return try count(unsorted, FindPlanner(self, unsorted))
   }
 
-  /// Returns the number of documents that a prepared request wants.
+  /// Returns the number of documents that a prepared request finds.
   package func count(_ prepared: PreparedFind) throws -> Int {
     guard prepared.request.order.isEmpty else { return try count(prepared.request) }
     return try count(prepared.request, FindPlanner(self, prepared))
@@ -147,12 +147,12 @@ extension DocumentReads {
     return min(max(0, all - request.skip), request.limit)
   }
 
-  /// Returns how a request would be answered. O(log n) for each index.
+  /// Returns the plan for a request. O(log n) for each index.
   package func explain(_ request: FindRequest) throws(DocumentError) -> FindExplanation {
     try FindPlanner(self, request).explained()
   }
 
-  /// Returns how a prepared request would be answered.
+  /// Returns the plan for a prepared request.
   ///
   /// - Parameter columns: the fields to find; nil for whole documents.
   package func explain(
@@ -161,8 +161,7 @@ extension DocumentReads {
     try FindPlanner(self, prepared, columns).explained()
   }
 
-  /// Returns the number of documents that match and have expired, but are not purged yet: most of
-  /// the time 0.
+  /// Returns the number of matching documents that have expired but are not purged yet: usually 0.
   func expired(among predicate: Predicate) throws -> Int {
     var count = 0
     for id in try expired() {
@@ -194,7 +193,7 @@ extension DocumentReads {
     return try run.run()
   }
 
-  /// Calls a closure with a document; returns nil if there is none, or if it is deleted.
+  /// Calls a closure with a document; returns nil if it does not exist or is deleted.
   func withDocument<R>(_ id: some ByteSource, _ body: (FoundDocument) throws -> R) throws -> R? {
     let result = try withRecord(of: id) { head, record in
       head.isDeleted ? nil : try withDocument(id, head, in: record, body)

@@ -25,9 +25,9 @@ extension DocumentReads {
   /// Documents are found by the predicate of the program, like those of other requests, and read in
   /// place. Rows come in the order of an index if one has the required order, and are sorted
   /// otherwise; see `SQLRun` for the memory that this takes. A program that only counts documents
-  /// reads none if an index has exactly those documents.
+  /// reads none if an index contains exactly those documents.
   ///
-  /// - Returns: the number of documents that were looked at.
+  /// - Returns: the number of examined documents.
   /// - Throws: any error of the closure; `QueryError` `tooLarge` if the limits are exceeded;
   ///   ``DocumentError`` `corruptData`.
   @discardableResult
@@ -48,8 +48,8 @@ extension DocumentReads {
     return read
   }
 
-  /// Returns how the documents of a statement would be found, and the work that would be left.
-  /// O(log n) for each index.
+  /// Returns the plan for the documents of a statement, including the filtering and sorting of its
+  /// rows. O(log n) for each index.
   package func explain(_ program: SQLProgram) throws(DocumentError) -> FindExplanation {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
@@ -61,12 +61,12 @@ extension DocumentReads {
   }
 }
 
-/// The plan by which a statement is answered.
+/// The chosen plan for a statement.
 private struct SQLChoice {
   let program: SQLProgram
   let request: FindRequest
   let plan: FindPlan
-  /// Whether the plan has exactly the documents to count, so that none need be read.
+  /// Whether the plan contains exactly the documents to count, so that none must be read.
   private(set) var isCounted = false
 
   init(_ reads: DocumentReads, _ program: SQLProgram) throws(DocumentError) {

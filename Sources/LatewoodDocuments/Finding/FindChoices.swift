@@ -2,10 +2,10 @@ import LatewoodConcurrency
 import LatewoodQuery
 import LatewoodStore
 
-/// The parts of indexes that can answer a request, whatever documents there are.
+/// The parts of indexes that can answer a request.
 ///
-/// They follow from the request and the definitions of the indexes alone, so ``PreparedFind`` keeps
-/// them from run to run. ``FindPlanner`` counts their entries and chooses.
+/// They depend only on the request and the definitions of the indexes, not on the documents, so
+/// ``PreparedFind`` keeps them between runs. ``FindPlanner`` counts their entries and chooses.
 final class FindChoices: Sendable {
   let indexes: CollectionIndexes
   let conditions: Conjunction
@@ -13,7 +13,7 @@ final class FindChoices: Sendable {
   let ids: KeyRange
   /// At most one part of each index.
   let parts: [IndexPart]
-  /// For each `or` that indexes can answer: the parts that can answer each of its sides.
+  /// For each `or` that indexes can answer, the parts that can answer each of its sides.
   let unions: [[[IndexPart]]]
 
   init(_ request: FindRequest, _ indexes: CollectionIndexes) {
@@ -30,7 +30,7 @@ final class FindChoices: Sendable {
     unions = FindChoices.unions(of: conditions, indexes.ready)
   }
 
-  /// The greatest number of sides of an `or` that are searched for one by one.
+  /// The maximum number of sides of an `or` that indexes answer one by one.
   private static let unionLimit = 64
 
   private static func unions(
@@ -49,22 +49,22 @@ final class FindChoices: Sendable {
   }
 }
 
-/// The part of an index that has all documents of a request.
+/// The part of an index that contains all documents of a request.
 final class IndexPart: Sendable {
   let index: CollectionIndex
   let bounds: IndexBounds
-  /// Those of the bounds, as ranges of entries.
+  /// The ranges of entries within the bounds.
   let ranges: [KeyRange]
-  /// Whether the index must be read backwards to have the order of the request; nil if it does not
-  /// have that order, or the request has none.
+  /// Whether the index must be read backwards for the order of the request; nil if it does not have
+  /// that order, or the request has none.
   let isReversed: Bool?
 
-  /// Returns the part of an index for some conditions; nil if the index does not have all of their
-  /// documents, or clearly does not help.
+  /// Returns the part of an index for some conditions; nil if the index may lack documents that meet
+  /// them, or clearly does not help.
   static func of(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
   ) -> IndexPart? {
-    // Before anything is allocated: most indexes have nothing to do with a request.
+    // Most indexes have nothing to do with a request: exclude them before anything is allocated.
     guard index.definition.mayHelp(conditions, order.first?.path),
       let bounds = index.definition.bounds(for: conditions)
     else { return nil }
@@ -84,23 +84,22 @@ final class IndexPart: Sendable {
     isReversed = order.isEmpty ? nil : index.definition.isReversed(for: order, in: bounds)
   }
 
-  /// Whether it leaves out documents, has the order, or can at least count them.
+  /// Whether the part leaves out documents, has the order of the request, or can at least count.
   var isUseful: Bool { isSelective || isReversed != nil || isWhole }
 
-  /// Whether it leaves out any documents.
+  /// Whether the part leaves out any documents.
   var isSelective: Bool { !bounds.isAll || index.definition.condition != nil }
 
-  /// Whether entries match, except perhaps in ranges that need a check, and each document comes
-  /// once.
+  /// Whether each document occurs once, and all entries match outside ranges that need a check.
   var isWhole: Bool { bounds.isWhole && !bounds.mayRepeat }
 
-  /// Whether all entries match, and each document comes once.
+  /// Whether all entries match, and each document occurs once.
   var isExact: Bool { isWhole && !bounds.ranges.contains(where: \.needsCheck) }
 }
 
 extension IndexDefinition {
-  /// Returns false if the index clearly has neither bounds nor an order for a request, nor exactly
-  /// its documents.
+  /// Returns false if the index clearly has neither bounds nor the order of a request, nor contains
+  /// exactly its documents.
   fileprivate func mayHelp(_ conditions: Conjunction, _ sorted: FieldPath?) -> Bool {
     if condition != nil || conditions.parts.isEmpty || sorted.map({ $0 == parts[0].path }) == true {
       return true
@@ -114,12 +113,12 @@ extension IndexDefinition {
 /// A request that runs more than once. It keeps its choices until the indexes of the collection
 /// change.
 ///
-/// Thread safety: all calls from any thread.
+/// Thread safety: all methods may be called from any thread.
 package final class PreparedFind: Sendable {
   package let request: FindRequest
-  /// The choices of the first run. Most requests need no others.
+  /// The choices of the first run; most requests need no others.
   private let first = LazyReference<FindChoices>()
-  /// The choices of the latest run, once the indexes have changed.
+  /// The choices of the latest run after the indexes changed.
   private let latest = LazyReference<Guarded<FindChoices>>()
 
   package init(_ request: FindRequest) { self.request = request }

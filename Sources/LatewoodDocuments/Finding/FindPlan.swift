@@ -10,14 +10,14 @@ struct FindPlan {
     case index(IndexAccess)
     /// The documents in any of several parts.
     case union([IndexAccess])
-    /// The documents in a part of an index that has few entries: these were read to count them.
+    /// The documents in a part of an index with few entries, which were read instead of counted.
     case few(IndexAccess, ids: ShortIDList)
   }
 
   enum Ordering {
     /// In the order of reading.
     case none
-    /// By id or in the order of the request: the documents are sorted after reading.
+    /// By id or in the order of the request, by sorting after reading.
     case sorted
     /// In the order of the index, read forwards or backwards.
     case index(isReversed: Bool)
@@ -32,7 +32,7 @@ struct FindPlan {
 
   var isScan: Bool { if case .scan = access { true } else { false } }
 
-  /// Whether its entries are exactly the wanted documents, each once.
+  /// Whether its entries are exactly the requested documents, each once.
   var isCovered: Bool {
     switch access {
     case .index(let access), .few(let access, _): access.isExact
@@ -40,7 +40,7 @@ struct FindPlan {
     }
   }
 
-  /// The parts of indexes that it reads.
+  /// The parts of indexes to read.
   var accesses: [IndexAccess] {
     switch access {
     case .scan: []
@@ -50,14 +50,14 @@ struct FindPlan {
   }
 }
 
-/// A part of an index as one state of the database has it.
+/// A part of an index in one state of the database.
 struct IndexAccess {
   let part: IndexPart
-  /// The ranges of the part, without those that a count found empty.
+  /// The ranges of the part, except those known to be empty.
   let ranges: [KeyRange]
   /// The number of entries in them; 0 if they were not counted.
   let candidates: Int
-  /// Whether all entries match, and each document comes once.
+  /// Whether all entries match, and each document occurs once.
   let isExact: Bool
 
   var index: CollectionIndex { part.index }
@@ -72,7 +72,7 @@ struct IndexAccess {
   }
 }
 
-/// The plan by which a request was or would be answered.
+/// The description of the plan for a request.
 package struct FindExplanation: Sendable, Equatable {
   package struct Use: Sendable, Equatable {
     package var index: String
@@ -84,9 +84,9 @@ package struct FindExplanation: Sendable, Equatable {
 
   /// The indexes that are read; empty for a scan.
   package var uses: [Use]
-  /// Whether the index holds all the fields to find, so that no document is read.
+  /// Whether the index contains all the fields to find, so that no document is read.
   package var isCovering: Bool
-  /// Whether documents must be read to know whether they match.
+  /// Whether documents must be read to decide whether they match.
   package var filters: Bool
   /// Whether the result is sorted afterwards.
   package var sorts: Bool

@@ -1,23 +1,23 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// Finds the cheapest way to answer a request. The number of entries in a range is exact, not
+/// Chooses the cheapest plan for a request. The number of entries in a range is exact, not
 /// estimated.
 ///
-/// Nothing is counted where the number could not change the choice: if an index has exactly the
-/// wanted documents in the wanted order, and a small limit ends the read. A few entries of equal
-/// keys are read rather than counted.
+/// Nothing is counted if the number could not change the choice: if an index contains exactly the
+/// requested documents in the requested order, and the limit is small. A few entries with equal keys
+/// are read rather than counted.
 struct FindPlanner {
   /// The cost of reading an index entry and then its document, relative to reading the next
   /// document of a scan.
   private static let entryCost = 3.0
-  /// The cost of reading an index entry that is enough by itself.
+  /// The cost of reading an index entry without its document.
   private static let coveringCost = 0.5
-  /// The factor by which sorting the result and reading it again makes a plan slower.
+  /// The relative cost of a plan that sorts its result and reads it again.
   private static let sortCost = 1.3
   /// The factor by which more entries may be read to avoid sorting all matches.
   private static let orderWorth = 4
-  /// The limit up to which no other plan can save much.
+  /// The maximum limit of a request for which no other plan can save much.
   private static let smallLimit = 64
 
   private let reads: DocumentReads
@@ -25,7 +25,7 @@ struct FindPlanner {
   private let choices: FindChoices
   /// The fields to find; nil for whole documents.
   private let columns: [FieldPath]?
-  /// Whether the documents are wanted in an order: that of the request, or else of their ids.
+  /// Whether the documents must be ordered, by the request or else by id.
   private let isOrdered: Bool
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
@@ -34,7 +34,7 @@ struct FindPlanner {
 
   /// - Parameters:
   ///   - columns: the fields to find; nil for whole documents.
-  ///   - isOrdered: whether the documents are wanted in an order.
+  ///   - isOrdered: whether the documents must be ordered, by the request or else by id.
   init(
     _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil, isOrdered: Bool = true
   ) throws(DocumentError) {
@@ -56,9 +56,9 @@ struct FindPlanner {
   /// Returns the cheapest plan.
   ///
   /// - Parameters:
-  ///   - toCount: whether only the number of documents is wanted. An index with exactly those gives
-  ///     it without reading them: the candidates of a plan that is covered.
-  ///   - isMany: whether it is known that there are not few documents with equal keys.
+  ///   - toCount: whether only the number of documents is needed. If the returned plan is covered,
+  ///     its candidates are that number.
+  ///   - isMany: whether there are known to be more than a few documents with equal keys.
   func best(toCount: Bool = false, isMany: Bool = false) throws(DocumentError) -> FindPlan {
     if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
     if toCount, let access = try covering() {
@@ -69,8 +69,8 @@ struct FindPlanner {
     return best(of: try all())
   }
 
-  /// Returns the few documents that the best plan reads, if it reads them by id and there is
-  /// nothing else to do; nil otherwise.
+  /// Returns the documents that the best plan reads if they are few and the request has no order;
+  /// nil otherwise.
   func fewByID() throws(DocumentError) -> ShortMatch? { request.order.isEmpty ? try few() : nil }
 
   /// Explains the cheapest plan, with all counts filled in.
@@ -80,7 +80,7 @@ struct FindPlanner {
     return explain(best(of: try all()))
   }
 
-  /// Returns a plan that reads documents in the order of the request, so that none are held in
+  /// Returns a plan that reads documents in the order of the request, without collecting them in
   /// memory; nil if there is none, or another plan would read far fewer documents.
   func inOrder() throws(DocumentError) -> FindPlan? {
     if choices.parts.isEmpty { return nil }
@@ -92,7 +92,7 @@ struct FindPlanner {
     return ordered.isEmpty ? nil : best(of: ordered)
   }
 
-  /// Returns a part of an index whose entries are exactly the wanted documents; nil if there is
+  /// Returns a part of an index whose entries are exactly the requested documents; nil if there is
   /// none.
   private func covering() throws(DocumentError) -> IndexAccess? {
     for part in choices.parts where part.isWhole {
@@ -108,8 +108,8 @@ struct FindPlanner {
 
   // MARK: Without counting
 
-  /// A part of an index with exactly the wanted documents in the wanted order, of which a small
-  /// limit wants only the first ones.
+  /// A part of an index with exactly the requested documents in the requested order, if the request
+  /// has a small limit.
   private var endingAtLimit: IndexPart? {
     guard request.limit <= FindPlanner.smallLimit else { return nil }
     return choices.parts.first { $0.isReversed != nil && $0.isExact }
@@ -125,7 +125,7 @@ struct FindPlanner {
     IndexAccess(part, ranges: part.ranges, candidates: 0, isExact: part.isExact)
   }
 
-  /// Reads the entries of equal keys. Returns nil unless there are few.
+  /// Returns the documents of entries with equal keys; nil if there are too many.
   private func few() throws(DocumentError) -> ShortMatch? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
       if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
@@ -154,10 +154,10 @@ struct FindPlanner {
     for sides in choices.unions { plans.append(try union(sides)) }
     if let matches = plans.filter(\.isCovered).map(\.candidates).min(), matches > 0 {
       if request.order.isEmpty {
-        // It ends at the limit, which comes the sooner the more documents match.
+        // The scan ends at the limit: the more documents match, the sooner.
         plans[0].cost = min(plans[0].cost, Double(needed) * Double(total) / Double(matches))
       } else {
-        // Once the matches are sorted, those that are wanted are read again.
+        // After sorting, the needed matches are read again.
         plans[0].cost += Double(min(needed, matches)) * FindPlanner.entryCost
       }
     }
@@ -182,7 +182,7 @@ struct FindPlanner {
     // Skipped entries are found by rank.
     let wanted = min(request.limit, max(0, access.candidates - request.skip))
     var plans: [FindPlan] = []
-    // To read all of an index is worth it for its order, or where it has fewer documents.
+    // Reading an entire index only helps if it has the order or fewer documents.
     if access.part.isSelective {
       let isByID = request.order.isEmpty && bounds.isByID && bounds.ranges.count <= 1
       plans.append(
@@ -191,13 +191,13 @@ struct FindPlanner {
           cost: isByID && access.isExact
             ? Double(wanted) * entryCost
             : request.order.isEmpty
-              // Entries are held to be sorted by id.
+              // The entries are collected and sorted by id.
               ? (isOrdered ? Double(access.candidates) * FindPlanner.entryCost : cost)
               : Double(access.candidates) * FindPlanner.entryCost * FindPlanner.sortCost))
     }
     if let isReversed = access.isReversed {
-      // Without a filter it ends at the limit; with one it can be hoped to end long before the
-      // last.
+      // Without a filter the read ends at the limit; with one it probably ends long before the last
+      // entry.
       let most = access.isExact ? wanted : needed == .max ? .max : max(needed, access.candidates / 4)
       plans.append(
         FindPlan(
@@ -207,12 +207,12 @@ struct FindPlanner {
     return plans
   }
 
-  /// Whether an index holds all the fields to find.
+  /// Returns whether an index contains all the fields to find.
   private func isCovered(by definition: IndexDefinition) -> Bool {
     columns.map { definition.places(of: $0) != nil } == true
   }
 
-  /// Returns the plan for an `or`: for each side it reads the index with the fewest entries.
+  /// Returns the plan for an `or`, which reads the index with the fewest entries for each side.
   private func union(_ sides: [[IndexPart]]) throws(DocumentError) -> FindPlan {
     var found: [IndexAccess] = []
     for parts in sides {

@@ -1,7 +1,7 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// The documents of a collection to find, their order, and how many of them.
+/// A request for documents of a collection: their condition, order and number.
 package struct FindRequest: Sendable {
   /// A field to sort by.
   package struct Order: Sendable, Equatable {
@@ -17,13 +17,13 @@ package struct FindRequest: Sendable {
   package var predicate: Predicate
   /// The fields to sort by, the most significant first; ties are ordered by id. Empty: by id alone.
   package var order: [Order] = []
-  /// The number of documents to leave out at the beginning.
+  /// The number of documents to skip at the beginning.
   package var skip = 0
   package var limit = Int.max
 
   package init(_ predicate: Predicate = .always(true)) { self.predicate = predicate }
 
-  /// The number of matches that must be known before the first can be given out; nil for all.
+  /// `skip + limit`, the number of matches that contribute to the result; nil for all.
   var needed: Int? {
     let (sum, overflow) = skip.addingReportingOverflow(limit)
     return overflow ? nil : sum
@@ -31,7 +31,7 @@ package struct FindRequest: Sendable {
 }
 
 extension KeyRange {
-  /// The range of ids outside of which a predicate is false for every document.
+  /// Creates a range of ids that contains every document for which a predicate is true.
   init(idsOf predicate: Predicate) {
     self = .all
     switch predicate {

@@ -11,25 +11,25 @@ struct FindRun<Sink: FoundSink> {
   private let isCovered: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
-  /// Fewer documents than this are looked up each by itself.
+  /// Fewer documents than this are looked up individually.
   private static var leastMany: Int { 16 }
-  /// The greatest number of entries to make room for at once.
+  /// The maximum number of entries for which a sink is told to reserve memory.
   private static var mostExpected: Int { 4096 }
   private(set) var sink: Sink
-  /// Nil if documents are looked up each by itself: from a batch, or if there are few.
+  /// Nil if documents are looked up individually: in a batch, or if they are few.
   private var nearby: NearbyDocuments?
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
-  /// The ids of expired documents, which indexes still contain. Only set if no documents are read:
-  /// their heads would tell.
+  /// The ids of expired documents, which indexes still contain. Only set if no documents are read;
+  /// otherwise the head of a document shows whether it has expired.
   private var expired: Set<String> = []
 
-  /// The number of documents that were looked at.
+  /// The number of examined documents.
   private var seen = 0
   private var passed = 0
   private var taken = 0
   private var isEnded = false
-  /// Whether entries have been read that are not passed on yet.
+  /// Whether some read entries have not been passed on yet.
   private var holdsRun = false
 
   init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan, _ sink: Sink) {
@@ -40,7 +40,7 @@ struct FindRun<Sink: FoundSink> {
     self.sink = sink
   }
 
-  /// - Returns: the number of documents that were looked at.
+  /// - Returns: the number of examined documents.
   mutating func run() throws -> Int {
     isCovering = isCovered && sink.covers(plan.accesses[0].index.definition)
     if isCovering {
@@ -63,7 +63,7 @@ struct FindRun<Sink: FoundSink> {
     return seen
   }
 
-  /// Whether enough documents may be read for it to matter that they lie near each other.
+  /// Whether enough documents may be read to make `NearbyDocuments` worthwhile.
   private var readsMany: Bool {
     if isCovering { return false }
     if case .few = plan.access { return false }
@@ -72,8 +72,7 @@ struct FindRun<Sink: FoundSink> {
     return !isCovered || request.limit > Self.leastMany
   }
 
-  /// Passes the next document in order to the sink, unless it is to be skipped; returns false at
-  /// the end.
+  /// Passes the next document to the sink unless it must be skipped. Returns false at the end.
   private mutating func take(_ document: FoundDocument) throws -> Bool {
     if passed < request.skip {
       passed += 1
@@ -83,7 +82,7 @@ struct FindRun<Sink: FoundSink> {
     return try sink.take(document) && taken < request.limit
   }
 
-  /// Passes the entry of the next document to the sink, or the document itself if it is needed.
+  /// Passes the entry of the next document to the sink, or the document if the sink needs it.
   private mutating func take(_ entry: StoredEntry) throws -> Bool {
     if isCovering {
       if !expired.isEmpty, expired.contains(entry.id) { return true }
@@ -99,11 +98,11 @@ struct FindRun<Sink: FoundSink> {
     return try look(at: entry.idBytes) { run, document in try run.take(document) }
   }
 
-  /// Passes those entries to the sink that need no further work, except for the last one that the
-  /// query wants. Returns their number.
+  /// Passes entries that need no other treatment to the sink, except the last requested one. Returns
+  /// their number.
   private mutating func takeTogether(_ batch: UnsafeBufferPointer<EntryBytes>, from index: Int) -> Int {
     guard isCovering, !holdsRun, passed >= request.skip else { return 0 }
-    // Those of expired documents have to be left out.
+    // Entries of expired documents must be left out.
     guard expired.isEmpty else { return 0 }
     let end = min(batch.count - index, request.limit - taken - 1) + index
     guard index < end else { return 0 }
@@ -114,7 +113,7 @@ struct FindRun<Sink: FoundSink> {
 
   // MARK: Orders
 
-  /// Reads all matches as they come.
+  /// Passes all matches to the sink in any order.
   private mutating func runInAnyOrder() throws {
     if isCovering, case .index(let access) = plan.access {
       try forEachEntry(access, in: access.ranges, together: true) { run, entry in
@@ -157,9 +156,9 @@ struct FindRun<Sink: FoundSink> {
     try forEachCandidate { run, document in try run.take(document) }
   }
 
-  /// Reads in the order of the index. Entries with equal keys come by id in either direction, and
-  /// those whose keys are cut are sorted by their whole values, so a run of equal keys is read as a
-  /// whole.
+  /// Reads in the order of the index. Entries with equal keys are ordered by id in both directions,
+  /// and those with cut keys by their full values, so a run of equal keys may have to be collected
+  /// first.
   private mutating func runByIndex(_ access: IndexAccess, _ isReversed: Bool) throws {
     var run = EntryRun()
     let ranges = try rangesAfterSkipping(access, isReversed)
@@ -169,7 +168,7 @@ struct FindRun<Sink: FoundSink> {
         run.removeAll()
         find.holdsRun = false
       }
-      // Forwards, all but cut keys are in order already.
+      // Read forwards, all entries except those with cut keys are already in order.
       if !isReversed, !entry.isCut {
         find.isEnded = try !find.take(entry)
         return !find.isEnded
@@ -183,7 +182,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes the entries of one key on. Returns whether to continue.
   ///
-  /// - Parameter run: not changed, and not copied either.
+  /// - Parameter run: unchanged; `inout` avoids a copy.
   private mutating func takeRun(_ run: inout EntryRun) throws -> Bool {
     if run.isSingle {
       isEnded = try !run.withFirst { entry in try take(entry) }
@@ -194,7 +193,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes several entries of one key on, in order. Returns whether to continue.
   ///
-  /// Not inlined: what it copies is not needed for a single entry.
+  /// Not inlined, to avoid its copies for a single entry.
   @inline(never) private mutating func takeSeveral(_ run: EntryRun) throws -> Bool {
     let reads = reads
     let order = request.order
@@ -209,7 +208,7 @@ struct FindRun<Sink: FoundSink> {
     return !isEnded
   }
 
-  /// Sorts entries whose keys are cut by the values of their documents.
+  /// Sorts entries with cut keys by the values of their documents.
   private static func sortByValues(
     _ entries: inout [IndexEntry], _ reads: DocumentReads, _ order: [FindRequest.Order]
   ) throws {
@@ -228,7 +227,7 @@ struct FindRun<Sink: FoundSink> {
 
   // MARK: Reading
 
-  /// Passes the matching documents of the plan to a closure, in the order in which they are read.
+  /// Passes the matching documents of the plan to a closure, in reading order.
   private mutating func forEachMatch(
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws {
@@ -253,7 +252,7 @@ struct FindRun<Sink: FoundSink> {
     }
   }
 
-  /// Returns the ids of the plan's documents, sorted, each once.
+  /// Returns the distinct ids of the plan's documents, sorted.
   private mutating func candidateIDs() throws -> [String] {
     var ids: [String] = []
     for access in plan.accesses {
@@ -275,9 +274,9 @@ struct FindRun<Sink: FoundSink> {
 
   /// Calls a closure with each entry of some ranges, until it returns false.
   ///
-  /// Inlined, so that the closure becomes part of the loop over a batch.
+  /// Inlined together with the closure, which becomes part of the loop over a batch.
   ///
-  /// - Parameter together: whether the sink may take entries that are enough for it by itself.
+  /// - Parameter together: whether the sink may take several entries at once, bypassing the closure.
   @inline(__always) private mutating func forEachEntry(
     _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
     _ body: (inout FindRun, StoredEntry) throws -> Bool
@@ -328,15 +327,15 @@ struct FindRun<Sink: FoundSink> {
 
   // MARK: Skipping
 
-  /// Whether no document of the request has expired without being purged.
+  /// Returns whether no document of the request has expired without being purged.
   private func hasNoneExpired() throws -> Bool {
     // These ids have been read already.
     if isCovering, expired.isEmpty { return true }
     return try reads.expired(among: request.predicate) == 0
   }
 
-  /// Returns the ranges of a plan without the entries to skip, which are found by their rank.
-  /// Entries of one key stay together, because the index does not tell their order.
+  /// Returns the ranges of a plan without the entries to skip, located by rank. Entries with equal
+  /// keys stay together, because the index does not define their order.
   private mutating func rangesAfterSkipping(
     _ access: IndexAccess, _ isReversed: Bool
   ) throws -> [KeyRange] {
@@ -345,7 +344,7 @@ struct FindRun<Sink: FoundSink> {
     var ranges = isReversed ? Array(access.ranges.reversed()) : access.ranges
     while let range = ranges.first {
       let rest = request.skip - passed
-      // Forwards the number of entries is needed only if there are too few.
+      // Read forwards, the number of entries is needed only if there are too few.
       let count = isReversed ? try source.count(in: entries, range) : 0
       let place = isReversed ? count - 1 - rest : rest
       guard let key = place < 0 ? nil : try source.key(at: place, in: entries, range) else {
@@ -357,7 +356,7 @@ struct FindRun<Sink: FoundSink> {
         let entry = try source.withValue(key, in: entries, { try IndexEntry(key: key.span.bytes, value: $0) })
       else { break }
       if case .none = plan.ordering {
-        // The range is by id throughout.
+        // The entire range is ordered by id.
         passed += rest
         ranges[0].lower = .included(key)
       } else if isReversed {

@@ -1,18 +1,18 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A document as a query sees it, with its body read in place. It must not leave the call that
+/// A document found by a query, with its body read in place. It must not leave the call that
 /// provided it.
 package struct FoundDocument: FieldSource {
   private let idBytes: UnsafeRawBufferPointer
-  /// The facts of its current revision.
+  /// The head of its record.
   package let head: DocumentRecord.Head
   package let body: FleeceValue
   private let stored: UnsafeRawBufferPointer
 
   /// - Parameters:
-  ///   - id: the bytes of the id. Like those of the body, they outlive the value.
-  ///   - head: the facts of the current revision.
+  ///   - id: the bytes of the id. Like those of the body, they must outlive the value.
+  ///   - head: the head of the record.
   ///   - stored: the bytes of the body.
   init(
     _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer
@@ -29,18 +29,17 @@ package struct FoundDocument: FieldSource {
   /// A copy of the bytes of the body.
   package var bytes: [UInt8] { Array(stored) }
 
-  /// A copy of the body, which may be kept.
+  /// Returns a copy of the body, which may leave the call.
   package func element() throws(FleeceError) -> FleeceElement { try FleeceBody(bytes).root }
 
-  /// The names under which id and revision are fields, as in CouchDB. No body has members of these
-  /// names.
+  /// The field names of id and revision, as in CouchDB. No body has members with these names.
   package static let idField = FieldPath("_id")
   package static let revisionField = FieldPath("_rev")
 
   package func withField<R>(
     _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
   ) throws(FleeceError) -> R {
-    // Nearly all paths need only one comparison.
+    // One comparison suffices for nearly all paths.
     guard path.steps.count == 1, path.steps[0].isReserved else { return try body(path.lookup(in: self.body)) }
     if path == FoundDocument.idField { return try FoundDocument.lend(id, to: body) }
     if path == FoundDocument.revisionField { return try FoundDocument.lend("\(revision)", to: body) }
@@ -57,7 +56,7 @@ package struct FoundDocument: FieldSource {
     }
   }
 
-  /// Writes the body with id and revision among its members.
+  /// Writes the body, with id and revision as additional members.
   package func write(to writer: inout FleeceWriter) throws(FleeceError) {
     try writer.beginDictionary()
     try writer.key("_id")

@@ -2,16 +2,16 @@ import LatewoodBytes
 import LatewoodFleece
 import LatewoodQuery
 
-/// The receiver of the documents that a query finds, in order. If the values in an index are enough
-/// for it, no document is read.
+/// The receiver of the documents that a query finds, in order. If it only needs values in an index,
+/// no document is read.
 protocol FoundSink {
-  /// Whether the order of the documents makes a difference to the sink.
+  /// Whether the order of the documents matters to the sink.
   static var isOrdered: Bool { get }
 
   /// Returns whether the sink can take entries of an index instead of documents.
   mutating func covers(_ definition: IndexDefinition) -> Bool
 
-  /// Called before entries are taken, with about their number.
+  /// Prepares for about `count` entries.
   mutating func expect(_ count: Int)
 
   /// Takes a document. Returns whether to continue.
@@ -21,8 +21,8 @@ protocol FoundSink {
   /// document.
   mutating func take(_ entry: StoredEntry) throws -> Bool?
 
-  /// Takes the first ones of some entries together, and wants more after them. Returns their
-  /// number; 0 if the next has to be taken by itself.
+  /// Takes as many of the first entries as it can at once, and will take more afterwards. Returns
+  /// their number; 0 if the next one must be taken individually.
   mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int
 }
 
@@ -50,24 +50,24 @@ struct IDSink: FoundSink {
   mutating func take(_ entry: StoredEntry) throws -> Bool? { try body(entry.id) }
 }
 
-/// The columns of a document as an index holds them, read in place one after the other. Must not
-/// leave the call that provided it.
+/// The columns of a document in an index entry, read in place one after the other. Must not leave
+/// the call that provided it.
 package struct FoundValues {
   private var entry = StoredEntry()
   private var reader = CollationReader(UnsafeRawBufferPointer(start: nil, count: 0))
   private var place = 0
-  /// Whether each part of the index up to the last that a column needs is descending. Later parts
-  /// are not read.
+  /// For each part of the index up to the last one with a column, whether it is descending. Later
+  /// parts are not read.
   private var areDescending: [Bool] = []
-  /// The number of the index part that holds each column; nil for the id. Empty if the columns are
-  /// exactly these parts, in the same order: usually they are.
+  /// The number of the index part of each column; nil for the id. Empty if the columns are exactly
+  /// the first parts in the same order, which is usual.
   private var places: [Int?] = []
   /// The values of the columns, unless they are read in place.
   private var gathered: [ScalarValue] = []
 
   fileprivate init() {}
 
-  /// Returns nil if no part of the index holds one of the columns.
+  /// Returns nil if the index lacks one of the columns.
   fileprivate init?(_ columns: [FieldPath], in definition: IndexDefinition) {
     if FoundValues.areFirst(columns, in: definition) {
       for part in definition.parts.prefix(columns.count) { areDescending.append(part.isDescending) }
@@ -79,7 +79,7 @@ package struct FoundValues {
     self.places = places == (0..<count).map { $0 } ? [] : places
   }
 
-  /// Whether columns are the first parts of an index, in the same order.
+  /// Returns whether columns are the first parts of an index, in the same order.
   private static func areFirst(_ columns: [FieldPath], in definition: IndexDefinition) -> Bool {
     guard columns.count <= definition.parts.count else { return false }
     for (place, column) in columns.enumerated() {
@@ -107,8 +107,7 @@ package struct FoundValues {
     return place < gathered.count ? gathered[place] : nil
   }
 
-  /// Returns the value of the next column if it is a number that is read in place; nil to read the
-  /// document instead.
+  /// Returns the value of the next column if it is a number; nil if only the document can supply it.
   package mutating func nextNumber() -> FleeceValue.Number? {
     if places.isEmpty {
       let isDescending = areDescending[place]
@@ -132,8 +131,7 @@ package struct FoundValues {
 
 /// The receiver of some columns of the documents that are found.
 package struct RowReceiver {
-  /// Takes the values that an index holds. Returns whether to continue; nil if it needs the
-  /// document.
+  /// Takes the values of an index entry. Returns whether to continue; nil if it needs the document.
   package let values: (inout FoundValues) throws -> Bool?
   /// Takes the document itself. Returns whether to continue.
   package let document: (FoundDocument) throws -> Bool
@@ -174,8 +172,8 @@ struct RowSink: FoundSink {
 }
 
 extension IndexDefinition {
-  /// Returns the number of the part that holds each of some fields, with nil for the id, which
-  /// every entry has. Returns nil if no part holds one of the fields.
+  /// Returns the number of the part of each of some fields, with nil for the id, which every entry
+  /// has. Returns nil if one of the fields is not in the index.
   func places(of columns: [FieldPath]) -> [Int?]? {
     var places: [Int?] = []
     for column in columns {

@@ -2,48 +2,48 @@ import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
-/// Running totals of the numbers in one field of an index, as one state has it: with them the total
-/// of a range is a difference, and only entries at its two ends are read.
+/// Running totals of the numbers in one field of an index in one state. The total of a range is a
+/// difference of two of them, adjusted by a few entries at its ends.
 ///
 /// ```
 /// entries   a b c d e f g h i j        a range from c to h:
 /// keys      a     d     g     j        (total before g, + g) - (total before a, + a + b)
 /// ```
 ///
-/// They are made in memory once sums have read as many entries of the state as the index has, so
-/// they at most double the work, and are given up with the next state. The last bits of a sum of
-/// fractions depend on their order, so only indexes whose numbers are all whole have them.
+/// They are computed in memory once sums over the state have read as many entries as the index has,
+/// so they at most double the work, and are discarded with the next state. The last bits of a sum of
+/// fractions depend on the order of addition, so totals exist only if all numbers are whole.
 final class IndexTotals: Sendable {
-  /// The field of an index whose totals they are.
+  /// A field of an index.
   struct Field: Hashable {
     let index: String
     let field: FieldPath
   }
 
-  /// What is known of a field in one state.
+  /// The known information about a field in one state.
   enum Knowledge {
     /// The number of entries that sums have read.
     case read(entries: Int)
     case totals(IndexTotals)
-    /// Not all values are whole numbers, missing or null; or the index is damaged somewhere.
+    /// Some values are neither whole numbers nor missing nor null, or the index is damaged.
     case impossible
   }
 
-  /// The greatest number of keys that are kept.
+  /// The maximum number of keys to keep.
   private static let keyLimit = 4096
-  /// The least number of entries between two keys.
+  /// The minimum distance of two keys, in entries.
   private static let leastStride = 64
-  /// Fewer entries than this are read.
+  /// Ranges with fewer entries than this are read without totals.
   static let leastCount = 512
 
-  /// The keys of some entries, in order, the first one among them.
+  /// The keys of some entries, including the first, in order.
   private let keys: [[UInt8]]
   /// The total of the entries before each key.
   private let totals: [NumberTotal]
   private let all: NumberTotal
   private let place: KeyPlace
 
-  /// Reads all entries of an index. Returns nil if not all values are whole numbers, missing or
+  /// Reads all entries of an index. Returns nil unless all values are whole numbers, missing or
   /// null. O(entries).
   ///
   /// - Parameter count: the number of entries.
@@ -71,7 +71,7 @@ final class IndexTotals: Sendable {
     (self.keys, self.totals, all) = (keys, totals, running)
   }
 
-  /// Returns the total of a range of entries that is not empty; nil if an entry is not as it was.
+  /// Returns the total of a nonempty range of entries; nil if an entry can no longer be added.
   /// O(log n).
   func total(of range: KeyRange, in entries: Keyspace, _ source: ReadSource) throws -> NumberTotal? {
     var end: NumberTotal? = all
@@ -91,7 +91,7 @@ final class IndexTotals: Sendable {
     return end
   }
 
-  /// Returns the total of the entries up to a bound at a key.
+  /// Returns the total of the entries up to a bound at `key`.
   private func total(
     before key: [UInt8], _ bound: KeyRange.Bound, in entries: Keyspace, _ source: ReadSource
   ) throws -> NumberTotal? {
@@ -100,7 +100,7 @@ final class IndexTotals: Sendable {
       let middle = (low + high) / 2
       if key.lexicographicallyPrecedes(keys[middle]) { high = middle } else { low = middle + 1 }
     }
-    // It is before the first entry.
+    // The bound is before the first entry.
     guard low > 0 else { return NumberTotal(isWhole: true) }
     var total = totals[low - 1]
     var isWhole = true
@@ -114,8 +114,8 @@ final class IndexTotals: Sendable {
 }
 
 extension DocumentReads {
-  /// Returns the total of a field by the running totals of an index; nil if there are none, or too
-  /// few entries.
+  /// Returns the total of a field from the running totals of an index; nil if there are none yet, or
+  /// too few entries.
   func knownTotal(
     _ request: FindRequest, by plan: FindPlan, of field: FieldPath
   ) throws(DocumentError) -> NumberTotal? {
@@ -146,7 +146,7 @@ extension DocumentReads {
       do {
         if let totals = try IndexTotals(of: entries, count: all, place, source) { made = .totals(totals) }
       } catch {
-        // Damage elsewhere in the index does not concern this sum.
+        // Damage elsewhere in the index does not affect this sum.
       }
       collection.keep(made, of: key, inVersion: held.number)
       return nil

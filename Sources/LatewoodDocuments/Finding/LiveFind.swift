@@ -2,20 +2,19 @@ import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodQuery
 
-/// The result of a request, kept up to date: first the current result, and then a new one after
-/// each commit that changes it.
+/// The result of a request, kept up to date: first the current result, then a new one after each
+/// commit that changes it.
 ///
-/// After a commit, only the documents that it wrote are examined: whether each was in the result,
-/// and whether and where it belongs now. Nothing else is read. A result with a limit holds more
-/// rows than it shows; if more rows leave than that reserve, the result is read again up to the
-/// limit, through an index if there is one. If several commits happen before the next result is
-/// requested, they lead to one update.
+/// After a commit, only the documents that it wrote are read and moved into, within or out of the
+/// result. A result with a limit keeps more rows than it shows; if more rows leave than that
+/// reserve, the result is read again up to the limit, through an index if there is one. Several
+/// commits before the next result is requested lead to one update.
 ///
-/// Every result is that of one state of the collection. Commits are announced after they are made,
-/// so a state is used only when all commits in it have been announced. An expired document leaves
-/// the result with the next change, or when it is purged.
+/// Every result belongs to one state of the collection. Commits are announced after they are made,
+/// so a state is used only when all its commits have been announced. An expired document leaves the
+/// result with the next change, or when it is purged.
 ///
-/// The whole result is read again if the changes are not known: if another process made them, or if
+/// The entire result is read again if the changes are unknown: if another process made them, or if
 /// more than `PendingChanges.limit` documents have changed since the last result. Unchanged
 /// documents are not decoded again.
 package struct LiveFind<Value: Sendable> {
@@ -30,7 +29,7 @@ package struct LiveFind<Value: Sendable> {
 
   package struct Update: Sendable {
     package let rows: LiveRows<Value>
-    /// The range of the rows that the request asked for.
+    /// The range of the requested rows.
     package let range: Range<Int>
     /// The removals and insertions since the previous update; nil for the first update.
     package let changes: [Change]?
@@ -41,16 +40,16 @@ package struct LiveFind<Value: Sendable> {
   private let request: FindRequest
   private let make: @Sendable (FoundDocument) throws -> Value
 
-  /// The number of rows up to the end of those that are shown; nil for all.
+  /// The number of rows up to the last shown one; nil for all.
   private let needed: Int?
-  /// The number of rows to hold after those that are shown.
+  /// The number of rows to keep after the shown ones.
   private let slack: Int
   private var rows = LiveRows<Value>()
   private var places: [DocumentKey: Row] = [:]
-  /// The row up to which the result is complete: every matching document that sorts before it is in
-  /// the rows. nil if all matching documents are.
+  /// The row up to which the result is complete: `rows` contains every matching document that sorts
+  /// before it. Nil if `rows` contains all matching documents.
   private var horizon: Row?
-  /// The last sequence in the state that the rows belong to.
+  /// The last sequence in the state of the rows.
   private var lastSequence: UInt64 = 0
 
   private let pending = Guarded(PendingChanges())
@@ -70,8 +69,8 @@ package struct LiveFind<Value: Sendable> {
 
   /// Waits for the next result and returns it; nil if the task is cancelled.
   ///
-  /// Throws the errors of making a value, and ``DocumentError`` `notOpen`, `notFound` if the
-  /// collection was dropped, and `corruptData`.
+  /// - Throws: any error of creating a value; ``DocumentError`` `notOpen`, `notFound` if the
+  ///   collection was dropped, and `corruptData`.
   package mutating func next() async throws -> Update? {
     guard let bell else { return try begin() }
     while !Task.isCancelled {
@@ -86,8 +85,8 @@ package struct LiveFind<Value: Sendable> {
     return nil
   }
 
-  /// Returns the result after the commits that were made before this call; nil if they have not
-  /// changed it. Does not wait for other commits.
+  /// Returns the result after all commits before this call; nil if they have not changed it. Does
+  /// not wait for other commits.
   package mutating func update() async throws -> Update? {
     guard let bell else { return try begin() }
     return try await take(pending.withLock { $0.take() }, bell)
@@ -95,8 +94,8 @@ package struct LiveFind<Value: Sendable> {
 
   private mutating func begin() throws -> Update {
     let pending = pending
-    // The bell is installed before the collection is read: a commit between the two is looked at
-    // again.
+    // The bell is installed before the collection is read, so that no commit is missed; one between
+    // the two is examined again.
     let bell = try FeedBell(store, collection.name) { event in pending.withLock { $0.add(event) } }
     try fill(store.reads(collection))
     self.bell = bell
@@ -119,13 +118,13 @@ package struct LiveFind<Value: Sendable> {
       later += changes.add(more, upTo: last)
     }
     if !later.isEmpty { pending.withLock { $0.putBack(later) } }
-    // While the rows have a single owner, a change copies none of them.
+    // A change copies no rows while they have a single owner.
     let isWhole = needed == nil && request.skip == 0
     let (before, shown) = isWhole && !changes.isIncomplete ? (LiveRows(), 0..<0) : (rows, range)
     var isRefilled = changes.isIncomplete
     var edits: [Change] = []
     if changes.isIncomplete {
-      // A new state, which is later than the changes that are not known.
+      // A new state, later than the unknown changes.
       try fill(store.reads(collection))
     } else {
       edits = try apply(changes, reads)
@@ -141,13 +140,13 @@ package struct LiveFind<Value: Sendable> {
     return edits.isEmpty ? nil : Update(rows: rows, range: range, changes: edits)
   }
 
-  /// The range of the rows that the request asked for.
+  /// The range of the requested rows.
   private var range: Range<Int> {
     let start = min(request.skip, rows.count)
     return start..<(start + min(request.limit, rows.count - start))
   }
 
-  /// Reads the whole result again. Rows of unchanged documents are kept.
+  /// Reads the entire result again, but keeps the rows of unchanged documents.
   private mutating func fill(_ reads: DocumentReads) throws {
     var request = request
     let (limit, overflow) = (needed ?? .max).addingReportingOverflow(slack)
@@ -188,7 +187,7 @@ package struct LiveFind<Value: Sendable> {
       if let new { inserted.append(new) }
     }
     var edits: [Change] = []
-    // A single row need not be searched for again: most commits change one document.
+    // Most commits change one document: a single row must not be searched for twice.
     if removed.count > 1 {
       edits += removed.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: true) }
     }
@@ -209,8 +208,7 @@ package struct LiveFind<Value: Sendable> {
     return edits
   }
 
-  /// Returns the row of a document as it is now; nil if the document does not match, or sorts after
-  /// the horizon.
+  /// Returns the row of the current document; nil if it does not match, or sorts after the horizon.
   private func current(_ id: String, _ old: Row?, _ reads: DocumentReads) throws -> Row? {
     let found = try reads.withRecord(of: id) { head, record -> Row? in
       if head.isDeleted { return nil }
@@ -222,7 +220,7 @@ package struct LiveFind<Value: Sendable> {
     return found ?? nil
   }
 
-  /// Releases rows far behind those that are shown.
+  /// Releases rows far after the shown ones.
   private mutating func trim() {
     guard let needed else { return }
     let (most, overflow) = needed.addingReportingOverflow(2 * slack)
@@ -271,7 +269,7 @@ private struct DocumentKey: Hashable {
 }
 
 extension FoundDocument {
-  /// Returns the bytes by which the document is sorted in an order.
+  /// Returns the document's sort key in an order.
   func key(for order: [FindRequest.Order]) throws(FleeceError) -> [UInt8] {
     var key = CollationKey()
     for field in order {

@@ -1,13 +1,13 @@
-/// A row without its value: the document, and the key by which it is sorted.
+/// A row without its value: the document and its sort key.
 ///
-/// The code that keeps rows in order needs no more. So it is compiled for one type of row, not for
-/// each type of value, which makes it several times faster.
-// SAFETY: nothing of it changes. The only subclass is in this file, and its value is sendable.
+/// The code that keeps rows in order needs no more, so it is not generic over the type of the
+/// value, which makes it several times faster.
+// SAFETY: immutable. The only subclass is in this file, and its value is sendable.
 package class LiveRowKey: @unchecked Sendable {
   package let id: String
   /// The sort key. Rows with equal keys are sorted by id.
   let key: [UInt8]
-  /// The first bytes of the key, by which most rows can be told apart.
+  /// The first bytes of the key, which tell most rows apart.
   private let start: UInt64
 
   fileprivate init(_ id: String, _ key: [UInt8]) {
@@ -26,11 +26,11 @@ package class LiveRowKey: @unchecked Sendable {
   }
 }
 
-/// A row of a result that is kept up to date: a document and its value.
+/// A row of a live result: a document and its value.
 package final class LiveRow<Value: Sendable>: LiveRowKey, @unchecked Sendable {
   package let value: Value
   private let revision: RevisionID
-  /// The body that `DocumentRecord.Head` names.
+  /// `DocumentRecord.Head.body`.
   private let body: UInt64
 
   init(_ id: String, _ head: DocumentRecord.Head, key: [UInt8], value: Value) {
@@ -40,6 +40,6 @@ package final class LiveRow<Value: Sendable>: LiveRowKey, @unchecked Sendable {
     super.init(id, key)
   }
 
-  /// Returns whether a document is unchanged since the row was made.
+  /// Returns whether a document is unchanged since the row was created.
   func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
 }

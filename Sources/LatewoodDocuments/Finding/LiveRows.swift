@@ -1,8 +1,8 @@
-/// Rows in order. A copy shares everything except what is changed afterwards, so a result of
-/// 100,000 rows changes in microseconds even while the previous result is still in use.
+/// Ordered rows. A copy shares everything except later changes, so a result of 100,000 rows changes
+/// in microseconds even while the previous result is still in use.
 ///
-/// The rows are in chunks of at most `chunkSize`. A change copies one chunk and the list of chunks,
-/// O(chunkSize + n / chunkSize): references, not values.
+/// The rows are in chunks of at most `chunkSize`. A change copies the references in one chunk and
+/// the list of chunks: O(chunkSize + n / chunkSize).
 struct LiveOrder: Sendable {
   private static var chunkSize: Int { 256 }
 
@@ -14,7 +14,7 @@ struct LiveOrder: Sendable {
 
   /// - Parameter rows: the rows, in order.
   init(sorted rows: [LiveRowKey]) {
-    // Half full, so that rows can be inserted.
+    // Half full, to leave space for insertions.
     for start in stride(from: 0, to: rows.count, by: Self.chunkSize / 2) {
       chunks.append(Array(rows[start..<min(start + Self.chunkSize / 2, rows.count)]))
     }
@@ -45,7 +45,7 @@ struct LiveOrder: Sendable {
     for place in chunk..<ends.count { ends[place] += change }
   }
 
-  /// Counts the rows of all chunks from one on.
+  /// Counts the rows of a chunk and all later ones.
   private mutating func count(from chunk: Int) {
     ends.removeLast(max(0, ends.count - chunk))
     var end = ends.last ?? 0
@@ -105,7 +105,7 @@ struct LiveOrder: Sendable {
     return index
   }
 
-  /// Removes a row if it is present. Returns the index at which it was, or would have been.
+  /// Removes a row if it is present. Returns the index that it had, or would have had.
   @discardableResult
   mutating func remove(_ row: LiveRowKey) -> Int {
     let (chunk, offset) = place(of: row)
@@ -119,7 +119,7 @@ struct LiveOrder: Sendable {
     return index
   }
 
-  /// Joins a small chunk with the one before it (the first, with the next) if both fit into half a
+  /// Joins a small chunk with the previous one (the first with the next) if both fit into half a
   /// chunk.
   private mutating func join(_ chunk: Int) {
     let left = max(0, chunk - 1)
@@ -139,7 +139,7 @@ struct LiveOrder: Sendable {
   }
 }
 
-/// The rows of a result in order: see ``LiveOrder``.
+/// The ordered rows of a result: see ``LiveOrder``.
 package struct LiveRows<Value: Sendable>: Sendable {
   private var order: LiveOrder
 
@@ -159,12 +159,12 @@ package struct LiveRows<Value: Sendable>: Sendable {
   @discardableResult
   mutating func insert(_ row: LiveRow<Value>) -> Int { order.insert(row) }
 
-  /// Removes a row if it is present. Returns the index at which it was, or would have been.
+  /// Removes a row if it is present. Returns the index that it had, or would have had.
   @discardableResult
   mutating func remove(_ row: LiveRow<Value>) -> Int { order.remove(row) }
 
   mutating func removeLast() -> LiveRow<Value>? { order.removeLast().map { row($0) } }
 
-  // SAFETY: every row in the order was put there by a function of this type.
+  // SAFETY: only functions of this type put rows into the order.
   private func row(_ key: LiveRowKey) -> LiveRow<Value> { unsafeDowncast(key, to: LiveRow<Value>.self) }
 }

@@ -1,13 +1,13 @@
 import LatewoodStore
 
-/// Looks up the documents of a held state one after the other. One that is stored near the one
-/// before is found without a search through the whole tree: documents are stored in the order of
-/// their ids, and bodies in the order in which they were saved.
+/// Looks up documents of a pinned state one after the other. A document stored near the previous one
+/// is found without a search from the root: records are stored by id, and bodies in the order of
+/// saving.
 struct NearbyDocuments {
   private var records: NearbyReads
   private var bodies: NearbyReads
 
-  /// Returns nil if each document has to be looked up by itself.
+  /// Returns nil if each document must be looked up individually.
   init?(_ reads: DocumentReads) throws(DocumentError) {
     guard case .state(let state) = reads.source else { return nil }
     let found = try DocumentError.typed {
@@ -18,7 +18,7 @@ struct NearbyDocuments {
     self.bodies = bodies
   }
 
-  /// Returns the record of a document; nil if there is no document. The bytes live as long as the
+  /// Returns the record of a document; nil if it does not exist. The bytes live as long as the
   /// state.
   mutating func record(of id: some ByteSource) throws(DocumentError) -> UnsafeRawBufferPointer? {
     try id.withBytes { (id) throws(DocumentError) in
@@ -26,7 +26,7 @@ struct NearbyDocuments {
     }
   }
 
-  /// Returns the body of a winner; nil if it is not here. The bytes live as long as the state, or
+  /// Returns the body of a winner; nil if it is not stored. The bytes live as long as the state, or
   /// as long as the record that `head` was read from.
   mutating func body(
     of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer

@@ -6,7 +6,7 @@ struct TotalSink: FoundSink {
   static var isOrdered: Bool { false }
 
   private let field: FieldPath
-  /// Adds the field of a document whose index entry is not enough.
+  /// Adds the field of a document whose index entry does not supply it.
   private let add: (FoundDocument, inout NumberTotal) throws -> Void
   private(set) var total: NumberTotal
   private var place = KeyPlace()
@@ -52,7 +52,7 @@ struct TotalSink: FoundSink {
 /// A sink that lists the integers in one field.
 struct IntegerSink: FoundSink {
   private let field: FieldPath
-  /// Returns the field of a document whose index entry is not enough.
+  /// Returns the field of a document whose index entry does not supply it.
   private let read: (FoundDocument) throws -> Int
   private(set) var integers: [Int] = []
   private var place = KeyPlace()
@@ -87,7 +87,7 @@ struct IntegerSink: FoundSink {
     guard place.isFirst else { return 0 }
     let isDescending = place.isDescending
     let start = integers.count
-    // Room first, because to append each by itself takes longer than to read it.
+    // Appending each one individually would take longer than reading it.
     integers.append(contentsOf: repeatElement(0, count: entries.count))
     let taken = integers.withUnsafeMutableBufferPointer { integers in
       var taken = 0
@@ -103,17 +103,17 @@ struct IntegerSink: FoundSink {
   }
 }
 
-/// The place of a field in the keys of an index.
+/// The position of a field in the keys of an index.
 struct KeyPlace: Sendable {
-  /// Whether each part of the index before the field is descending.
+  /// For each part of the index before the field, whether it is descending.
   private var areDescendingBefore: [Bool] = []
   private(set) var isDescending = false
-  /// Whether it is at the beginning of the key.
+  /// Whether the field is at the beginning of the key.
   private(set) var isFirst = true
 
   init() {}
 
-  /// Returns nil if no part of the index holds the field.
+  /// Returns nil if the field is not in the index.
   init?(of field: FieldPath, in definition: IndexDefinition) {
     guard let place = definition.places(of: [field])?[0] else { return nil }
     areDescendingBefore = definition.parts[..<place].map(\.isDescending)
@@ -121,7 +121,7 @@ struct KeyPlace: Sendable {
     isFirst = place == 0
   }
 
-  /// Returns a reader of the field of an entry; nil if the entry does not have all of it.
+  /// Returns a reader positioned at the field of an entry; nil if the entry does not have all of it.
   func reader(of entry: StoredEntry) -> CollationReader? {
     guard !entry.isCut else { return nil }
     var key = CollationReader(entry.key)
@@ -129,8 +129,8 @@ struct KeyPlace: Sendable {
     return key
   }
 
-  /// Adds the number in an entry to a total. Returns false if the total does not accept it, or the
-  /// entry does not have it.
+  /// Adds the number in an entry to a total. Returns false if the entry does not have it, or the
+  /// total does not accept it.
   @inline(__always) func add(_ entry: EntryBytes, to total: inout NumberTotal) throws(DocumentError) -> Bool {
     if isFirst, let number = StoredEntry.wholeNumber(in: entry, descending: isDescending) {
       total.add(whole: number)

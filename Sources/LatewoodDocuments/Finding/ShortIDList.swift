@@ -3,19 +3,19 @@ import LatewoodBytes
 /// The documents in a part of an index that has few entries, all with equal keys.
 struct ShortMatch {
   let part: IndexPart
-  /// In order.
+  /// The ids, in order.
   let ids: ShortIDList
 }
 
-/// The ids of a few documents, in one piece of memory.
+/// The ids of a few documents, in one array.
 struct ShortIDList {
-  /// Before each id its length, in four bytes.
+  /// The ids, each preceded by its length in four bytes.
   private var bytes: [UInt8] = []
   private(set) var count = 0
 
-  /// The number of entries that are read in about the time of a count.
+  /// The number of entries that can be read in about the time of a count.
   static let limit = 16
-  /// The number of bytes of ids that are usual in size and number.
+  /// The usual total length.
   private static let usualLength = 64
 
   mutating func append(_ id: UnsafeRawBufferPointer) {
@@ -25,8 +25,8 @@ struct ShortIDList {
     count += 1
   }
 
-  /// Calls a closure with each id, in the order in which they were added, until it returns false.
-  /// Returns whether it was called with all of them.
+  /// Calls a closure with each id, in the order of addition, until it returns false, and returns
+  /// false in that case.
   @discardableResult
   func visit(_ body: (UnsafeRawBufferPointer) throws -> Bool) rethrows -> Bool {
     try bytes.withUnsafeBytes { bytes in

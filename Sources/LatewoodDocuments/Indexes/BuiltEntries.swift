@@ -3,8 +3,7 @@ import LatewoodQuery
 
 /// The entries that a step of a build adds to an index.
 ///
-/// Their bytes follow each other in one array. The places that are sorted are small and count no
-/// references.
+/// Their bytes are in one array. Sorting moves only small places without reference counts.
 struct BuiltEntries {
   private struct Place {
     let offset: Int
@@ -16,25 +15,25 @@ struct BuiltEntries {
     var range: Range<Int> { offset..<offset + Int(keyCount) + Int(idCount) }
   }
 
-  /// A place as it is sorted.
+  /// A place with the start of its entry, for sorting.
   private struct Sorted {
-    /// Eight bytes, big-endian, by which most entries can be told apart: the first ones after those
-    /// that all entries have in common.
+    /// The eight bytes after the common prefix of all entries, big-endian: they tell most entries
+    /// apart.
     let start: UInt64
     let place: UInt32
   }
 
   private var bytes: [UInt8] = []
   private var places: [Place] = []
-  /// The facts of the document of each entry, if they are wanted.
+  /// The head of each entry's document, if `keepsHeads`.
   private var heads: [DocumentRecord.Head] = []
   private let keepsHeads: Bool
-  /// The number of bytes that all entries begin with.
+  /// The length of the common prefix of all entries.
   private var shared = Int.max
 
   /// - Parameters:
   ///   - count: the expected number of entries.
-  ///   - keepsHeads: whether the facts of documents are wanted.
+  ///   - keepsHeads: whether to keep the head of each entry's document.
   init(count: Int, keepsHeads: Bool) {
     self.keepsHeads = keepsHeads
     places.reserveCapacity(count)
@@ -54,7 +53,7 @@ struct BuiltEntries {
     shared = min(shared, lengthShared(with: place))
   }
 
-  /// Returns the number of bytes that an entry has in common with the first one.
+  /// Returns the length of the prefix that an entry shares with the first one.
   private func lengthShared(with place: Place) -> Int {
     let first = places[0].range
     return bytes.withUnsafeBytes { bytes in
@@ -107,7 +106,7 @@ struct BuiltEntry {
   let keyCount: Int
   let isCut: Bool
   fileprivate let lacksValue: Bool
-  /// The facts of the document, if they were wanted.
+  /// The head of the document; nil if heads are not kept.
   let head: DocumentRecord.Head?
 
   var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }

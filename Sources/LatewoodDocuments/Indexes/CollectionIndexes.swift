@@ -1,9 +1,9 @@
-/// The indexes of a collection between two changes of them.
+/// The indexes of a collection between two index changes.
 ///
-/// All reads share one object until an index is created, made ready or dropped. So what was derived
-/// from it holds as long as the object is the same.
+/// All reads share one object until an index is created, completed or dropped, so anything derived
+/// from it stays valid while the object is the same.
 final class CollectionIndexes: Sendable {
-  /// The number of changes of indexes before.
+  /// The number of earlier index changes.
   let change: UInt64
   /// All indexes, by name.
   let all: [CollectionIndex]

@@ -2,8 +2,8 @@ import LatewoodQuery
 import LatewoodStore
 
 extension DocumentStore {
-  /// Rebuilds all indexes from their definitions, as far as those survive: for a salvaged file,
-  /// where entries may be missing or out of date.
+  /// Rebuilds all indexes whose definitions survive in a salvaged file, where entries may be missing
+  /// or out of date.
   package func rebuildIndexes() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }
@@ -23,7 +23,7 @@ extension DocumentStore {
 }
 
 extension DocumentWriter {
-  /// Removes all indexes of a collection, damaged ones too.
+  /// Removes all indexes of a collection, including damaged ones.
   ///
   /// - Returns: the indexes whose definitions can be read.
   fileprivate func takeOutIndexes(
@@ -37,7 +37,7 @@ extension DocumentWriter {
       do throws(DocumentError) {
         if let record = try storedIndex(name, work) { definitions.append((name, record.definition)) }
       } catch {
-        // Its definition is lost.
+        // The definition is lost.
       }
     }
     changeCount += 1

@@ -1,33 +1,33 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// The facts about an index that callers see.
+/// The public description of an index.
 package struct IndexInfo: Sendable {
   package var name: String
   package var definition: IndexDefinition
-  /// Whether it has been built; queries do not use it earlier.
+  /// Whether the build is complete; queries do not use the index before.
   package var isReady: Bool
   /// The number of entries so far.
   package var entries: Int
 }
 
 extension DocumentStore {
-  /// Creates an index of a collection, or continues one whose build was interrupted. An existing
-  /// index with the same definition is left as it is.
+  /// Creates an index of a collection, or continues one whose build was interrupted. Does nothing if
+  /// the index exists with the same definition.
   ///
-  /// Outside a batch it is built in many small transactions, so that others can write in between;
-  /// what has been built survives a crash, and the next call continues from there. Inside a batch
-  /// it is part of the batch. O(documents).
+  /// Outside a batch, the index is built in many small transactions, so that others can write in
+  /// between; a finished step survives a crash, and the next call continues from there. Inside a
+  /// batch, the build is part of the batch. O(documents).
   ///
   /// - Parameters:
   ///   - progress: called after each step. If it throws, the index is dropped and the error is
-  ///     passed on; but an index that another caller has completed stays.
+  ///     rethrown; but an index that another caller has completed stays.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
-  ///     throws, the step is not made, the index is dropped and the error is passed on.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store,
-  ///   after which what has been built stays and another call continues; `alreadyExists` if there
-  ///   is an index of that name with another definition; `notUnique` if two documents have the same
-  ///   values, in which case no index is left.
+  ///     throws, the step is undone, the index is dropped and the error is rethrown.
+  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store, after
+  ///   which the finished steps stay and another call continues; `alreadyExists` if an index of that
+  ///   name has another definition; `notUnique` if two documents have the same values, in which case
+  ///   the index is dropped.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
     progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
@@ -62,7 +62,7 @@ extension DocumentStore {
 
   /// Drops an index. O(log n). Returns false if there was none.
   ///
-  /// - Parameter evenIfReady: whether an index that has been built is dropped, too.
+  /// - Parameter evenIfReady: whether to drop a completed index, too.
   @discardableResult
   package func dropIndex(
     _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
@@ -76,8 +76,7 @@ extension DocumentStore {
     return isDropped
   }
 
-  /// Drops an index in its turn, without blocking the caller's thread. Returns false if there was
-  /// none.
+  /// Drops an index without blocking the caller's thread. Returns false if there was none.
   ///
   /// - Parameter check: called under the writer lock, before and after the change. If it throws,
   ///   nothing is changed.
@@ -97,8 +96,8 @@ extension DocumentStore {
 }
 
 extension DocumentError {
-  /// Whether a half-built index is kept after this error: it belongs to somebody else, or the next
-  /// attempt may succeed.
+  /// Whether an unfinished index is kept after this error, because another caller created it or the
+  /// next attempt may succeed.
   fileprivate var leavesIndex: Bool { code != .notUnique }
 }
 
@@ -108,7 +107,7 @@ extension DocumentReads {
     let load = { [spaces, source, collection] () throws(DocumentError) in
       try CollectionIndex.load(of: collection.name, in: spaces.database, source)
     }
-    // A batch writes the number of changes only when it ends.
+    // A batch writes the number of index changes only at its end.
     if case .transaction = source { return CollectionIndexes(try load(), change: 0) }
     if case .state(let held) = source, let known = collection.indexes(inVersion: held.number) {
       return known

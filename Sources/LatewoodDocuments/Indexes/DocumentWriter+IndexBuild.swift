@@ -4,30 +4,30 @@ import LatewoodStore
 
 /// The progress of an index build.
 package struct IndexProgress: Sendable, Equatable {
-  /// The number of documents that have been looked at, and of all documents; both count tombstones.
+  /// The number of examined documents and of all documents; both include tombstones.
   package var documents: Int
   package var total: Int
   package var isReady: Bool
-  /// Whether the index had been built before this step, which has then done nothing.
+  /// Whether the index was complete before this step, which then did nothing.
   package var wasReady = false
 }
 
 /// Creating and dropping indexes.
 extension DocumentWriter {
-  /// The number of documents in one step: few enough to delay a writer by some milliseconds only.
+  /// The number of documents in one step, which delays other writers by a few milliseconds.
   static let buildSize = 2000
 
-  /// Begins an index, or continues one, by one step.
+  /// Performs one step of an index build, and begins it if necessary.
   ///
-  /// From its first step on every change keeps the index up to date, so that its entries are right;
-  /// each step adds the entries of further documents, by id. What has been built survives a crash.
-  /// Queries use the index once it is ready.
+  /// After the first step, every change updates the index, so its entries are always correct; each
+  /// step adds the entries of more documents, by id. A committed step survives a crash. Queries use
+  /// the index once it is ready.
   ///
   /// - Parameters:
   ///   - limit: the number of documents in the step.
   ///   - isSalvaged: whether a unique index accepts documents with equal values, as replication
   ///     does, and every index leaves out documents whose body is lost.
-  /// - Returns: how far the build has come.
+  /// - Returns: the progress of the build.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   an invalid name; `notUnique`.
   func buildIndex(
@@ -38,7 +38,7 @@ extension DocumentWriter {
     if let reason = NameRules.fault(ofIndex: name) {
       throw DocumentError(.badArgument, "the name of the index \(reason)")
     }
-    // Read as it is stored: the cached copy does not know how far it has been built.
+    // Read from the store: the cached copy may have an outdated `builtThrough`.
     let known = work.state.indexes > 0 ? try storedIndex(name, work) : nil
     if let known, known.definition != definition {
       throw DocumentError(
@@ -88,9 +88,9 @@ extension DocumentWriter {
   ///
   /// - Parameters:
   ///   - start: the last document that is in the index.
-  ///   - limit: the number of documents to look at.
+  ///   - limit: the number of documents to examine.
   ///   - isSalvaged: see `buildIndex`.
-  /// - Returns: the last document that is in the index now; nil if all are.
+  /// - Returns: the last document that is now in the index; nil if all are.
   private func addEntries(
     to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, isSalvaged: Bool
   ) throws(DocumentError) -> String? {
@@ -146,7 +146,7 @@ extension DocumentWriter {
 
   /// Drops an index in O(log n). Returns false if there was none.
   ///
-  /// - Parameter evenIfReady: whether an index that has been built is dropped, too.
+  /// - Parameter evenIfReady: whether to drop a completed index, too.
   func dropIndex(
     _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
   ) throws(DocumentError) -> Bool {

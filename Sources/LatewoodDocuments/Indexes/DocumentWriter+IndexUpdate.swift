@@ -2,10 +2,10 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// The current revision of a document as indexes see it.
+/// The current revision of a document, to be indexed.
 struct IndexedRevision {
   var head: DocumentRecord.Head
-  /// The body if it is known; nil if it has to be looked up by its place.
+  /// The body; nil if it must be looked up.
   var body: [UInt8]?
 
   init(_ head: DocumentRecord.Head, body: [UInt8]? = nil) {
@@ -25,11 +25,11 @@ struct IndexedRevision {
   }
 }
 
-/// Indexes change in the transaction that changes the document, so every state of the database is
-/// consistent.
+/// The transaction that changes a document also changes its index entries, so every state of the
+/// database is consistent.
 extension DocumentWriter {
-  /// Updates the index entries of a document. Must be called before the document changes otherwise,
-  /// because the old entries follow from the old body.
+  /// Updates the index entries of a document. Must be called before the document itself changes,
+  /// because the old entries are derived from the old body.
   ///
   /// - Parameters:
   ///   - old: the revision that was current; nil if there was no document.
@@ -45,7 +45,7 @@ extension DocumentWriter {
       return
     }
     let indexes = try self.indexes(work)
-    // Used again for each key.
+    // Reused for each key.
     var memory = CollationKey(limit: IndexKey.lengthLimit)
     var before = RevisionKeys()
     if let old { before = try oldKeys(id, old, indexes, work, in: &memory) }
@@ -62,8 +62,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Removes the entries of one revision from an index and adds those of another, except for those
-  /// that both have.
+  /// Replaces the entries of one revision in an index by those of another; entries of both stay.
   ///
   /// - Parameter place: the number of the index.
   private func replace(
@@ -92,13 +91,13 @@ extension DocumentWriter {
     if isAdded { changeCount += 1 } else if isRemoved { noteRemoval() }
   }
 
-  /// The indexes of a collection as this batch sees them.
+  /// Returns the indexes of a collection in the state of this batch.
   func indexes(_ work: CollectionWork) throws(DocumentError) -> [CollectionIndex] {
     if let indexes = work.indexes { return indexes }
     let load = { [transaction, shared] () throws(DocumentError) in
       try CollectionIndex.load(of: work.name, in: shared.database, transaction)
     }
-    // Uncommitted indexes must not get into the cache that all share.
+    // Uncommitted indexes must not enter the shared cache.
     let indexes =
       work.state.indexChanges == work.startState.indexChanges
       ? try work.collection.indexes(at: work.state.indexChanges, load).all : try load()
@@ -108,7 +107,7 @@ extension DocumentWriter {
 
   /// Returns the keys of a revision in each index.
   ///
-  /// - Parameter memory: used for one key after the other.
+  /// - Parameter memory: reused for each key.
   private func keys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
     in memory: inout CollationKey
@@ -127,7 +126,7 @@ extension DocumentWriter {
     return keys
   }
 
-  /// Returns the keys of a revision in one index, whole.
+  /// Returns the keys of a revision in one index, without cutting them.
   private func wholeKeys(
     _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex, _ work: CollectionWork
   ) throws(DocumentError) -> [IndexKey] {
@@ -142,7 +141,7 @@ extension DocumentWriter {
   ///
   /// - Parameters:
   ///   - record: the record that `head` was read from.
-  ///   - memory: used again for each document.
+  ///   - memory: reused for each document.
   func forEachKey(
     of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
     _ index: CollectionIndex, _ work: CollectionWork, in memory: inout CollationKey,
@@ -156,7 +155,7 @@ extension DocumentWriter {
 
   /// Calls `body` with a revision as a document; returns nil if it is deleted or has no body.
   ///
-  /// - Parameter stored: its body in the record of the document, if it stands there.
+  /// - Parameter stored: its body, if that is in the record of the document.
   private func withDocument<R>(
     _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, stored: UnsafeRawBufferPointer? = nil,
     _ work: CollectionWork,
@@ -184,8 +183,8 @@ extension DocumentWriter {
     throw DocumentError(.corruptData, "the body of the document \(id) is missing")
   }
 
-  /// Returns the keys of a revision that is being replaced. If its body cannot be read, searches
-  /// the indexes for entries of the document.
+  /// Returns the keys of a revision that is being replaced. If its body cannot be read, collects
+  /// them by scanning the indexes for entries of the document.
   private func oldKeys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
     in memory: inout CollationKey
@@ -219,6 +218,8 @@ extension DocumentWriter {
 
   // MARK: Uniqueness
 
+  /// Throws `notUnique` if another document has one of the keys in a unique index.
+  ///
   /// - Parameter keys: the keys that are new in the revision.
   func refuseDuplicates(
     of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex,
@@ -231,7 +232,7 @@ extension DocumentWriter {
         return true
       }
       for other in others {
-        // A document that has expired is purged here.
+        // This purges an expired document.
         guard let found = try record(other, work).flatMap({ IndexedRevision($0) }) else { continue }
         if key.isCut, try !share(id, revision, other, found, index, work) { continue }
         throw DocumentError(
@@ -241,7 +242,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Whether two documents have a key in common that is not cut.
+  /// Returns whether two documents have an uncut key in common.
   private func share(
     _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
     _ index: CollectionIndex, _ work: CollectionWork

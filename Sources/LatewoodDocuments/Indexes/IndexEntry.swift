@@ -2,9 +2,8 @@ import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
-/// One entry of an index: the key of a document's values, then its id.
-///
-/// Its value is a varint: the length of the key times 2, plus 1 if the key is cut.
+/// An entry of an index. Its key is the collation key of the document's values, then the document's
+/// id; its value is a varint: the length of the collation key times 2, plus 1 if that is cut.
 struct IndexEntry: Equatable {
   /// The key, then the id.
   private let bytes: [UInt8]
@@ -28,7 +27,7 @@ struct IndexEntry: Equatable {
     Value(key.bytes.count, isCut: key.isCut).withBytes { Array($0) }
   }
 
-  /// The value of an entry, without memory of its own.
+  /// The value of an entry, encoded without an allocation.
   struct Value: ByteSource {
     private var word: UInt64 = 0
     private let count: Int
@@ -75,15 +74,15 @@ struct IndexEntry: Equatable {
 
 /// An entry of an index in place. It must not leave the call that provided it.
 ///
-/// SAFETY: the lengths are checked against the bytes when it is made, and whoever makes it keeps
-/// the bytes until that call returns.
+/// SAFETY: the initializer checks the lengths against the bytes, and the caller keeps the bytes
+/// alive until that call returns.
 struct StoredEntry {
   /// The key, then the id.
   let bytes: UnsafeRawBufferPointer
   private let keyCount: Int
   let isCut: Bool
 
-  /// No entry.
+  /// Creates an empty entry.
   init() { self.init(UnsafeRawBufferPointer(start: nil, count: 0), keyCount: 0, isCut: false) }
 
   fileprivate init(_ bytes: UnsafeRawBufferPointer, keyCount: Int, isCut: Bool) {
@@ -100,7 +99,7 @@ struct StoredEntry {
       number = try StoredEntry.number(value)
     }
     guard number >> 1 < key.count else {
-      throw DocumentError(.corruptData, "an entry of an index names no document")
+      throw DocumentError(.corruptData, "an entry of an index has no document id")
     }
     self.init(key, keyCount: Int(number >> 1), isCut: number & 1 != 0)
   }
@@ -109,15 +108,15 @@ struct StoredEntry {
     try self.init(key: entry.key, value: entry.value)
   }
 
-  /// Returns the first value of an ordinary entry if it is a whole number that can be read in line,
-  /// as nearly all are; nil otherwise.
+  /// Returns the first value of an entry if it is a whole number that `CollationReader.wholeNumber`
+  /// can read, and neither the key is cut nor the value longer than a byte; nil otherwise.
   @inline(__always) static func wholeNumber(in entry: EntryBytes, descending: Bool) -> Int? {
     guard entry.value.count == 1, let key = entry.key.baseAddress, let value = entry.value.baseAddress else {
       return nil
     }
     let number = value.u8(0)
     let keyCount = Int(number &>> 1)
-    // Neither a longer length nor a key that is cut.
+    // Bit 7 marks a longer varint, bit 0 a cut key.
     guard number & 0x81 == 0, keyCount >= CollationReader.numberLength, keyCount < entry.key.count else {
       return nil
     }
@@ -125,7 +124,7 @@ struct StoredEntry {
     return CollationReader.wholeNumber(at: key, descending: descending)
   }
 
-  /// Calls `body` with the entry that a key and a value of the store make up.
+  /// Calls `body` with the entry of a key and a value in the store.
   @inline(__always) static func reading<R>(
     _ key: RawSpan, _ value: RawSpan, _ body: (StoredEntry) throws -> R
   ) throws -> R {
@@ -148,11 +147,11 @@ struct StoredEntry {
   var id: String { String(decoding: idBytes, as: UTF8.self) }
 }
 
-/// Neighbouring entries with the same key, which have to be put in order.
+/// Adjacent entries with the same key, which must be put in order.
 ///
-/// Most keys have a single entry: it is copied into memory that the next one uses again.
+/// Most keys have a single entry, which is copied into memory that the next one reuses.
 struct EntryRun {
-  /// The first entry, and behind it what is left of longer ones.
+  /// The first entry, followed by remains of earlier ones.
   private var bytes: [UInt8] = []
   private var count = 0
   private var keyCount = 0
@@ -164,7 +163,7 @@ struct EntryRun {
   /// Whether there is only one entry.
   var isSingle: Bool { others.isEmpty }
 
-  /// Whether an entry has the key of those in the run.
+  /// Returns whether an entry has the key of the run.
   func hasKey(of entry: StoredEntry) -> Bool {
     let key = entry.key
     guard keyCount == key.count else { return false }
@@ -195,10 +194,9 @@ struct EntryRun {
     if !others.isEmpty { others.removeAll(keepingCapacity: true) }
   }
 
-  /// Calls `body` with the entries in an order, until it returns false. Returns whether it was
-  /// called with all of them.
+  /// Calls `body` with the sorted entries until it returns false, and returns false in that case.
   ///
-  /// - Parameter sort: called if there are several.
+  /// - Parameter sort: sorts the entries; called if there are several.
   func forEach(
     sortedBy sort: (inout [IndexEntry]) throws -> Void, _ body: (StoredEntry) throws -> Bool
   ) throws -> Bool {

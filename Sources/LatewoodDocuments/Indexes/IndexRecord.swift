@@ -1,11 +1,11 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// The stored record of an index: its definition, and how far it has been built.
+/// The stored record of an index: its definition and the progress of its build.
 ///
-/// Kept in the keyspace of the database under `index/`, the name of the collection, `/` and the
-/// name of the index: `format 1 byte, flags 1 byte, number, parts, condition, built through`. See
-/// FORMAT.md.
+/// Its key in the database keyspace is `index/`, the name of the collection, `/` and the name of
+/// the index; its value is `format 1 byte, flags 1 byte, number, parts, condition, built through`.
+/// See FORMAT.md.
 struct IndexRecord: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "index/"
@@ -23,10 +23,10 @@ struct IndexRecord: Sendable, Equatable {
   }
 
   let definition: IndexDefinition
-  /// A number that tells its entries from those of an earlier index of the same name.
+  /// A number that distinguishes its entries from those of an earlier index of the same name.
   let number: UInt64
-  /// Nil if the index is ready; else the last document that is known to be in it. Later documents
-  /// may be in it too.
+  /// The last document that the build has processed; nil if the index is ready. Later documents may
+  /// be in the index, too.
   var builtThrough: String?
 
   static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
@@ -100,16 +100,18 @@ struct IndexRecord: Sendable, Equatable {
   private static func text(_ source: inout UntrustedBytes) throws(DocumentError) -> String {
     let length = try source.varint()
     let bytes = try source.bytes(Int(clamping: length))
-    guard let text = String(validating: bytes, as: UTF8.self) else { throw source.fault("a path is no text") }
+    guard let text = String(validating: bytes, as: UTF8.self) else {
+      throw source.fault("a path is not valid UTF-8")
+    }
     return text
   }
 }
 
-/// An index as reads and batches use it.
+/// An index of a collection, with the keyspace of its entries.
 final class CollectionIndex: Sendable {
   let name: String
   let record: IndexRecord
-  /// The keyspace of its entries: key of a document, id -> ``IndexEntry``.
+  /// The keyspace of its entries: see ``IndexEntry``.
   let entries: Keyspace
 
   init(name: String, record: IndexRecord, entries: Keyspace) {

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodQuery
 
-/// The entries of one revision in all indexes of a collection, in one piece of memory.
+/// The entries of one revision in all indexes of a collection, in one array.
 struct RevisionKeys {
   /// The place of an entry: its key, then the id of the document.
   struct Place {
@@ -14,16 +14,16 @@ struct RevisionKeys {
 
   private var bytes: [UInt8] = []
   private var places: [Place] = []
-  /// For each index the number of entries up to its last.
+  /// For each index, the number of entries up to and including its last.
   private var ends: [Int] = []
 
   /// The usual number of bytes for each index.
   private static let usualLength = 48
 
-  /// Creates the entries of no revision.
+  /// Creates an empty collection of entries.
   init() {}
 
-  /// - Parameter indexCount: the number of indexes, for each of which `endIndex` has to be called.
+  /// - Parameter indexCount: the number of indexes. `endIndex` must be called for each.
   init(indexCount: Int) {
     ends.reserveCapacity(indexCount)
     places.reserveCapacity(indexCount)
@@ -42,7 +42,7 @@ struct RevisionKeys {
     bytes.append(bytes: id)
   }
 
-  /// Goes on to the next index.
+  /// Moves on to the next index.
   mutating func endIndex() { ends.append(places.count) }
 
   /// The entries of an index.
@@ -51,7 +51,7 @@ struct RevisionKeys {
     return places[(index == 0 ? 0 : ends[index - 1])..<ends[index]]
   }
 
-  /// Whether an index has an entry of another revision of the document.
+  /// Returns whether an index has the same entry as another revision of the document.
   func contains(_ place: Place, of other: RevisionKeys, inIndex index: Int) -> Bool {
     for own in entries(ofIndex: index) where own.isCut == place.isCut && own.keyCount == place.keyCount {
       let isEqual = withEntry(own) { left, _ in
@@ -62,7 +62,7 @@ struct RevisionKeys {
     return false
   }
 
-  /// Calls `body` with an entry, and the number of bytes of its key.
+  /// Calls `body` with an entry and the length of its key.
   func withEntry<R>(_ place: Place, _ body: (UnsafeRawBufferPointer, Int) throws -> R) rethrows -> R {
     try bytes.withUnsafeBytes { bytes in
       let entry = bytes[place.offset..<place.offset + place.count]

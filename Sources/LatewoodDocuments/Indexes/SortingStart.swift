@@ -1,8 +1,8 @@
 extension Sequence<UInt8> {
-  /// The first eight bytes as a big-endian number, with zeros for those that are missing.
+  /// The first eight bytes as a big-endian number, padded with zeros.
   ///
-  /// If the numbers of two sequences differ, the one with the smaller number sorts first. The bytes
-  /// themselves have to be compared only where the numbers are equal.
+  /// If the numbers of two sequences differ, the one with the smaller number sorts first. Only if
+  /// they are equal must the bytes be compared.
   var sortingStart: UInt64 {
     var start: UInt64 = 0
     var rest = 64
@@ -16,7 +16,7 @@ extension Sequence<UInt8> {
 }
 
 extension UnsafeRawBufferPointer {
-  /// The same for bytes in memory, most of the time in one step.
+  /// The first eight bytes as a big-endian number, padded with zeros; usually a single load.
   var sortingStart: UInt64 {
     if count >= 8 { return UInt64(bigEndian: loadUnaligned(as: UInt64.self)) }
     var start: UInt64 = 0

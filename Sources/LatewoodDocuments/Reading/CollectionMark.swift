@@ -1,5 +1,5 @@
-/// The numbers of a collection that tell two of its states apart: they are equal if no document was
-/// saved, deleted or purged, and none has expired, between the two.
+/// The numbers that distinguish two states of a collection. They are equal if no document was saved,
+/// deleted or purged, and none expired, between the two.
 package struct CollectionMark: Sendable, Equatable {
   private let lastSequence: UInt64
   private let documents: UInt64
@@ -11,9 +11,8 @@ package struct CollectionMark: Sendable, Equatable {
 }
 
 extension DocumentReads {
-  /// Returns the mark of the collection's state. In a batch, what it has changed so far does not
-  /// count. O(log n).
+  /// Returns the mark of the collection's state, ignoring uncommitted changes of a batch. O(log n).
   ///
-  /// - Throws: ``DocumentError`` `notFound` if this state of the database has no such collection.
+  /// - Throws: ``DocumentError`` `notFound` if this state of the database lacks the collection.
   package func mark() throws(DocumentError) -> CollectionMark { CollectionMark(try state()) }
 }

@@ -9,8 +9,8 @@ import Synchronization
 /// commits. While there are listeners, a timer checks every `timerInterval` and notifies them. One
 /// thread checks at a time; reads of other threads use the known state.
 ///
-/// Thread safety: all calls from any thread. The thread that looks holds `turn` and takes locks of
-/// the store; no code of a caller runs under it.
+/// Thread safety: all methods may be called from any thread. The checking thread holds `turn` and
+/// takes locks of the store; no code of a caller runs under it.
 final class Following: Sendable {
   /// The minimum interval between two checks by reads, in nanoseconds.
   static let readInterval: UInt64 = 10_000_000
@@ -21,15 +21,15 @@ final class Following: Sendable {
     /// The error of the last check. Reads throw it until a check succeeds, because they might miss
     /// commits.
     var failure: DocumentError?
-    /// The states of the collections that listeners know of, by name; nil while there are no
-    /// listeners.
+    /// The states of the collections that have been announced to listeners, by name; nil while there
+    /// are no listeners.
     var known: [String: CollectionState]?
     var isTimerOn = false
   }
 
   fileprivate let turn = Monitor()
   fileprivate let state = Guarded(State())
-  /// The monotonic time from which a read checks again, in nanoseconds.
+  /// The monotonic time of the next check by a read, in nanoseconds.
   fileprivate let nextLook = Atomic<UInt64>(0)
   fileprivate let hasFailed = Atomic<Bool>(false)
   fileprivate let queue = DispatchQueue(label: "latewood.follow")
@@ -49,7 +49,7 @@ extension DocumentCore {
     }
   }
 
-  /// As `catchUp`, but checks immediately. Returns whether there was anything new.
+  /// Checks for commits of another process immediately. Returns whether there were any.
   func catchUpNow() throws(DocumentError) -> Bool {
     guard let following else { return false }
     following.turn.lock()
@@ -87,7 +87,7 @@ extension DocumentCore {
     do throws(DocumentError) {
       if !isOver { try look(following) }
     } catch {
-      // Reads throw it. Any error but that of a closed store may be temporary.
+      // Reads will throw it. Any error except that of a closed store may be temporary.
       isOver = error.code == .notOpen
     }
     if isOver {
@@ -97,8 +97,7 @@ extension DocumentCore {
     }
   }
 
-  /// Picks up new commits and announces them; returns whether there were any. The caller holds
-  /// `turn`.
+  /// Loads new commits and announces them. Returns whether there were any. The caller holds `turn`.
   @discardableResult
   private func look(_ following: Following) throws(DocumentError) -> Bool {
     defer {
@@ -149,7 +148,7 @@ extension DocumentCore {
 }
 
 extension CollectionState {
-  /// Whether the visible documents differ from those before, or are deleted now.
+  /// Returns whether documents were saved, deleted or purged since an earlier state.
   fileprivate func showsOthers(than before: CollectionState) -> Bool {
     lastSequence != before.lastSequence || documents != before.documents || tombstones != before.tombstones
   }

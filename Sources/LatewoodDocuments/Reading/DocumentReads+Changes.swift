@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// The feed.
+/// The feed of changes.
 extension DocumentReads {
-  /// Returns the last sequence assigned, which purges do not lower. O(log n).
+  /// Returns the last assigned sequence, which purges do not decrease. O(log n).
   package func lastSequence() throws(DocumentError) -> UInt64 {
     try state().lastSequence
   }
@@ -12,7 +12,7 @@ extension DocumentReads {
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin.
-  ///   - before: the sequence before which to end; nil for the end of the feed.
+  ///   - before: the sequence before which to stop; nil for the end of the feed.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - body: receives the entry and returns whether to continue.
   package func forEachChange(
@@ -61,7 +61,7 @@ extension DocumentReads {
   }
 }
 
-/// A position in a feed. For one thread at a time.
+/// A position in a feed. Not thread-safe.
 package final class ChangeCursor {
   private let cursor: Cursor
   private let isDescending: Bool

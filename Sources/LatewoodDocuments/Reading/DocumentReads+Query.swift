@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// The documents to list, and their order.
+/// The documents to list and their order.
 package struct DocumentQuery: Sendable, Equatable {
   /// The range of ids, in the order of their bytes: ``KeyRange/between(_:_:)``,
   /// ``KeyRange/prefix(_:)``, ...
@@ -9,7 +9,7 @@ package struct DocumentQuery: Sendable, Equatable {
   package var descending = false
   /// Whether documents whose winner is a tombstone are included.
   package var includesDeleted = false
-  /// Whether to list only documents that have undeleted revisions beside the winner.
+  /// Whether to list only documents with undeleted revisions besides the winner.
   package var onlyConflicts = false
 
   package init() {}
@@ -17,8 +17,8 @@ package struct DocumentQuery: Sendable, Equatable {
 
 /// Listing and counting documents.
 extension DocumentReads {
-  /// Calls a closure with the id and the winner's facts of each document that match a query, until
-  /// it returns false.
+  /// Calls a closure with the id and head of each document that matches a query, until it returns
+  /// false.
   ///
   /// O(log n + documents in the range); with `onlyConflicts`, O(log n + documents in conflict).
   package func forEachDocument(
@@ -27,7 +27,7 @@ extension DocumentReads {
     try forEachStoredDocument(query) { id, head, _ in try body(String(decoding: id, as: UTF8.self), head) }
   }
 
-  /// Like `forEachDocument`, with the body of each winner; nil if it is not in this database.
+  /// Like `forEachDocument`, but also passes the body of each winner; nil if it is not stored.
   package func forEachWholeDocument(
     _ query: DocumentQuery = DocumentQuery(),
     _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
@@ -38,14 +38,14 @@ extension DocumentReads {
     }
   }
 
-  /// Like `forEachDocument`, with the bytes of the id and of the record, which must not leave the
-  /// call.
+  /// Like `forEachDocument`, but passes the bytes of the id and of the record, which must not leave
+  /// the call.
   func forEachStoredDocument(
     _ query: DocumentQuery,
     _ body: (UnsafeRawBufferPointer, DocumentRecord.Head, UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard query.limit > 0 else { return }
-    // Not shared with a local function: that would cost a check of exclusive access each time.
+    // Not shared with a local function, which would cost an exclusivity check per document.
     var rest = query.limit
     if query.onlyConflicts {
       let marks = query.range.marked(CollectionSpaces.Mark.conflict)
@@ -62,7 +62,7 @@ extension DocumentReads {
           }
           if let goesOn { return goesOn }
           let name = String(decoding: id, as: UTF8.self)
-          throw DocumentError(.corruptData, "the document \(name) is marked, and is not there")
+          throw DocumentError(.corruptData, "the document \(name) is marked but missing")
         }
       }
       return
@@ -82,8 +82,7 @@ extension DocumentReads {
   }
 
   /// Returns the number of documents that match a query, ignoring its limit. O(log n), plus the
-  /// part of the range that no checkpoint has merged yet, plus the documents that have expired and
-  /// are not purged yet.
+  /// number of unmerged changes in the range and of expired documents that are not purged yet.
   package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
     let stored = try storedCount(query)
     var expired = try expired().filter { query.range.contains($0) }
@@ -107,10 +106,10 @@ extension DocumentReads {
     }
   }
 
-  /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus changes
-  /// that wait for a checkpoint, plus the documents that have expired and are not purged yet.
+  /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus the
+  /// number of unmerged changes and of expired documents that are not purged yet.
   package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
-    // A batch writes its counters only when it ends.
+    // A batch writes its counters only at its end.
     if case .transaction = source {
       var all = DocumentQuery()
       all.includesDeleted = true
@@ -139,7 +138,7 @@ extension KeyRange {
     return isAbove && isBelow
   }
 
-  /// The same range of ids among the documents with a mark.
+  /// Returns this range of ids among the documents with a mark.
   fileprivate func marked(_ mark: UInt8) -> KeyRange {
     func bound(_ bound: Bound, _ open: Bound) -> Bound {
       switch bound {

@@ -4,12 +4,12 @@ import LatewoodStore
 
 /// Reads one state of one collection.
 ///
-/// A document that has expired is treated as absent, whether or not it was purged. The clock is
-/// read at most once, for the first document with an expiration time.
+/// An expired document is treated as absent, whether or not it has been purged. The clock is read at
+/// most once, for the first document with an expiry.
 ///
-/// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
-/// writer, it sees the changes of the batch so far. For one thread only: obtain one for each
-/// thread, which costs almost nothing.
+/// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a writer,
+/// it sees the uncommitted changes of the batch. Not thread-safe: obtain one for each thread, which
+/// costs almost nothing.
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
@@ -30,7 +30,7 @@ package struct DocumentReads {
     spaces = try collection.spaces
   }
 
-  /// Creates reads that query the clock only if necessary.
+  /// Creates reads that consult the clock only if necessary.
   init(_ state: PinnedState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
     time = .clock(clock.now)
     source = .state(state)
@@ -38,7 +38,7 @@ package struct DocumentReads {
     spaces = try collection.spaces
   }
 
-  /// The time, in seconds since 1970; documents that have expired by then are treated as absent.
+  /// The time, in seconds since 1970. Documents that expired before are treated as absent.
   var now: UInt64 {
     switch time {
     case .seconds(let now): return now
@@ -48,8 +48,8 @@ package struct DocumentReads {
     }
   }
 
-  /// The stored state of the collection; throws `notFound` if this state of the database has no
-  /// such collection, or another one of its name.
+  /// Returns the stored state of the collection. Throws `notFound` if this state of the database
+  /// lacks the collection, or has another one with its name.
   func state() throws(DocumentError) -> CollectionState {
     let state = try read(collection.stateKey, in: spaces.database) { (bytes) throws(DocumentError) in
       try CollectionState(bytes)
@@ -60,8 +60,8 @@ package struct DocumentReads {
 
   // MARK: Single documents
 
-  /// Returns the facts of a document's winner, even if that is a tombstone; nil if there is no
-  /// document. O(log n); reads no revisions and no body.
+  /// Returns the head of a document, even if its winner is a tombstone; nil if there is no document.
+  /// O(log n); reads no revisions and no body.
   package func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
@@ -82,15 +82,15 @@ package struct DocumentReads {
     return record?.isExpired(at: now) == true ? nil : record
   }
 
-  /// Returns the winner's facts and body of a document that is not deleted. O(log n + bytes).
+  /// Returns the head and the winner's body of an undeleted document. O(log n + bytes).
   package func document(_ id: String) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8])? {
     guard let (head, body) = try winner(of: id), !head.isDeleted else { return nil }
     guard let body else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
     return (head, body)
   }
 
-  /// Returns the winner's facts and body, even if that is a tombstone; nil if there is no document.
-  /// The body is nil if it is not in this database. O(log n + bytes).
+  /// Returns the head and the winner's body, even if that is a tombstone; nil if there is no
+  /// document. The body is nil if it is not stored. O(log n + bytes).
   package func winner(
     of id: some ByteSource
   ) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
@@ -103,8 +103,8 @@ package struct DocumentReads {
     return (head, try bodyApart(at: head.body))
   }
 
-  /// Returns the body at a place, which is the `body` of a head or of a revision; nil if there is
-  /// none, or no longer.
+  /// Returns the body at a place, which is the `body` of a head or of a revision; nil if it is not
+  /// stored, or no longer.
   package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     try DocumentError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
   }
@@ -120,8 +120,7 @@ package struct DocumentReads {
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
-  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not in
-  /// this database.
+  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not stored.
   ///
   /// - Parameter record: the record that `head` was read from.
   func withBody<R>(
@@ -142,8 +141,8 @@ package struct DocumentReads {
     }
   }
 
-  /// Calls a closure with the winner's facts and the record of a document, without copying it;
-  /// returns nil if there is no document. The record must not leave the call.
+  /// Calls a closure with the head and the record of a document, without copying it; returns nil if
+  /// there is no document. The record must not leave the call.
   func withRecord<R>(
     of id: some ByteSource, _ body: (DocumentRecord.Head, UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
@@ -160,7 +159,7 @@ package struct DocumentReads {
     }
   }
 
-  /// Returns the body of any revision; nil if the revision or its body is not there, or no longer.
+  /// Returns the body of any revision; nil if the revision or its body is not stored, or no longer.
   package func body(of revision: RevisionID, in record: DocumentRecord) throws(DocumentError) -> [UInt8]? {
     try body(at: record.tree[revision]?.body ?? 0)
   }
@@ -182,8 +181,8 @@ package struct DocumentReads {
     }
   }
 
-  /// Returns the time at which a document expires, in seconds since 1970-01-01 00:00 UTC; nil for
-  /// never, or if there is no document.
+  /// Returns the expiry of a document, in seconds since 1970-01-01 00:00 UTC; nil for never, or if
+  /// there is no document.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
   /// Returns the ids, as bytes, of expired documents that are not purged yet, usually none.
@@ -211,7 +210,7 @@ package struct DocumentReads {
       try source.forEach(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
         guard list.count < limit else { return false }
         try key.reading { (bytes) throws(DocumentError) in
-          guard bytes.count > 8 else { throw DocumentError(.corruptData, "an entry of expiry is too short") }
+          guard bytes.count > 8 else { throw DocumentError(.corruptData, "an entry of the expiry index is too short") }
           let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
           list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
         }
@@ -254,7 +253,7 @@ package struct DocumentReads {
   }
 }
 
-/// The state that reads use: a held state, a snapshot, or a running batch.
+/// The source of reads: a pinned state, a snapshot, or a running batch.
 enum ReadSource: Readable {
   case state(PinnedState)
   case snapshot(Snapshot)
@@ -302,7 +301,7 @@ enum ReadSource: Readable {
 }
 
 extension ReadSource {
-  /// Like the form of `Readable`, which prepares for more than a held state needs.
+  /// A faster version of the method of `Readable` for a pinned state.
   func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -315,8 +314,8 @@ extension ReadSource {
     }
   }
 
-  /// Calls a closure with the entries of a range in order: several at a time, if they are many and
-  /// this is a held state.
+  /// Calls a closure with the entries of a range in order: several at a time if they are many and
+  /// this is a pinned state.
   func forEachBatch(
     in keyspace: Keyspace, _ range: KeyRange, reversed: Bool,
     _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
@@ -338,8 +337,7 @@ struct SequenceKey: ByteSource {
   }
 }
 
-/// One state of all collections, pinned for as long as this object lives. All calls from any
-/// thread.
+/// A state of all collections, pinned for the lifetime of this object. Thread-safe.
 package final class DocumentSnapshot: Sendable {
   let snapshot: Snapshot
   let core: DocumentCore
@@ -357,6 +355,6 @@ package final class DocumentSnapshot: Sendable {
     try core.collectionNames(in: snapshot)
   }
 
-  /// Releases the state. Idempotent; happens by itself with the last reference.
+  /// Releases the state. Idempotent; also happens when the object is deallocated.
   package func close() { snapshot.close() }
 }

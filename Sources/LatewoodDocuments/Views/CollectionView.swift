@@ -1,14 +1,14 @@
 import LatewoodStore
 
-/// A view as it is stored: its record, and where its rows are.
+/// A stored view: its record and its keyspaces.
 struct CollectionView: Sendable {
   let name: String
   var record: ViewRecord
   /// The keyspace of its rows: ``ViewRow``.
   let rows: Keyspace
-  /// The keyspace of what each document emitted: id -> ``EmittedRows``.
+  /// The keyspace of the rows that each document emitted: id -> ``EmittedRows``.
   let emitted: Keyspace
-  /// The keyspace of sums of values; nil if the view has none: ``ViewSums``.
+  /// The keyspace of sums of values, ``ViewSums``; nil if the view has none.
   let sums: Keyspace?
 
   /// Returns all views of a collection in a state, by name.
@@ -32,7 +32,7 @@ struct CollectionView: Sendable {
     return views
   }
 
-  /// Returns the view of a name in a state; nil if there is none.
+  /// Returns the view with a name in a state; nil if there is none.
   static func load(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> CollectionView? {
@@ -62,7 +62,7 @@ struct CollectionView: Sendable {
     sums = try record.sumsName(of: collection).map { (name) throws(DocumentError) in try space(name) }
   }
 
-  /// Creates the keyspaces of a view that begins.
+  /// Creates a view with new keyspaces.
   init(_ name: String, _ record: ViewRecord, of collection: String, in transaction: Transaction) throws {
     self.name = name
     self.record = record
@@ -75,13 +75,13 @@ struct CollectionView: Sendable {
 /// A view in a batch.
 final class ViewWork {
   var view: CollectionView
-  /// The keys of rows whose values are not in the sums yet.
+  /// The keys of changed rows that the sums do not reflect yet.
   var unsummed: Set<[UInt8]> = []
-  /// The record as it is stored.
+  /// The stored record.
   private(set) var stored: ViewRecord?
-  /// The map to run; nil if the program has not registered the version whose rows these are.
+  /// The map to run; nil if the program has not registered the version of these rows.
   let definition: ViewDefinition?
-  /// Whether the view has every change of this batch, and of those before.
+  /// Whether the view reflects every change of this batch and of earlier ones.
   var isKept: Bool
 
   init(_ view: CollectionView, _ definition: ViewDefinition?, isStored: Bool, isKept: Bool) {
@@ -99,6 +99,6 @@ final class ViewWork {
     return view.record == stored ? nil : view.record
   }
 
-  /// Notes that the record has been stored.
+  /// Records that the record has been stored.
   func noteStored() { stored = view.record }
 }

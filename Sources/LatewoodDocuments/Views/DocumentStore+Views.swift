@@ -7,22 +7,22 @@ package struct ViewInfo: Sendable, Equatable {
   package var reduction: ViewReduction
   /// The number of rows.
   package var rows: Int
-  /// The number of documents for which the map has failed.
+  /// The number of documents for which the map failed.
   package var failures: Int
-  /// The number of sequences that were given out since the view was last caught up.
+  /// The number of sequences assigned since the view was last caught up.
   package var behind: UInt64
   /// The keyspace of its rows.
   package var keyspace: String
 }
 
 extension DocumentStore {
-  /// Registers a view for as long as the database is open, in place of an earlier one of its name.
+  /// Registers a view for as long as the database is open, replacing an earlier one with its name.
   ///
-  /// From the moment when it is caught up, every change of this process changes its rows in the
-  /// same transaction. Nothing is written here.
+  /// Once the view is caught up, every change by this process updates its rows in the same
+  /// transaction. Writes nothing.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` if the name is not valid; `conflict` if this handle
-  ///   is read-only, and another handle of the database has registered another version.
+  /// - Throws: ``DocumentError`` `badArgument` if the name is invalid; `conflict` if this handle is
+  ///   read-only and another handle of the database has registered another version.
   package func register(
     _ view: ViewDefinition, of collection: DocumentCollection
   ) throws(DocumentError) {
@@ -31,21 +31,21 @@ extension DocumentStore {
     }
     let core = try opened()
     if isReadOnly, core.views.view(view.name, of: collection.identity) != nil {
-      // The handle that writes has registered it, and its map is the one that runs.
+      // The writing handle has registered the view, and runs its own map.
       return try core.checkRegistered(view, of: collection)
     }
     core.views.register(view, of: collection.identity)
   }
 
-  /// Catches a registered view up. Outside a batch that happens in many small transactions, so that
-  /// others can write in between; what has been done survives a crash. Inside a batch it is part of
+  /// Catches up a registered view. Outside a batch, this takes many small transactions, so that
+  /// others can write in between; a finished step survives a crash. Inside a batch, it is part of
   /// the batch. O(changes since the last time).
   ///
   /// - Parameters:
-  ///   - progress: called after each step. If it throws, the error is passed on, and another call
+  ///   - progress: called after each step. If it throws, the error is rethrown, and another call
   ///     continues.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
-  ///     throws, the step is not made and the error is passed on.
+  ///     throws, the step is undone and the error is rethrown.
   /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store;
   ///   `notFound` if the view was dropped; `conflict` if another version was registered.
   package func catchUp(
@@ -69,11 +69,11 @@ extension DocumentStore {
     }
   }
 
-  /// Returns reads of a registered view, after catching it up. In a batch, they see what the batch
-  /// has changed so far.
+  /// Returns reads of a registered view, after catching it up. In a batch, they see its uncommitted
+  /// changes.
   ///
-  /// - Throws: ``DocumentError`` as `catchUp`; `notWritable` if the view is behind and the database
-  ///   was opened read-only.
+  /// - Throws: ``DocumentError`` like `catchUp`; `notWritable` if the view is behind and the
+  ///   database was opened read-only.
   package func reads(
     _ view: ViewDefinition, of collection: DocumentCollection
   ) throws(DocumentError) -> ViewReads {
@@ -94,15 +94,15 @@ extension DocumentStore {
       guard !isReadOnly else {
         throw DocumentError(
           .notWritable,
-          "the view \(view.name) lacks up to \(behind) changes, and the database was opened to be read only: "
-            + "the program that writes it must catch the view up")
+          "the view \(view.name) lacks up to \(behind) changes, and the database was opened read-only: "
+            + "the program that writes it must catch up the view")
       }
       try DocumentError.typed { try catchUp(view, of: collection) }
     }
   }
 
-  /// Drops a view with its rows, and forgets its map. O(log n). Returns false if the file has none
-  /// of that name.
+  /// Drops a view with its rows, and unregisters it. O(log n). Returns false if the file has none
+  /// with that name.
   @discardableResult
   package func dropView(_ name: String, of collection: DocumentCollection) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
@@ -115,8 +115,8 @@ extension DocumentStore {
     return isDropped
   }
 
-  /// Begins all views anew: for a salvaged file, where rows may be missing or out of date. They
-  /// have no rows until a program that knows their maps catches them up.
+  /// Empties all views of a salvaged file, where rows may be missing or out of date. They have no
+  /// rows until a program that has registered them catches them up.
   package func resetViews() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }
@@ -126,7 +126,7 @@ extension DocumentStore {
 }
 
 extension DocumentWriter {
-  /// Reads of a view that is caught up in this batch.
+  /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
     _ name: String, in collection: DocumentCollection
   ) throws(DocumentError) -> ViewReads {
@@ -148,7 +148,7 @@ extension DocumentWriter {
           let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
           records.append((key.withUnsafeBytes { Array($0) }, record))
         } catch {
-          // Its version is lost.
+          // The version is lost.
         }
         return true
       }
@@ -174,19 +174,19 @@ extension DocumentWriter {
 }
 
 extension DocumentReads {
-  /// The stored view of a name, as it was when the last batch ended; nil if there is none.
+  /// Returns the stored view with a name, without uncommitted changes; nil if there is none.
   func storedView(_ name: String) throws(DocumentError) -> CollectionView? {
     try CollectionView.load(name, of: collection.name, in: spaces.database, source)
   }
 
-  /// Returns reads of a stored view as it is, even if it is behind; nil if there is none of that
-  /// name. For tools, which know no maps.
+  /// Returns reads of a stored view, even if it is behind; nil if there is none with that name. For
+  /// tools, which have no maps.
   package func stored(view name: String) throws(DocumentError) -> ViewReads? {
     _ = try state()
     return try storedView(name).map { (view) throws(DocumentError) in try ViewReads(view, self) }
   }
 
-  /// All views that the file knows, by name, whether they are registered or not.
+  /// Returns all views in the file, by name, whether or not they are registered.
   package func viewList() throws(DocumentError) -> [ViewInfo] {
     let state = try state()
     guard state.views > 0 else { return [] }

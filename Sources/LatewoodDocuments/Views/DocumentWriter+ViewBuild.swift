@@ -1,31 +1,31 @@
 import LatewoodStore
 
-/// The progress of a view that is caught up.
+/// The progress of catching up a view.
 package struct ViewProgress: Sendable, Equatable {
-  /// The number of changes of documents that the view still lacks.
+  /// The number of changes that the view still lacks.
   package var behind: UInt64
   package var isCurrent: Bool { behind == 0 }
 }
 
 /// Beginning, catching up and dropping views.
 extension DocumentWriter {
-  /// The number of documents in one step, and the bytes of values after which it ends: few enough
-  /// to delay a writer by some milliseconds only.
+  /// The maximum number of documents in one step, which delays other writers by a few milliseconds.
   static let viewStep = 1000
+  /// The total length of values after which a step ends, in bytes.
   static let viewStepBytes = 4 << 20
 
-  /// Begins a view, if it is not there in this version, and catches it up by one step.
+  /// Performs one step of catching up a view, and begins it if this version does not exist.
   ///
-  /// A crash loses no step that has ended. Once a step finds nothing more to do, every change of
-  /// this process keeps the view up to date.
+  /// A committed step survives a crash. Once a step finds nothing more to do, every change by this
+  /// process keeps the view up to date.
   ///
   /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
-  ///   dropped since it was registered; `conflict` if another version was registered since; `busy`
-  ///   in a map.
+  ///   dropped after its registration; `conflict` if another version was registered; `busy` in a
+  ///   map function.
   func catchUp(
     _ definition: ViewDefinition, in collection: DocumentCollection, limit: Int = DocumentWriter.viewStep
   ) throws(DocumentError) -> ViewProgress {
-    // It would see a view in the middle of a change, or begin itself again without end.
+    // A map would see a view in the middle of a change, or recurse endlessly.
     try refuseInMap("a view is read")
     let work = try work(collection)
     let view = try current(definition, work)
@@ -77,8 +77,7 @@ extension DocumentWriter {
     return ViewProgress(behind: max(1, work.state.lastSequence &- view.view.record.through))
   }
 
-  /// Returns a view of which the file has rows of the registered version, beginning it if it has
-  /// none.
+  /// Returns the registered version of a view, beginning it if the file does not have it.
   private func current(
     _ definition: ViewDefinition, _ work: CollectionWork
   ) throws(DocumentError) -> ViewWork {
@@ -90,7 +89,7 @@ extension DocumentWriter {
     let known = try views(work).first { $0.view.name == name }
     if let known, known.definition != nil { return known }
     if let known, definition.makesRows(of: known.view.record) {
-      // Registered in the middle of this batch: its changes so far have not been mapped.
+      // Registered during this batch: earlier changes of the batch have not been mapped.
       let next = ViewWork(known.view, definition, isStored: true, isKept: false)
       work.views = (work.views ?? []).map { $0 === known ? next : $0 }
       return next
@@ -113,7 +112,7 @@ extension DocumentWriter {
     return next
   }
 
-  /// Keeps later uses of all keyspaces fast after some have been dropped.
+  /// Renews all handles after a commit that drops keyspaces, which keeps later uses fast.
   private func renewHandlesAtEnd() {
     let core = core
     atEnd { isCommitted in
@@ -149,7 +148,7 @@ extension DocumentWriter {
 }
 
 extension DocumentCore {
-  /// Throws `notFound` if a view is not registered any more, `conflict` if another version is.
+  /// Throws `notFound` if a view is no longer registered, `conflict` if another version is.
   func checkRegistered(
     _ definition: ViewDefinition, of collection: DocumentCollection
   ) throws(DocumentError) {
@@ -159,7 +158,7 @@ extension DocumentCore {
     guard known.version == definition.version, known.reduction == definition.reduction else {
       throw DocumentError(
         .conflict,
-        "the view \(definition.name) has been registered anew with the version \(known.version)")
+        "the view \(definition.name) has been registered again with the version \(known.version)")
     }
   }
 }

@@ -1,9 +1,9 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// Views change in the transaction that changes the document, as long as the program has registered
-/// them and they were up to date. Otherwise they fall behind, and are later updated from the feed.
-/// A purge leaves nothing in the feed, so it removes rows in any case.
+/// The transaction that changes a document also changes its rows in all views that are registered
+/// and up to date. Other views fall behind, and are later updated from the feed. A purge leaves
+/// nothing in the feed, so it removes rows from all views.
 extension DocumentWriter {
   /// Updates the rows of a document whose current revision changes.
   ///
@@ -13,7 +13,7 @@ extension DocumentWriter {
   func updateViews(
     _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision
   ) throws(DocumentError) {
-    // Loaded even if no row changes: the sequence up to which they are kept does.
+    // Loaded even if no row changes, because `ViewRecord.through` does.
     let views = try views(work)
     if let old, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
       (old.body == 0) == (new.head.body == 0)
@@ -26,19 +26,19 @@ extension DocumentWriter {
     }
   }
 
-  /// Removes the rows of a purged document, including those of views that are not being updated.
+  /// Removes the rows of a purged document from all views, even those that are behind.
   func removeRows(of id: String, _ work: CollectionWork) throws(DocumentError) {
     for view in try views(work) { try replaceRows(of: id, with: (nil, []), in: view) }
   }
 
-  /// The views of a collection as this batch sees them.
+  /// Returns the views of a collection in the state of this batch.
   func views(_ work: CollectionWork) throws(DocumentError) -> [ViewWork] {
     if let views = work.views { return views }
     var views: [ViewWork] = []
     for view in try CollectionView.load(of: work.name, in: shared.database, transaction) {
       let known = core.views.view(view.name, of: work.collection.identity)
       let definition = known?.makesRows(of: view.record) == true ? known : nil
-      // Compared with the start of the batch: its own changes are mapped as they are made.
+      // Compared with the start of the batch, whose own changes are mapped immediately.
       let isKept = definition != nil && view.record.through == work.startState.lastSequence
       views.append(ViewWork(view, definition, isStored: true, isKept: isKept))
     }
@@ -57,7 +57,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Runs a map. A document that cannot be read fails like a map that throws.
+  /// Returns the rows that a map function emits for a document. An unreadable document is a failure,
+  /// like a map that throws.
   func rows(
     of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition, _ work: CollectionWork
   ) throws(DocumentError) -> (emitted: EmittedRows?, values: [[UInt8]]) {
@@ -68,7 +69,7 @@ extension DocumentWriter {
       body = given
     } else {
       do throws(DocumentError) {
-        // A copy: the map is the program's, and may read the database.
+        // A copy, because the map may read the database.
         let stored = try DocumentError.typed {
           try transaction.withBody(at: head.body, of: work.spaces) { Array($0) }
         }
@@ -91,12 +92,12 @@ extension DocumentWriter {
     }
   }
 
-  /// Throws `busy` while a map runs, which would see, or make, half of a change.
+  /// Throws `busy` while a map function runs, which would see, or cause, an incomplete change.
   func refuseInMap(_ what: String) throws(DocumentError) {
-    if isMapping { throw DocumentError(.busy, "\(what) inside of the map of a view") }
+    if isMapping { throw DocumentError(.busy, "\(what) inside the map of a view") }
   }
 
-  /// Puts what a document emits now in the place of what it emitted before.
+  /// Replaces the rows of a document in a view.
   func replaceRows(
     of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
   ) throws(DocumentError) {
@@ -113,7 +114,7 @@ extension DocumentWriter {
       }
       let known = Set(oldKeys)
       for (place, key) in keys.enumerated() {
-        // The key, then the id, the zero byte and four bytes of the number.
+        // After the collation key come the id, a zero byte and four bytes of the number.
         let value = ViewRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
         if known.contains(key), try transaction.get(key, in: rows) == value { continue }
         try transaction.put(key, value, in: rows)
@@ -132,10 +133,10 @@ extension DocumentWriter {
     }
   }
 
-  /// The number of changed rows in memory at which they are added up before the end of a batch.
+  /// The number of changed rows at which sums are updated before the end of a batch.
   private static let unsummedLimit = 10_000
 
-  /// Brings the sums of a view up to date with its rows.
+  /// Updates the sums of a view from its rows.
   func addUp(_ view: ViewWork) throws {
     guard let sums = view.view.sums, !view.unsummed.isEmpty else { return }
     let changed = view.unsummed
@@ -143,8 +144,8 @@ extension DocumentWriter {
     try ViewSums(rows: view.view.rows, sums: sums).update(changed, in: transaction)
   }
 
-  /// Returns what a document emitted before, and the keys of its rows. If the list of its rows
-  /// cannot be read, searches the view for them.
+  /// Returns the stored rows of a document and their keys. If the list of its rows cannot be read,
+  /// searches the view for them.
   private func knownRows(
     of id: String, _ view: CollectionView
   ) throws(DocumentError) -> (list: EmittedRows?, keys: [[UInt8]]) {

@@ -2,14 +2,14 @@ import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodQuery
 
-/// A view as the program defines it: the map is a closure, of which the file knows the version
-/// only.
+/// A view as defined by the program. Its map is a closure, of which the file only stores the
+/// version.
 package final class ViewDefinition: Sendable {
   /// Emits the rows of a document. The document must not leave the call.
   package typealias Map = @Sendable (FoundDocument, ViewEmitter) throws -> Void
 
   package let name: String
-  /// Rows of another version are made anew.
+  /// The version of the map. Rows of another version are replaced.
   package let version: UInt64
   package let reduction: ViewReduction
   package let map: Map
@@ -23,12 +23,12 @@ package final class ViewDefinition: Sendable {
     self.map = map
   }
 
-  /// Whether stored rows are those of this definition.
+  /// Returns whether a record has the version and reduction of this definition.
   func makesRows(of record: ViewRecord) -> Bool {
     record.version == version && record.reduction == reduction
   }
 
-  /// Returns what a document emits.
+  /// Returns the rows that the map emits for a document.
   func rows(of document: FoundDocument) -> (emitted: EmittedRows?, values: [[UInt8]]) {
     let emitter = ViewEmitter(takesNumbersOnly: reduction == .sum || reduction == .stats)
     do { try map(document, emitter) } catch { emitter.fail("\(error)") }
@@ -37,10 +37,9 @@ package final class ViewDefinition: Sendable {
   }
 }
 
-/// Takes what a map emits. For one thread, during the call of the map.
+/// Collects the rows that a map emits. For one thread, during the call of the map.
 ///
-/// A key that cannot be one fails the whole document; nothing is thrown, so that a map needs no
-/// `try`.
+/// An invalid key makes the entire document fail; nothing is thrown, so that a map needs no `try`.
 package final class ViewEmitter {
   fileprivate private(set) var keys: [[UInt8]] = []
   fileprivate private(set) var values: [[UInt8]] = []
@@ -61,12 +60,12 @@ package final class ViewEmitter {
       return fail("it emits more than \(ViewRow.rowLimit) rows")
     }
     if takesNumbersOnly, !ViewEmitter.isNumber(value) {
-      return fail("it emits a value that is not a number, and the view adds them up")
+      return fail("it emits a value that is not a number, but the view adds up values")
     }
     do throws(FleeceError) {
       keys.append(try ViewKey.bytes(of: key))
       values.append(value)
-    } catch { fail("it emits what cannot be a key: \(error.reason)") }
+    } catch { fail("it emits an invalid key: \(error.reason)") }
   }
 
   private static func isNumber(_ value: [UInt8]) -> Bool {
@@ -80,29 +79,28 @@ package final class ViewEmitter {
     }
   }
 
-  /// Gives up: the document has no rows.
+  /// Makes the document fail: it has no rows.
   package func fail(_ reason: String) { failure = failure ?? reason }
 }
 
-/// The keys of views as bytes that sort.
+/// The encoding of view keys as sortable bytes.
 enum ViewKey {
-  /// Throws `notFinite` for what is not a number, `tooLarge` for a key that is too long, `tooDeep`,
-  /// `damaged`.
+  /// Returns the bytes of a key; nil stands for null. Throws `notFinite` for NaN, `tooLarge` for a
+  /// key that is too long, `tooDeep`, `damaged`.
   static func bytes(of value: FleeceValue?) throws(FleeceError) -> [UInt8] {
     guard let value else { return [CollationTag.null.rawValue] }
     var numbers = NumberCheck()
     try FleeceWalk.run(value, into: &numbers)
-    guard numbers.areNumbers else { throw FleeceError(.notFinite, "a number in it is not a number") }
+    guard numbers.areNumbers else { throw FleeceError(.notFinite, "a number in it is NaN") }
     var key = CollationKey(limit: ViewRow.keyLimit)
     try key.append(value)
     guard !key.isCut else {
-      throw FleeceError(.tooLarge, "it takes more than \(ViewRow.keyLimit) bytes")
+      throw FleeceError(.tooLarge, "it is longer than \(ViewRow.keyLimit) bytes")
     }
     return key.bytes
   }
 
-  /// Whether all numbers in a value are numbers: the key of one that is not would be read back as
-  /// another value.
+  /// Checks a value for NaN, whose key would be read back as another value.
   private struct NumberCheck: FleeceVisitor {
     var areNumbers = true
 
@@ -123,13 +121,13 @@ enum ViewKey {
 
 /// The views that this process has registered for an open database.
 ///
-/// Thread safety: all calls from any thread.
+/// Thread safety: all methods may be called from any thread.
 final class ViewRegistry: Sendable {
   private let known = Guarded<[CollectionIdentity: [String: ViewDefinition]]>([:])
 
-  /// Registers a view in place of an earlier one of its name.
+  /// Registers a view, replacing an earlier one with its name.
   func register(_ view: ViewDefinition, of collection: CollectionIdentity) {
-    // An earlier definition holds a closure of the caller, which is released outside the lock.
+    // An earlier definition has a closure of the caller, which must be released outside the lock.
     _ = known.withLock { $0[collection, default: [:]].updateValue(view, forKey: view.name) }
   }
 

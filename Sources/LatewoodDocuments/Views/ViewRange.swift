@@ -3,33 +3,33 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// A key of a view in the form in which rows are sorted.
+/// A view key in its sortable form.
 package struct ViewRowKey: Sendable, Equatable {
   let bytes: [UInt8]
 
-  /// - Parameter value: nil for null.
-  /// - Throws: ``DocumentError`` `badArgument` for what cannot be a key.
+  /// - Parameter value: the key; nil for null.
+  /// - Throws: ``DocumentError`` `badArgument` for an invalid key.
   package init(_ value: FleeceValue?) throws(DocumentError) {
     do throws(FleeceError) { bytes = try ViewKey.bytes(of: value) } catch {
-      throw DocumentError(.badArgument, "this cannot be a key of a view: \(error.reason)")
+      throw DocumentError(.badArgument, "this is not a valid key of a view: \(error.reason)")
     }
   }
 
   /// Creates the key of a value in Fleece.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` for what cannot be a key.
+  /// - Throws: ``DocumentError`` `badArgument` for an invalid key.
   package init(fleece: [UInt8]) throws(DocumentError) {
     self = try fleece.withBytes { (bytes) throws(DocumentError) in
       let value: FleeceValue
       do throws(FleeceError) { value = try FleeceValue.root(of: bytes) } catch {
-        throw DocumentError(.badArgument, "this cannot be a key of a view: \(error.reason)")
+        throw DocumentError(.badArgument, "this is not a valid key of a view: \(error.reason)")
       }
       return try ViewRowKey(value)
     }
   }
 
-  /// The bytes with which the keys start that continue this one: texts that start with this text,
-  /// arrays that start with its elements. Nil for keys of other types.
+  /// The prefix of all keys that continue this one: strings that start with this string, arrays that
+  /// start with its elements. Nil for keys of other types.
   var prefix: [UInt8]? {
     switch bytes.first {
     case CollationTag.string.rawValue: bytes.dropLast(2)
@@ -41,7 +41,7 @@ package struct ViewRowKey: Sendable, Equatable {
 
 /// The rows of a view that match a query, and their order.
 package struct ViewRange: Sendable {
-  /// One end of a range: a key, or one document among those that emitted it.
+  /// An end of a range: a key, or one of the documents that emitted it.
   package struct End: Sendable {
     package var key: ViewRowKey
     package var id: String?
@@ -51,44 +51,44 @@ package struct ViewRange: Sendable {
       self.id = id
     }
 
-    /// The least key of a row that is at this end or behind it.
+    /// The smallest key of a row at this end or after it.
     fileprivate var first: [UInt8] { key.bytes + (id ?? "").utf8 }
 
-    /// The least key of a row that is behind this end. No key is the beginning of another, and no
-    /// id has a control character.
+    /// The smallest key of a row after this end, as a lower bound. No key is a prefix of another,
+    /// and no id has a control character.
     fileprivate var next: KeyRange.Bound {
       if let id { return .included(key.bytes + id.utf8 + [1]) }
       return KeyOrder.successor(ofPrefix: key.bytes).map { .included($0) } ?? .unbounded
     }
 
-    /// The same as the upper bound of a range.
+    /// The smallest key of a row after this end, as an upper bound.
     fileprivate var nextAbove: KeyRange.Bound {
       if case .included(let key) = next { .excluded(key) } else { .unbounded }
     }
   }
 
-  /// Where to begin, in the direction of the query.
+  /// The beginning of the range, in the direction of the query.
   package var start: End?
-  /// Where to end, in the direction of the query.
+  /// The end of the range, in the direction of the query.
   package var end: End?
   package var includesEnd = true
-  /// Only keys that continue this one.
+  /// The key that all keys must continue; nil for all keys.
   package var prefix: ViewRowKey?
   package var isDescending = false
 
   package init() {}
 
-  /// The keys of the rows in the keyspace of rows.
+  /// Returns the range in the keyspace of rows.
   ///
   /// - Throws: ``DocumentError`` `badArgument` if the range ends before it begins, or a prefix is
-  ///   neither a text nor an array.
+  ///   neither a string nor an array.
   func keys() throws(DocumentError) -> KeyRange {
     if let start, let end {
       let (low, high) = isDescending ? (end, start) : (start, end)
       if high.key.bytes.lexicographicallyPrecedes(low.key.bytes) {
         throw DocumentError(
           .badArgument,
-          "no row can be in the range: it ends before it begins; turn it round, or the direction")
+          "the range ends before it begins: reverse the range or the direction")
       }
     }
     var range = KeyRange()
@@ -101,15 +101,15 @@ package struct ViewRange: Sendable {
     }
     guard let prefix else { return range }
     guard let bytes = prefix.prefix else {
-      throw DocumentError(.badArgument, "only texts and arrays have prefixes")
+      throw DocumentError(.badArgument, "only strings and arrays have prefixes")
     }
     return range.intersection(with: .prefix(bytes))
   }
 }
 
 extension KeyRange {
-  /// The keys that are in both ranges, of which each includes its lower bound and excludes its
-  /// upper one.
+  /// Returns the keys in both ranges. Both must include their lower bounds and exclude their upper
+  /// bounds.
   func intersection(with other: KeyRange) -> KeyRange {
     var result = self
     if case .included(let low) = other.lower {
@@ -127,7 +127,8 @@ extension KeyRange {
     return result
   }
 
-  /// Whether a key is in the range, of the form of `intersection`.
+  /// Returns whether a key is in the range, which must include its lower bound and exclude its upper
+  /// bound.
   func holds(_ key: [UInt8]) -> Bool {
     if case .included(let low) = lower, key.lexicographicallyPrecedes(low) { return false }
     if case .excluded(let high) = upper, !key.lexicographicallyPrecedes(high) { return false }

@@ -2,16 +2,16 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// Reads one state of one view, which has every change of that state.
+/// Reads one state of one view, which reflects every change of that state.
 ///
-/// The rows of documents that have expired and are not purged yet are hidden. There are hardly ever
-/// any; if there are, a skip costs O(rows) instead of O(log n).
+/// The rows of expired documents that are not purged yet are hidden. If there are any, which is
+/// rare, a skip costs O(rows) instead of O(log n).
 ///
-/// For one thread only.
+/// Not thread-safe.
 package struct ViewReads {
   package let reads: DocumentReads
   let view: CollectionView
-  /// The keys of rows that are hidden.
+  /// The keys of hidden rows.
   private let hidden: Set<[UInt8]>
 
   init(_ view: CollectionView, _ reads: DocumentReads) throws(DocumentError) {
@@ -29,8 +29,8 @@ package struct ViewReads {
 
   // MARK: Rows
 
-  /// Calls a closure with each row of a range until it returns false. O(log n + rows), whatever
-  /// `skip` is.
+  /// Calls a closure with each row of a range until it returns false. O(log n + rows), regardless of
+  /// `skip`.
   package func forEachRow(
     in range: ViewRange = ViewRange(), skip: Int = 0, _ body: (ViewRow) throws -> Bool
   ) throws {
@@ -40,7 +40,7 @@ package struct ViewReads {
       guard let rest = try beginning(keys, after: skip, isDescending: range.isDescending) else { return }
       (keys, skip) = (rest, 0)
     }
-    // Not shared with the closure: that would cost a check of exclusive access each time.
+    // Not shared with the closure, which would cost an exclusivity check per row.
     var rest = skip
     let hidden = hidden
     try reads.source.forEach(in: view.rows, keys, reversed: range.isDescending) { key, value in
@@ -74,13 +74,13 @@ package struct ViewReads {
     }
   }
 
-  /// Returns the number of rows in a range. O(log n), plus the part of the range that no checkpoint
-  /// has merged yet.
+  /// Returns the number of rows in a range. O(log n), plus the number of unmerged changes in the
+  /// range.
   package func count(in range: ViewRange = ViewRange()) throws(DocumentError) -> Int {
     try count(in: try range.keys())
   }
 
-  /// Returns the number of rows of the view that come before a range in its direction.
+  /// Returns the number of rows of the view before a range in its direction.
   package func offset(of range: ViewRange) throws(DocumentError) -> Int {
     let keys = try range.keys()
     if range.isDescending {
@@ -96,8 +96,8 @@ package struct ViewReads {
     return hidden.isEmpty ? stored : stored - hidden.count { keys.holds($0) }
   }
 
-  /// Returns the emitted key of a row, or of a group, as Fleece. Whole numbers are integers,
-  /// however they were emitted.
+  /// Returns the emitted key of a row or group as Fleece. Whole numbers become integers, even if
+  /// they were emitted as floating-point numbers.
   package static func value(of key: UnsafeRawBufferPointer) throws(DocumentError) -> [UInt8] {
     var reader = CollationReader(key)
     var writer = FleeceWriter()
@@ -109,7 +109,8 @@ package struct ViewReads {
 
   // MARK: Reductions
 
-  /// Returns what the values of a range add up to. Expected O(log n) if the view keeps sums.
+  /// Returns the sum and statistics of the values of a range. Expected O(log n) if the view has
+  /// sums.
   package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStats {
     try stats(in: try range.keys())
   }
@@ -134,15 +135,15 @@ package struct ViewReads {
 
   /// Rows with the same key, or with the same first elements of their keys.
   package struct Group {
-    /// The key in Fleece: the emitted key, or the elements that the rows have in common.
+    /// The key in Fleece: the emitted key, or the common elements.
     package let key: [UInt8]
     fileprivate let keys: KeyRange
   }
 
   /// Calls a closure with each group of rows in a range, until it returns false. O(log n) for each
-  /// group, however many rows it has.
+  /// group, regardless of its size.
   ///
-  /// - Parameter level: the number of elements by which arrays are grouped; nil for whole keys.
+  /// - Parameter level: the number of elements by which to group arrays; nil to group by entire keys.
   package func forEachGroup(
     in range: ViewRange = ViewRange(), level: Int? = nil, _ body: (Group) throws -> Bool
   ) throws {
@@ -180,7 +181,7 @@ package struct ViewReads {
     }
   }
 
-  /// Returns the key of the group of a row in Fleece, and the bytes with which all its rows start.
+  /// Returns the key of the group of a row in Fleece, and the common prefix of its rows.
   private static func group(
     of key: [UInt8], _ value: [UInt8], _ level: Int?
   ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
@@ -201,7 +202,7 @@ package struct ViewReads {
     let elements = UnsafeRawBufferPointer(rebasing: whole.dropFirst())
     var reader = CollationReader(elements)
     for _ in 0..<max(0, level) {
-      // An array with fewer elements is a group of its own.
+      // An array with fewer elements forms its own group.
       if reader.offset < elements.count, elements[reader.offset] == 0 {
         return (try row.emittedKey(), Array(whole))
       }
@@ -214,10 +215,10 @@ package struct ViewReads {
 
   // MARK: Failures
 
-  /// The number of documents whose map has failed.
+  /// The number of documents for which the map failed.
   package var failureCount: Int { Int(clamping: view.record.failures) }
 
-  /// Returns the documents whose map has failed, by id, and why. O(documents with rows).
+  /// Returns the documents for which the map failed, by id, with the reasons. O(documents with rows).
   package func failures(limit: Int = .max) throws(DocumentError) -> [(id: String, reason: String)] {
     var list: [(id: String, reason: String)] = []
     guard limit > 0, view.record.failures > 0 else { return list }
@@ -234,7 +235,7 @@ package struct ViewReads {
 }
 
 extension ViewRow {
-  /// The value as a number.
+  /// Returns the value as a number.
   package func number() throws(DocumentError) -> Double {
     let value = try value()
     do throws(FleeceError) {
@@ -248,7 +249,7 @@ extension ViewRow {
     throw DocumentError(.corruptData, "the value of a row of the document \(id) is not a number")
   }
 
-  /// The emitted key in Fleece.
+  /// Returns the emitted key in Fleece.
   package func emittedKey() throws(DocumentError) -> [UInt8] { try ViewReads.value(of: key) }
 
   /// A copy of the value in Fleece; empty for null.

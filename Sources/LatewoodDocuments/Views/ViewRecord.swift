@@ -1,23 +1,23 @@
 import LatewoodStore
 
-/// The stored record of a view: its version, and how far its rows follow the documents.
+/// The stored record of a view: its version and its progress.
 ///
-/// Kept in the keyspace of the database under `view/`, the name of the collection, `/` and the name
-/// of the view: `format 1 byte, reduction 1 byte`, then the numbers as varints, in the order of
-/// their declaration. See FORMAT.md.
+/// Its key in the database keyspace is `view/`, the name of the collection, `/` and the name of the
+/// view; its value is `format 1 byte, reduction 1 byte`, then the numbers as varints, in the order
+/// of their declaration. See FORMAT.md.
 struct ViewRecord: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "view/"
 
-  /// A number that tells its rows from those of an earlier version.
+  /// A number that distinguishes its rows from those of an earlier version.
   let number: UInt64
-  /// The version of the map that made the rows.
+  /// The version of the map that emitted the rows.
   let version: UInt64
   var reduction: ViewReduction
-  /// The sequence up to which every change of a document is in the view. Rows of later changes may
-  /// be missing or out of date.
+  /// The sequence up to which the view reflects every change. Rows of later changes may be missing
+  /// or out of date.
   var through: UInt64 = 0
-  /// The number of documents whose map has failed.
+  /// The number of documents for which the map failed.
   var failures: UInt64 = 0
 
   static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
@@ -58,7 +58,7 @@ struct ViewRecord: Sendable, Equatable {
     }
     let kind = try source.byte()
     guard let reduction = ViewReduction(rawValue: kind) else {
-      throw source.fault("there is no reduction \(kind)")
+      throw source.fault("its reduction \(kind) is unknown")
     }
     self.reduction = reduction
     number = try source.varint()
@@ -66,23 +66,23 @@ struct ViewRecord: Sendable, Equatable {
     through = try source.varint()
     failures = try source.varint()
     guard source.isAtEnd else { throw source.fault("it is too long") }
-    // Later additions to these cannot overflow.
+    // So that later additions cannot overflow.
     guard through | failures < 1 << 62 else { throw source.fault("one of its counts is too large") }
   }
 }
 
-/// The reduction that a view was made for. On disk: never renumbered.
+/// The reduction of a view. On disk: never renumbered.
 package enum ViewReduction: UInt8, Sendable, CaseIterable {
   case none = 0
   /// The number of rows.
   case count = 1
-  /// The sum of values that are numbers.
+  /// The sum of the values, which must be numbers.
   case sum = 2
-  /// Sum, number, least, greatest and sum of squares of values that are numbers.
+  /// Sum, count, minimum, maximum and sum of squares of the values, which must be numbers.
   case stats = 3
-  /// A closure of the program.
+  /// A closure provided by the program.
   case custom = 4
 
-  /// Whether all values are numbers, of which sums are kept.
+  /// Whether all values are numbers and the view stores sums.
   package var addsUp: Bool { self == .sum || self == .stats }
 }

@@ -1,23 +1,23 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// One row of a view in place: the key that the map emitted, the document and the value. It must
-/// not leave the call that provided it.
+/// A row of a view in place: the emitted key, the document and the value. It must not leave the call
+/// that provided it.
 ///
 /// ```
 /// key    collation key of the emitted key | id | 00 | number of the row in its document, 4 bytes
 /// value  length of the collation key varint | value in Fleece; nothing for null
 /// ```
 ///
-/// SAFETY: the lengths are checked against the bytes when it is made, and whoever makes it keeps
-/// the bytes until that call returns.
+/// SAFETY: the initializer checks the lengths against the bytes, and the caller keeps the bytes
+/// alive until that call returns.
 package struct ViewRow {
-  /// The greatest length of the collation key of an emitted key, in bytes. Unlike the keys of an
-  /// index it is never cut: a longer one is a failure of its document.
+  /// The maximum length of an emitted key's collation key, in bytes. Unlike an index key it is never
+  /// cut: a longer one makes its document fail.
   package static let keyLimit = 8192
   /// The maximum number of rows of one document.
   package static let rowLimit = 1 << 16
-  /// The number of bytes behind the id: a zero byte, which no id has, and the number of the row.
+  /// The number of bytes after the id: a zero byte, which no id contains, and the number of the row.
   private static let tailCount = 5
 
   /// The key in the keyspace of rows.
@@ -33,13 +33,13 @@ package struct ViewRow {
     let length = try source.varint()
     guard key.count > ViewRow.tailCount, length > 0, length < UInt64(key.count - ViewRow.tailCount),
       key[key.count - ViewRow.tailCount] == 0
-    else { throw source.fault("it names no document") }
+    else { throw source.fault("it has no document id") }
     stored = key
     keyCount = Int(length)
     valueBytes = source.rest()
   }
 
-  /// Calls `body` with the row that a key and a value of the store make up.
+  /// Calls `body` with the row of a key and a value in the store.
   static func reading<R>(_ key: RawSpan, _ value: RawSpan, _ body: (ViewRow) throws -> R) throws -> R {
     try key.withUnsafeBytes { key in
       try value.withUnsafeBytes { value in try body(try ViewRow(key: key, value: value)) }
@@ -49,7 +49,7 @@ package struct ViewRow {
   /// The collation key.
   var key: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: stored[..<keyCount]) }
 
-  /// The bytes of the id of the document that emitted it.
+  /// The bytes of the document's id.
   var idBytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(rebasing: stored[keyCount..<stored.count - ViewRow.tailCount])
   }
@@ -84,7 +84,7 @@ package struct ViewRow {
   }
 }
 
-/// The rows that one document has emitted to a view, by key, or the reason why it has none.
+/// The keys of the rows that one document emitted to a view, or the reason of its failure.
 ///
 /// Stored under the id, so that rows can be removed without running a map. A document that emitted
 /// nothing has no entry. `kind 1 byte`, then for each row the length of its collation key, varint,
@@ -99,7 +99,7 @@ enum EmittedRows: Equatable {
     static let failure: UInt8 = 1
   }
 
-  /// The greatest length of a stored reason in bytes.
+  /// The maximum length of a stored reason in bytes.
   static let reasonLimit = 1000
 
   func encoded() -> [UInt8] {
@@ -115,7 +115,7 @@ enum EmittedRows: Equatable {
     }
   }
 
-  /// A reason as it is stored.
+  /// Returns a reason cut to `reasonLimit`.
   private static func cut(_ reason: String) -> String {
     guard reason.utf8.count > reasonLimit else { return reason }
     var cut = ""
@@ -138,7 +138,7 @@ enum EmittedRows: Equatable {
         guard length > 0, keys.count < ViewRow.rowLimit else { throw source.fault("a key has no bytes") }
         keys.append(Array(try source.bytes(Int(clamping: length))))
       }
-      guard !keys.isEmpty else { throw source.fault("it lists no row") }
+      guard !keys.isEmpty else { throw source.fault("it lists no rows") }
       self = .rows(keys)
     case Kind.failure: self = .failure(String(decoding: source.rest(), as: UTF8.self))
     case let kind: throw source.fault("its kind is \(kind)")
@@ -147,7 +147,7 @@ enum EmittedRows: Equatable {
 
   var isFailure: Bool { if case .failure = self { true } else { false } }
 
-  /// The keys of the document's rows in the keyspace of rows.
+  /// Returns the keys of the document's rows in the keyspace of rows.
   func storedKeys(_ id: String) -> [[UInt8]] {
     guard case .rows(let keys) = self else { return [] }
     return keys.enumerated().map { ViewRow.key($0.element, id, $0.offset) }

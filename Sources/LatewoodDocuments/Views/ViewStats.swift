@@ -1,16 +1,17 @@
-/// The sum, number, extremes and sum of squares of the values of rows.
+/// The sum, count, minimum, maximum and sum of squares of the values of rows.
 package struct ViewStats: Sendable, Equatable {
   package var sum = 0.0
   package var count = 0
-  /// The least value; 0 if there are none.
+  /// The minimum; 0 if there are no values.
   package var least = 0.0
-  /// The greatest value; 0 if there are none.
+  /// The maximum; 0 if there are no values.
   package var greatest = 0.0
   package var sumOfSquares = 0.0
 
   package init() {}
 
-  /// `count varint`, then the others in the order of their declaration, 8 bytes big-endian each.
+  /// Returns `count varint`, then the others in the order of their declaration, 8 bytes big-endian
+  /// each.
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(varint: UInt64(count))

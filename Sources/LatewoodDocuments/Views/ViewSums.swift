@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodStore
 
-/// Sums of the values of a view's rows, so that those of a range are found without reading all of
-/// its rows.
+/// Sums of the values of a view's rows, with which a range is added up without reading all of its
+/// rows.
 ///
 /// ```
 /// level 3   *  . . . . . . . . . . . . . . . . . . . .  D
@@ -11,17 +11,17 @@ import LatewoodStore
 /// rows      r  r  r  r r  r  r r r  r  r  r r r r r r   r  r r  r  r
 /// ```
 ///
-/// A row begins a *block* of as many levels as four-bit groups at the end of the hash of its key
-/// are zero: one row in 16 begins one of level 1, one in 256 one of level 2, and so on. A block
-/// ends before the next row that begins one of its level. The rows before the first such row are a
-/// block, too, whose key is empty (`*`). Which blocks there are follows from the rows alone, not
-/// from their history, and a change of a row changes one block of each level, each from the about
+/// The number of zero four-bit groups at the end of the hash of a row's key is the number of levels
+/// at which the row begins a *block*: one row in 16 begins one at level 1, one in 256 one at level
+/// 2, and so on. A block ends before the next row that begins one at its level. The rows before the
+/// first such row are also a block, with an empty key (`*`). The blocks depend only on the rows, not
+/// on their history, and a change of a row changes one block at each level, recomputed from about
 /// 16 blocks below it.
 ///
 /// Key: `level 1 byte | key of the first row`. Value: ``ViewStats``. A block whose rows have no
 /// values is not stored, and neither is a level at which no row begins a block.
 struct ViewSums {
-  /// On disk: the hash decides which blocks there are.
+  /// On disk: the hash determines the blocks.
   private static let hashSeed: UInt64 = 0
   private static let bitsPerLevel = 4
   static let levelLimit = 12
@@ -29,7 +29,7 @@ struct ViewSums {
   let rows: Keyspace
   let sums: Keyspace
 
-  /// Returns the greatest level of which a row begins a block; 0 if it begins none.
+  /// Returns the highest level at which a row begins a block; 0 if it begins none.
   static func level(of row: [UInt8]) -> Int {
     let hash = row.withUnsafeBytes { XXH64.hash($0, seed: hashSeed) }
     return min(levelLimit, hash.trailingZeroBitCount / bitsPerLevel)
@@ -37,27 +37,27 @@ struct ViewSums {
 
   static func key(_ level: Int, _ row: [UInt8]) -> [UInt8] { [UInt8(level)] + row }
 
-  /// The keys of the blocks of a level that begin with a row.
+  /// Returns the range of the blocks of a level that begin with a row.
   static func starts(of level: Int) -> KeyRange {
     KeyRange(lower: .excluded([UInt8(level)]), upper: .excluded([UInt8(level + 1)]))
   }
 
   // MARK: Updating
 
-  /// Adds up anew what has changed. O(rows · log n).
+  /// Recomputes the sums of changed blocks. O(rows · log n).
   ///
-  /// - Parameter changed: the keys of rows that were added, removed or given another value.
+  /// - Parameter changed: the keys of rows that were added, removed or modified.
   func update(_ changed: Set<[UInt8]>, in transaction: Transaction) throws {
-    // The keys of rows, or of blocks of the level below, that have changed.
+    // The keys of changed rows, or of changed blocks of the level below.
     var dirty = changed
-    // Rows that begin blocks, and whether they are there.
+    // Changed rows that begin blocks, and whether they exist now.
     var starts: [[UInt8]: Bool] = [:]
     for row in changed where ViewSums.level(of: row) > 0 {
       starts[row] = try transaction.contains(row, in: rows)
     }
     for level in 1...ViewSums.levelLimit {
       starts = starts.filter { ViewSums.level(of: $0.key) >= level }
-      // In order, so that equal changes make equal files.
+      // In order, so that equal changes produce equal files.
       for row in ViewSums.sorted(starts.keys) {
         if starts[row] == true {
           try transaction.put(ViewSums.key(level, row), ViewStats().encoded(), in: sums)
@@ -73,7 +73,7 @@ struct ViewSums {
       var blocks: Set<[UInt8]> = []
       for key in dirty {
         blocks.insert(try block(of: level, with: key, in: transaction))
-        // The first row of a new block was in the block before it; that of a removed block is now.
+        // The rows of a new block were in the previous block; those of a removed block are now.
         if starts[key] != nil { blocks.insert(try block(of: level, before: key, in: transaction)) }
       }
       for start in ViewSums.sorted(blocks) {
@@ -106,7 +106,7 @@ struct ViewSums {
     return try source.last(in: sums, range).map { Array($0.key.dropFirst()) } ?? []
   }
 
-  /// Adds up what is in a block: rows, or blocks of the level below.
+  /// Adds up the contents of a block: rows, or blocks of the level below.
   func children(of level: Int, _ start: [UInt8], in source: some Readable) throws -> ViewStats {
     let next = KeyRange(
       lower: .excluded(ViewSums.key(level, start)), upper: .excluded([UInt8(level + 1)]))
@@ -120,8 +120,8 @@ struct ViewSums {
     return stats
   }
 
-  /// Calls a closure with the values of rows, at level 0, or with the sums of blocks that begin in
-  /// a range of rows.
+  /// Calls a closure with the values of a range of rows, at level 0, or with the sums of the blocks
+  /// that begin in the range.
   func forEachSum(
     of level: Int, _ range: KeyRange, _ source: some Readable, _ body: (ViewStats) -> Void
   ) throws {
@@ -142,7 +142,7 @@ struct ViewSums {
     }
   }
 
-  /// The keys of the blocks of a level that begin in a range of rows.
+  /// Returns the range of the blocks of a level that begin in a range of rows.
   static func keys(of level: Int, _ range: KeyRange) -> KeyRange {
     func bound(_ bound: KeyRange.Bound, _ open: KeyRange.Bound) -> KeyRange.Bound {
       switch bound {
@@ -157,12 +157,12 @@ struct ViewSums {
   }
 }
 
-/// Adds up the values of a range: at most the blocks of the highest level, and on either side of
-/// them about 16 of each level below.
+/// Adds up the values of a range, from at most the blocks of the highest level and about 16 of each
+/// lower level on either side.
 struct ViewSumWalk<Source: Readable> {
   private let sums: ViewSums
   private let source: Source
-  /// The number of sums and rows that were read.
+  /// The number of sums and rows read.
   private(set) var visited = 0
 
   init(_ sums: ViewSums, _ source: Source) {
@@ -178,14 +178,14 @@ struct ViewSumWalk<Source: Readable> {
     return stats
   }
 
-  /// Not deep: there are at most 12 levels, and hostile ones end the walk.
+  /// Recursion depth is limited: more than 12 levels are an error.
   private mutating func add(_ range: KeyRange, _ level: Int, _ stats: inout ViewStats) throws {
     guard level > 0 else { return try addEach(0, range, &stats) }
     guard level <= ViewSums.levelLimit else {
       throw DocumentError(.corruptData, "a view has sums of level \(level)")
     }
     let blocks = ViewSums.keys(of: level, range)
-    // The first block may begin before the range, the last one may end behind it.
+    // The first block may begin before the range, and the last one may end after it.
     guard let first = try source.first(in: sums.sums, blocks).map({ Array($0.key.dropFirst()) }),
       let last = try source.last(in: sums.sums, blocks).map({ Array($0.key.dropFirst()) })
     else { return try add(range, level - 1, &stats) }

@@ -2,13 +2,13 @@ import LatewoodConcurrency
 import LatewoodStore
 
 extension DocumentCore {
-  /// The batch that this thread runs; nil if it runs none.
+  /// The batch that the current thread runs; nil if there is none.
   var currentWriter: DocumentWriter? {
     guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
     return writing.withLock { $0 }
   }
 
-  /// Runs a batch, or joins the one that this thread is in.
+  /// Runs a batch, or joins the one that the current thread runs.
   func write<R>(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
     var result: R?
     try run(durability) { result = try body($0) }
@@ -16,7 +16,7 @@ extension DocumentCore {
     return result
   }
 
-  /// Runs a batch whose result is kept elsewhere, or joins the one that this thread is in.
+  /// Runs a batch without a result, or joins the one that the current thread runs.
   func run(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
     if let outer = currentWriter { return try outer.join(durability, body) }
     let batch = RunningBatch(self, durability)
@@ -27,8 +27,8 @@ extension DocumentCore {
     if let failure = batch.end(failure) { throw failure }
   }
 
-  /// Runs a batch in its turn, without blocking the caller's thread. Batches that wait at the same
-  /// time share a sync.
+  /// Enqueues a batch and waits for it without blocking the caller's thread. Batches that wait at
+  /// the same time share a sync.
   func write<R: Sendable>(
     _ durability: BatchDurability, _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
@@ -48,8 +48,8 @@ extension DocumentCore {
     }
   }
 
-  /// Runs a closure that may block, outside of batches, on a Dispatch queue instead of the caller's
-  /// thread.
+  /// Runs a closure that may block on a Dispatch queue instead of the caller's thread, outside any
+  /// batch.
   func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Result { try body() }) }
@@ -66,19 +66,18 @@ extension DocumentCore {
   }
 }
 
-/// The durability of a batch: when its commit counts as done.
+/// The durability of a batch, which determines when its commit is complete.
 struct BatchDurability: Sendable, Equatable {
-  /// The durability that was asked for this batch; nil for the usual one.
+  /// The durability requested for this batch; nil for the usual one.
   var asked: Durability?
-  /// The durability of all batches of a handle that do not ask for another; nil for the store's
-  /// default.
+  /// The usual durability of the handle; nil for the store's default.
   var usual: Durability?
 
   /// The durability to pass to the store; nil for its default.
   var forStore: Durability? { asked ?? usual }
 
-  /// For work of the database itself.
+  /// The durability of the database's internal work.
   static let usual = BatchDurability()
-  /// For work that a later write in the log makes durable with itself.
+  /// The durability of work that may become durable together with a later write.
   static let relaxed = BatchDurability(asked: .relaxed)
 }

@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// Collections as the batch sees them: it sees the commits of others even before readers do.
+/// Collections in the state of the batch, which sees the commits of others even before readers do.
 extension DocumentWriter {
-  /// Returns the collection of a name; nil if there is none.
+  /// Returns the collection with a name; nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
     if let collection = given[name] { return collection }
     guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
@@ -12,8 +12,8 @@ extension DocumentWriter {
     return collection
   }
 
-  /// Returns the collection of a name, creating it if there is none. If the batch fails, every use
-  /// of it throws `notFound`.
+  /// Returns the collection with a name, creating it if there is none. If the batch fails, every use
+  /// of a created collection throws `notFound`.
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     changeCount += 1
@@ -49,7 +49,7 @@ extension DocumentWriter {
     let (core, dropCount) = (core, core.collections.dropCount)
     atEnd { isCommitted in
       guard isCommitted else { return collection.abandon() }
-      // Handles from a transaction are looked up on every use; refreshed ones are not.
+      // Handles from a transaction are looked up on every use; refreshing avoids that.
       collection.refresh(from: core.store)
       _ = core.collections.keep(collection, asOf: dropCount)
     }

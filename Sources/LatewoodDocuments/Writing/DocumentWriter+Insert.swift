@@ -5,18 +5,18 @@ package struct InsertedRevision: Sendable, Equatable {
   package var outcome: RevisionTree.Outcome
   /// The sequence of the document's last change.
   package var sequence: UInt64
-  /// Whether anything was new; if not, nothing was changed.
+  /// Whether the revision changed anything.
   package var isNew: Bool
 }
 
 extension DocumentWriter {
-  /// Inserts a revision as another replica has it. This never conflicts: a revision that does not
-  /// follow from a leaf becomes a branch.
+  /// Inserts a revision from another replica. This never conflicts: a revision that does not follow
+  /// from a leaf becomes a branch.
   ///
   /// - Parameters:
-  ///   - history: the revision and its ancestors, newest first, each followed by its parent.
+  ///   - history: the revision and its ancestors, each followed by its parent.
   ///   - body: the canonical body; nil if it is not known.
-  /// - Throws: ``DocumentError`` `badRevision` if the history is not possible.
+  /// - Throws: ``DocumentError`` `badRevision` if the history is impossible.
   @discardableResult
   package func insert(
     _ id: String, in collection: DocumentCollection, history: [RevisionID], body: [UInt8]?,
@@ -38,14 +38,14 @@ extension DocumentWriter {
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 
-  /// Resolves a conflict: saves a merged body over one leaf, and gives each other undeleted leaf a
-  /// tombstone.
+  /// Resolves a conflict: saves a merged body over one leaf, and a tombstone over every other
+  /// undeleted leaf.
   ///
   /// - Parameters:
   ///   - keeping: the leaf that the merged body follows from; nil for the winner.
-  ///   - merged: the new body, canonical; nil to leave the leaf as it is.
+  ///   - merged: the new body, canonical; nil to leave the leaf unchanged.
   ///   - tombstone: the body of the tombstones, canonical.
-  /// - Returns: the revision that is the winner afterwards.
+  /// - Returns: the new winner.
   /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
   @discardableResult
   package func resolveConflicts(

@@ -1,15 +1,15 @@
 import LatewoodStore
 
-/// Local documents: no history, not in the feed, not replicated.
+/// Local documents, which have no history and are neither in the feed nor replicated.
 ///
-/// Their references to blobs are listed like those of a body, with the sequence 0, which no body
+/// Their references to blobs are listed like those of a body, but with the sequence 0, which no body
 /// has, and the name of the document.
 extension DocumentWriter {
   /// Stores a local document, replacing an existing one.
   ///
   /// - Parameter blobs: digests of all blobs that the body refers to, whether or not their content
-  ///   is here.
-  /// - Returns: the blobs that it did not refer to before.
+  ///   is stored.
+  /// - Returns: the blobs that the document did not refer to before.
   @discardableResult
   package func putLocal(
     _ name: String, in collection: DocumentCollection, body: [UInt8], blobs: [BlobDigest] = []
@@ -78,7 +78,7 @@ enum LocalReference {
     let prefix = sequence + name.utf8
     var found: Set<BlobDigest> = []
     try source.forEach(in: references, .prefix(prefix)) { key, _ in
-      // The other keys belong to longer names that begin with this one.
+      // Keys of other lengths belong to longer names with this prefix.
       if let digest = key.withUnsafeBytes({ BlobDigest($0.dropFirst(prefix.count)) }) { found.insert(digest) }
       return true
     }

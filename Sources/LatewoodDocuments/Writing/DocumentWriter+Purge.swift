@@ -1,9 +1,9 @@
 import LatewoodStore
 
-/// Purging, and expiry.
+/// Purging and expiry.
 extension DocumentWriter {
-  /// Removes a document and all its revisions without a trace. Other replicas are not told. Returns
-  /// false if there was none.
+  /// Removes a document and all its revisions without a trace, and without replicating the removal.
+  /// Returns false if there was none.
   @discardableResult
   package func purge(_ id: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
     let work = try work(collection)
@@ -12,10 +12,10 @@ extension DocumentWriter {
     return true
   }
 
-  /// Removes single leaves, each with its ancestors back to the point where another branch leaves.
-  /// Ids that are not leaves are ignored.
+  /// Removes some leaves, each with its ancestors up to the nearest one that another branch shares.
+  /// Ids that are not leaves are ignored. Removing the last leaf removes the document.
   ///
-  /// - Returns: the leaves that were removed. Removing the last leaf removes the document.
+  /// - Returns: the removed leaves.
   @discardableResult
   package func purge(
     _ id: String, in collection: DocumentCollection, leaves: [RevisionID]
@@ -29,11 +29,11 @@ extension DocumentWriter {
       try forget(id, work, old, .purged)
       return purged
     }
-    // Ancestors that were kept for a removed leaf can be too far from the others.
+    // Ancestors that were kept for a removed leaf can be too far from the remaining ones.
     tree.prune(to: try depth())
     // The remaining leaves were leaves before, so no body is superseded.
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
-    // Only afterwards: indexing needs the old bodies to find their keys.
+    // Only now, because indexing needs the old bodies.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
       try removeBody(node.body, work)
     }
@@ -62,7 +62,7 @@ extension DocumentWriter {
     work.changed(DocumentChange(gone: id, kind), old: old.sequence)
   }
 
-  /// Removes an entry of the expiry index alone.
+  /// Removes only an entry of the expiry index.
   func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
     noteRemoval()
     try DocumentError.typed {
@@ -70,8 +70,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Sets or clears the time at which a document expires. That is no edit: it makes no revision,
-  /// and other replicas are not told.
+  /// Sets or clears the expiry of a document. This creates no revision and is not replicated.
   ///
   /// - Parameter seconds: the time in seconds since 1970-01-01 00:00 UTC; nil for never. If it has
   ///   passed, the document expires soon.
@@ -81,7 +80,7 @@ extension DocumentWriter {
   ) throws(DocumentError) {
     let work = try work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {
-      throw DocumentError(.notFound, "there is no document \(id) that could expire")
+      throw DocumentError(.notFound, "there is no document \(id) to expire")
     }
     if record.expiry == seconds { return }
     changeCount += 1

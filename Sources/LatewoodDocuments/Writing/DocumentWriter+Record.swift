@@ -6,12 +6,13 @@ struct NewBody {
   var blobs: [BlobDigest]
 }
 
-/// The only place where a document's record changes, together with everything that must agree with
-/// it.
+/// Changes to a document's record together with everything that must agree with it.
 extension DocumentWriter {
+  /// Stores a changed document.
+  ///
   /// - Parameters:
-  ///   - old: the record before; nil if there was none.
-  ///   - tree: the revisions from now on; not empty.
+  ///   - old: the previous record; nil if there was none.
+  ///   - tree: the new revisions; not empty.
   ///   - sequence: the sequence of the change.
   ///   - body: the body of the revision that has its body at `sequence`.
   ///   - added: the revision that the change adds; nil if it only removes some.
@@ -46,7 +47,7 @@ extension DocumentWriter {
     try DocumentError.typed {
       let spaces = work.spaces
       if let old, let moved = old.body {
-        // It is no longer the body of the latest change.
+        // The record only contains the body of the latest change.
         try transaction.put(
           SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, existed: false)
       }
@@ -64,8 +65,8 @@ extension DocumentWriter {
           try supersede(sequence, work)
         }
       }
-      // A leaf that others follow now may be pruned at the same time. Purged leaves have lost their
-      // body already.
+      // A leaf that now has children may be pruned at the same time. Bodies of purged leaves are
+      // deleted by the caller.
       for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
         if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
       }
@@ -88,7 +89,7 @@ extension DocumentWriter {
     return head
   }
 
-  /// Records that a body refers to a blob, whether or not the content of the blob is here.
+  /// Records that a body refers to a blob, whether or not the content of the blob is stored.
   ///
   /// - Parameters:
   ///   - reference: the key in `references`.
@@ -109,8 +110,7 @@ extension DocumentWriter {
     work.state.superseded += 1
   }
 
-  /// Updates marks and counters after a document has changed; nil for a document that is absent
-  /// before or after.
+  /// Updates marks and counters after a change of a document; nil if it is absent before or after.
   func mark(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
   ) throws {
@@ -143,8 +143,8 @@ extension DocumentWriter {
 
   /// Deletes a body, if it exists, and its references to blobs.
   ///
-  /// - Parameter length: the length of a body that stands in the record of its document, which the
-  ///   caller deletes; nil for other bodies.
+  /// - Parameter length: the length of a body in the record of its document, which the caller
+  ///   deletes; nil for other bodies.
   func removeBody(
     _ body: UInt64, length: Int? = nil, _ work: CollectionWork
   ) throws(DocumentError) {
@@ -189,7 +189,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Returns those of some blobs that a body does not refer to.
+  /// Returns the blobs that a body does not refer to.
   func blobs(
     _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
   ) throws(DocumentError) -> [BlobDigest] {

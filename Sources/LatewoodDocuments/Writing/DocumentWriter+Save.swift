@@ -4,7 +4,7 @@ import LatewoodStore
 package enum ConcurrencyControl: Sendable, Equatable {
   /// Saving throws `conflict`.
   case failOnConflict
-  /// The new revision wins: it follows from the winner, whatever that is.
+  /// The new revision wins: it follows from the current winner.
   case lastWriteWins
 }
 
@@ -13,11 +13,11 @@ package struct SavedRevision: Sendable, Equatable {
   package var revision: RevisionID
   /// The sequence of the document's last change.
   package var sequence: UInt64
-  /// Whether the revision is new; false if a conflict was resolved by keeping it as it was.
+  /// Whether the revision is new; false if a conflict was resolved by keeping it unchanged.
   package var isNew: Bool
   /// Whether the document is in conflict.
   package var hasConflicts: Bool
-  /// Whether there was a document before that was not deleted.
+  /// Whether the save replaced an undeleted document.
   package var isReplacement = false
   /// The blobs that the revision refers to and its parent does not.
   package var addedBlobs: [BlobDigest] = []
@@ -33,20 +33,20 @@ package struct SavedRevision: Sendable, Equatable {
 extension DocumentWriter {
   /// Saves an edit of a document.
   ///
-  /// A parent of nil creates the document, or continues one that is deleted. Whether an edit
-  /// conflicts depends on its parent alone, never on its content: the second of two equal edits of
-  /// one revision is a conflict. Only equal edits from different replicas are the same revision.
+  /// With a parent of nil, creates the document or continues a deleted one. Whether an edit conflicts
+  /// depends only on its parent, never on its content: the second of two equal edits of one revision
+  /// is a conflict. Only equal edits from different replicas are the same revision.
   ///
   /// - Parameters:
   ///   - id: the id of the document; the caller checks its form.
   ///   - body: the canonical body: equal content has equal bytes.
-  ///   - parent: the revision that was edited; must be a leaf.
+  ///   - parent: the edited revision; must be a leaf.
   ///   - isDeleted: whether the edit deletes the document; `body` is then the body of the
   ///     tombstone.
   ///   - blobs: digests of all blobs that the body refers to. Missing content may be added later,
   ///     and then stays as long as the body does.
   /// - Throws: ``DocumentError`` `conflict`; `notFound` if the document to delete does not exist or
-  ///   is deleted already; `notUnique`, which names the other document.
+  ///   is already deleted; `notUnique`, which names the other document.
   @discardableResult
   package func save(
     _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
@@ -58,12 +58,12 @@ extension DocumentWriter {
     guard let old = try record(id, work), let winner = old.tree.winner else {
       if isDeleted { throw DocumentError(.notFound, "there is no document \(id) to delete") }
       guard parent == nil || policy == .lastWriteWins else {
-        throw DocumentError(.conflict, "the document \(id) is not there any more")
+        throw DocumentError(.conflict, "the document \(id) no longer exists")
       }
       return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
     }
     if isDeleted, winner.isDeleted {
-      throw DocumentError(.notFound, "the document \(id) is deleted already")
+      throw DocumentError(.notFound, "the document \(id) is already deleted")
     }
     if let parent, let place = old.tree.index(of: parent), old.tree.nodes[place].isLeaf {
       return try append(edit, to: old.tree, after: place, old, work, policy)
@@ -75,7 +75,7 @@ extension DocumentWriter {
     return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
   }
 
-  /// - Parameter place: the index of the leaf that it follows from; nil if the document is new.
+  /// - Parameter place: the index of the parent leaf; nil if the document is new.
   private func append(
     _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
     _ policy: ConcurrencyControl
@@ -83,8 +83,8 @@ extension DocumentWriter {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
-      // Another replica sent this very edit without its history, so it is in the tree as a root.
-      // Connect it. If its latest descendant is deleted, continue from there.
+      // Another replica sent the same edit without its history, so it is a root of the tree: make it
+      // a child of the leaf. If its latest descendant is deleted, continue from there.
       let next = try tree.tie(revision, to: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(
@@ -111,13 +111,13 @@ extension DocumentWriter {
     return saved
   }
 
-  /// Returns the record of a document as this batch sees it. A document that has expired is purged
-  /// here, before the alarm, and nil is returned.
+  /// Returns the record of a document in the state of this batch. Purges an expired document, even
+  /// before its alarm, and returns nil.
   func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: now) else { return record }
-    // The purge is no change of the caller's: it stays even if the call is refused, and does not
-    // spoil an outer batch.
+    // Not a change by the caller: it stays even if the call is refused, and does not make an outer
+    // batch fail.
     try withoutCounting { () throws(DocumentError) in try forget(id, work, record, .expired) }
     return nil
   }

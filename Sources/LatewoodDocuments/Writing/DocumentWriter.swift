@@ -3,32 +3,31 @@ import LatewoodStore
 /// The argument of a batch's closure: makes changes that are committed together, and provides reads
 /// that see them.
 ///
-/// Valid only inside the closure, on its thread. Every method either throws before it has changed
-/// anything or does all of its work; if the store fails in between, the batch can no longer be
-/// committed.
+/// Valid only inside the closure, on its thread. Every method either throws before it changes
+/// anything or completes; if the store fails in between, the batch can no longer be committed.
 package final class DocumentWriter {
   let core: DocumentCore
   let transaction: Transaction
   let shared: DatabaseSpaces
-  /// The time when the batch began, in seconds since 1970; documents that have expired by then are
-  /// treated as absent.
+  /// The time when the batch began, in seconds since 1970. Documents that expired before are treated
+  /// as absent.
   package let now: UInt64
   private var works: [String: CollectionWork] = [:]
-  /// The collection of the last call, which is mostly that of the next.
+  /// The collection of the last call, which is usually that of the next.
   private var lastWork: CollectionWork?
-  /// The memory for a record while it is encoded.
+  /// The reusable memory for encoding a record.
   var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
-  /// that was committed just now.
+  /// that has just been committed.
   var given: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
-  /// The number of changes so far: an inner batch that fails after a change spoils the outer one.
+  /// The number of changes so far: if an inner batch fails after a change, the outer one fails, too.
   var changeCount = 0
-  /// The number of these that leave less behind than there was.
+  /// The number of changes that free space.
   private var removalCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
-  /// Whether the map of a view runs: it must not change the database.
+  /// Whether a view's map function is running, which must not change the database.
   var isMapping = false
   private var endings: [(Bool) -> Void] = []
   /// The earliest time, in seconds, at which a document of this batch expires.
@@ -45,8 +44,8 @@ package final class DocumentWriter {
     now = core.now
   }
 
-  /// Calls a closure when the outcome of the batch is known: on the same thread, under no lock,
-  /// before listeners hear of the batch.
+  /// Schedules a closure for when the outcome of the batch is known. It is called without locks,
+  /// before the batch is announced to listeners.
   func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
 
   /// Runs the `atEnd` closures. Called once, by the owner of the batch.
@@ -55,8 +54,7 @@ package final class DocumentWriter {
     endings = []
   }
 
-  /// Runs a batch inside this one. If another handle began it, the stricter durability of the two
-  /// applies to both.
+  /// Runs a batch inside this one. The stricter durability of the two applies to both.
   func join(_ other: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
     try refuseInMap("the database is changed")
     let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
@@ -68,7 +66,7 @@ package final class DocumentWriter {
     }
   }
 
-  /// Returns reads of a collection as this batch sees it.
+  /// Returns reads of a collection in the state of this batch.
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
     try DocumentReads(.transaction(transaction), collection, now: now)
   }
@@ -87,7 +85,7 @@ package final class DocumentWriter {
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      // Throws if it has been dropped.
+      // Throws `notFound` if the collection has been dropped.
       try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
@@ -105,14 +103,14 @@ package final class DocumentWriter {
     droppedNames.append(collection.name)
   }
 
-  /// Counts a change that leaves less behind than there was. A batch of nothing else can be
-  /// committed when the disk is full.
+  /// Counts a change that frees space. A batch of only such changes can be committed when the disk
+  /// is full.
   func noteRemoval() {
     changeCount += 1
     removalCount += 1
   }
 
-  /// Calls a closure whose changes are not the caller's.
+  /// Calls a closure without counting its changes.
   func withoutCounting<R>(_ body: () throws(DocumentError) -> R) throws(DocumentError) -> R {
     let before = (changeCount, removalCount)
     defer { (changeCount, removalCount) = before }
@@ -124,7 +122,7 @@ package final class DocumentWriter {
     try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
   }
 
-  /// Writes the last changes of a batch: the states of the collections that it has changed.
+  /// Writes the last changes of a batch: its views and the states of changed collections.
   func finish() throws {
     if let failure { throw failure }
     transaction.freesSpace = removalCount > 0 && removalCount == changeCount
@@ -134,7 +132,7 @@ package final class DocumentWriter {
     }
   }
 
-  /// The announcements for listeners, valid once this is committed.
+  /// The announcements for listeners, to be delivered once the batch is committed.
   var announcements: [Announcement] {
     var announcements = droppedNames.map {
       Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
@@ -155,11 +153,11 @@ final class CollectionWork {
   let spaces: CollectionSpaces
   let startState: CollectionState
   var state: CollectionState
-  /// The indexes as the batch knows them; nil if it has not loaded them, or has changed them since.
+  /// The indexes in the state of the batch; nil if not loaded, or changed since.
   var indexes: [CollectionIndex]?
-  /// The views as the batch knows them; nil if it has not loaded them.
+  /// The views in the state of the batch; nil if not loaded.
   var views: [ViewWork]?
-  /// The changes, in the order in which they were made.
+  /// The changes, in order.
   private(set) var changes: [DocumentChange] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.
   private var places: [UInt64: Int]?
@@ -179,7 +177,9 @@ final class CollectionWork {
     return state.lastSequence
   }
 
-  /// - Parameter old: the sequence that the document had before.
+  /// Records a change.
+  ///
+  /// - Parameter old: the previous sequence of the document.
   func changed(_ change: DocumentChange, old: UInt64?) {
     if let old, old > startState.lastSequence {
       var known = places.take() ?? placesBySequence()
@@ -198,7 +198,7 @@ final class CollectionWork {
     return places
   }
 
-  /// The changes without those that later ones of the same batch have replaced.
+  /// The changes that no later change of the same batch replaced.
   var newestChanges: [DocumentChange] {
     if replaced.isEmpty { return changes }
     return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)

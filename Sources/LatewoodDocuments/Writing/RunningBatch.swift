@@ -1,9 +1,8 @@
 import LatewoodConcurrency
 import LatewoodStore
 
-/// An outermost batch, from its beginning until all parts have been told of its end.
-// SAFETY: it belongs to one thread at a time: to the one that runs the batch, then to the one that
-// ends it.
+/// An outermost batch, from its beginning until its end has been announced.
+// SAFETY: used by one thread at a time: the one that runs the batch, then the one that ends it.
 final class RunningBatch: @unchecked Sendable {
   private let core: DocumentCore
   private let durability: Durability?
@@ -37,15 +36,15 @@ final class RunningBatch: @unchecked Sendable {
     return result
   }
 
-  /// Tells the parts of the database, and then listeners, how the batch has ended. Called once,
-  /// under no lock.
+  /// Announces the end of the batch to the parts of the database, then to listeners. Called once,
+  /// without locks.
   ///
-  /// - Parameter failure: the reason why it was not committed; nil if it was.
+  /// - Parameter failure: the reason why the batch was not committed; nil if it was.
   /// - Returns: the error for the caller.
   func end(_ failure: (any Error)?) -> (any Error)? {
     defer { if let ticket { core.hub.deliver(ticket, announcements) } }
     guard let failure else {
-      // It is committed: nothing from here on may report a failure.
+      // The batch is committed: nothing after this may report a failure.
       writer?.end(isCommitted: true)
       if let alarmTime { core.setAlarm(for: alarmTime) }
       return nil
