@@ -6,11 +6,10 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// One state of a database for a piece of work in the background, and the changes that the work
-/// decides on. See ``Database/background(retries:_:)``, which passes it to its closure.
+/// The state of a database for a piece of background work, and the changes of the work. See
+/// ``Database/background(retries:_:)``, which passes it to its closure.
 ///
-/// It is for that closure alone, and for its thread. Once the closure has returned, all calls throw
-/// `notOpen`.
+/// Only for that closure and its thread. Once the closure has returned, all calls throw `notOpen`.
 public final class BackgroundDatabase {
   private let database: Database
   private let state: DocumentSnapshot
@@ -26,7 +25,7 @@ public final class BackgroundDatabase {
     state = try translating { () throws(DocumentError) in try database.documents.snapshot() }
   }
 
-  /// Returns the collection of a name, as it is in this state.
+  /// Returns the collection with a name in this state.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is none in this state, or if it has been
   ///   dropped since; `invalidParameter` if the name is not valid; `notOpen` once the closure has
@@ -42,12 +41,12 @@ public final class BackgroundDatabase {
     }
   }
 
-  /// Returns the collection of a name, as it is in this state, as one of values of a type.
+  /// Returns the collection with a name in this state, as a collection of values of a type.
   ///
   /// - Parameters:
   ///   - name: the name of the collection.
-  ///   - type: the type of the values. See ``TypedCollection`` for what becomes of their ids.
-  /// - Throws: as the subscript without a type.
+  ///   - type: the type of the values. See ``TypedCollection`` for the treatment of their ids.
+  /// - Throws: like the subscript without a type.
   public func collection<Value>(
     _ name: String, of type: Value.Type
   ) throws -> TypedBackgroundCollection<Value> where Value.ID: LosslessStringConvertible {
@@ -55,10 +54,10 @@ public final class BackgroundDatabase {
     return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
   }
 
-  /// Returns the collection of a name, as it is in this state, as one of values of a type whose ids
+  /// Returns the collection with a name in this state, as a collection of values of a type whose ids
   /// are `UUID`s. Otherwise like the form for other ids.
   ///
-  /// - Throws: as the subscript without a type.
+  /// - Throws: like the subscript without a type.
   public func collection<Value>(
     _ name: String, of type: Value.Type
   ) throws -> TypedBackgroundCollection<Value> where Value.ID == UUID {
@@ -66,10 +65,10 @@ public final class BackgroundDatabase {
     return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
   }
 
-  /// Returns the collection of a name, as it is in this state, as one of values of a type whose ids
+  /// Returns the collection with a name in this state, as a collection of values of a type whose ids
   /// have a `String` as raw value. Otherwise like the form for other ids.
   ///
-  /// - Throws: as the subscript without a type.
+  /// - Throws: like the subscript without a type.
   @_disfavoredOverload
   public func collection<Value>(
     _ name: String, of type: Value.Type
@@ -78,15 +77,15 @@ public final class BackgroundDatabase {
     return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
   }
 
-  /// Throws `CancellationError` if the task that waits for the work is cancelled. The calls of this
-  /// state do so by themselves, except for queries: call it in loops that compute for long.
+  /// Throws `CancellationError` if the task that waits for the work is cancelled. All calls of this
+  /// state except queries do so, too: call it in long computations.
   ///
   /// - Throws: `CancellationError`; ``DatabaseError`` `notOpen` once the closure has returned.
   public func checkCancellation() throws {
     try check()
     guard !hasEnded else {
       throw DatabaseError(
-        .notOpen, "the work in the background has ended", advice: "Use its state only inside of its closure.")
+        .notOpen, "the background work has ended", advice: "Use its state only inside its closure.")
     }
   }
 
@@ -98,7 +97,7 @@ public final class BackgroundDatabase {
     let place = DocumentPlace(collection: collection.spaces.identity, id: KeyText(edit.id))
     guard changed.insert(place).inserted else {
       throw DatabaseError(
-        .invalidParameter, "the document \(edit.id) is changed twice by one piece of work in the background",
+        .invalidParameter, "the document \(edit.id) is changed twice by one piece of background work",
         advice: "Reads do not show the first change: save the document once, with all changes.")
     }
     changes.edits.append(BackgroundChanges.Edit(edit: edit, collection: collection))
@@ -110,7 +109,7 @@ public final class BackgroundDatabase {
     changes.conditions.append(condition)
   }
 
-  /// Gives the state back.
+  /// Releases the state.
   func end() {
     hasEnded = true
     state.close()
@@ -122,14 +121,14 @@ public final class BackgroundDatabase {
   }
 }
 
-/// The changes that a piece of work in the background has decided on.
+/// The changes to commit at the end of a piece of background work.
 struct BackgroundChanges: Sendable {
   struct Edit: Sendable {
     let edit: PreparedEdit
     let collection: DocumentCollection
   }
 
-  /// Throws `conflict` if something is no longer as the work has read it. Called in the batch that
+  /// Throws `conflict` if the work depends on a state that has changed. Called in the batch that
   /// commits the changes.
   typealias Condition = @Sendable () throws -> Void
 
@@ -138,7 +137,7 @@ struct BackgroundChanges: Sendable {
 
   var isEmpty: Bool { conditions.isEmpty && edits.isEmpty }
 
-  /// Commits the changes, as part of the batch that this thread is in.
+  /// Makes the changes, as part of the batch of the current thread.
   func commit() throws {
     for condition in conditions { try condition() }
     for edit in edits { try edit.collection.save(edit.edit) }

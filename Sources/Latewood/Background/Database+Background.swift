@@ -1,8 +1,8 @@
 import Dispatch
 
 extension Database {
-  /// Runs a piece of work in the background: reads as long as it likes, then commits what it has
-  /// decided in one short batch.
+  /// Runs a piece of work in the background: it can read for any length of time, and its changes are
+  /// then committed in one short batch.
   ///
   /// ```swift
   /// let moved = try await database.background(retries: 3) { state in
@@ -17,33 +17,32 @@ extension Database {
   /// }
   /// ```
   ///
-  /// The closure runs on a Dispatch queue, not in the caller's task, with one state of the
-  /// database: all reads and queries see that state, and nobody waits for them. Others read and
-  /// save meanwhile, as the writer lock is not held before the closure has returned. What it saves
-  /// and deletes is kept in memory until then, and then committed as by ``inBatch(_:)-7xlss``: all
-  /// or nothing. Saves and deletions of the work do not show in its own reads, and it can change
-  /// each document once.
+  /// The closure runs on a Dispatch queue, not in the caller's task. All its reads and queries see
+  /// the state of the database in which it began. Others can read and save meanwhile, because the
+  /// writer lock is not taken before the closure has returned. Its saves and deletions are collected
+  /// in memory, do not appear in its own reads, and are finally committed like those of
+  /// ``inBatch(_:)-7xlss``: all or nothing. It can change each document once.
   ///
-  /// **Conflicts.** If somebody else has saved a document meanwhile that the work saves or deletes,
-  /// nothing is committed. The same goes for what the work has asked to be unchanged, by
-  /// ``BackgroundCollection/requireUnchanged(_:)``. By default this throws `conflict`; with
-  /// `retries`, the closure first runs again, with the newest state. It must then have no effects
-  /// that cannot be repeated.
+  /// **Conflicts.** Nothing is committed if a document that the work saves or deletes has been saved
+  /// elsewhere meanwhile, or if a requirement of
+  /// ``BackgroundCollection/requireUnchanged(_:)`` is not met. By default this throws `conflict`;
+  /// with `retries`, the closure first runs again, with the newest state, and must be safe to
+  /// repeat.
   ///
   /// **Cancellation.** If the task is cancelled before the changes are committed, nothing is
-  /// changed, and this throws `CancellationError`. The closure ends at the next of its calls. If
-  /// this does not throw, the changes are committed, and durable as the configuration says.
+  /// changed, and this throws `CancellationError`. The closure ends at its next call to the state.
+  /// If this does not throw, the changes are committed with the configured durability.
   ///
-  /// The space of the state is not given back before the closure has returned: divide work that
+  /// The space of outdated data cannot be reused before the closure has returned: divide work that
   /// takes hours.
   ///
   /// - Parameters:
-  ///   - retries: how often to run the closure again after a conflict; default: never.
+  ///   - retries: the number of times to run the closure again after a conflict; default: 0.
   ///   - body: the work. Its argument must not leave it.
   /// - Returns: the result of the closure, once its changes are committed.
   /// - Throws: any error of the closure, unchanged: then nothing is committed. ``DatabaseError``
-  ///   `conflict` if a document was changed meanwhile, in all attempts; `notFound` if a document to
-  ///   delete is deleted by then, or its collection is dropped; `notWritable` if there are changes
+  ///   `conflict` if there was a conflict in all attempts; `notFound` if a document to delete has
+  ///   already been deleted, or its collection dropped; `notWritable` if there are changes
   ///   and the database was opened read-only, its disk is full or its file is gone; `notUnique`;
   ///   `notOpen`, `corruptData`, `inputOutput`. `CancellationError` if the task is cancelled before
   ///   the changes are committed.

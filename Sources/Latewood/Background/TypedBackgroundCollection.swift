@@ -1,9 +1,9 @@
-/// A collection of values of one `Codable` type for a piece of work in the background, as it was
-/// when the work began.
+/// A collection of values of one `Codable` type, in the state in which a piece of background work
+/// began.
 ///
-/// Reads and queries show that state until the end of the work, also beside what others save
-/// meanwhile and what the work itself saves, and if the collection is dropped. Changes are kept
-/// until then, and committed in one batch. See ``Database/background(retries:_:)``.
+/// Reads and queries show that state until the end of the work, even if others or the work itself
+/// save documents meanwhile, or the collection is dropped. Changes are collected until then, and
+/// committed in one batch. See ``Database/background(retries:_:)``.
 public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable> where Value.ID: Sendable {
   /// The collection without the type.
   public let documents: BackgroundCollection
@@ -28,9 +28,9 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     return try values.document(id)
   }
 
-  /// Returns whether there is a document of an id. O(log n), reads no content.
+  /// Returns whether there is a document with an id. O(log n), reads no content.
   ///
-  /// - Throws: as ``document(_:)``, but no `DecodingError`.
+  /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func contains(_ id: Value.ID) throws -> Bool {
     try work.checkCancellation()
     return try values.contains(id)
@@ -38,21 +38,21 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
 
   /// The number of documents. O(log n).
   ///
-  /// - Throws: as ``document(_:)``, but no `DecodingError`.
+  /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public var count: Int { get throws { try documents.count } }
 
-  /// Returns the documents that a query wants, by id; default: all.
+  /// Returns the documents that match a query, by id; default: all.
   ///
-  /// - Throws: as ``document(_:)``.
+  /// - Throws: like ``document(_:)``.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Stored<Value>] {
     try work.checkCancellation()
     return try values.all(query)
   }
 
-  /// Calls a closure with the documents that a query wants, by id, until it returns false. Keeps
-  /// one in memory at a time. Deleted documents are left out, whatever the query says.
+  /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps one
+  /// in memory at a time. Deleted documents are left out, regardless of the query.
   ///
-  /// - Throws: errors of the closure; otherwise as ``document(_:)``.
+  /// - Throws: errors of the closure; otherwise like ``document(_:)``.
   public func forEach(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Stored<Value>) throws -> Bool
   ) throws {
@@ -62,18 +62,18 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     }
   }
 
-  /// Returns a query of the collection: see ``Query``. Its results know their revisions. A live
-  /// query of it shows what is committed from then on, not this state.
+  /// Returns a query of the collection: see ``Query``. Its results include their revisions. Its live
+  /// query shows the newest documents, not this state.
   public func query() -> Query<Stored<Value>> { values.query() }
 
   // MARK: Changes
 
-  /// Keeps a new value to be saved at the end of the work. If there is a document of its id by
-  /// then, that is a conflict: then nothing of the work is saved.
+  /// Schedules a new value to be saved at the end of the work. If a document with its id exists by
+  /// then, that is a conflict, and no changes of the work are committed.
   ///
   /// - Parameters:
   ///   - value: the value.
-  ///   - control: the rule if there is a document; `.lastWriteWins` replaces it.
+  ///   - control: the rule for a conflict; `.lastWriteWins` replaces the document.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the work changes the document a second time;
   ///   `badDocumentID` if the id of the value is not valid; `notOpen` once the closure has
   ///   returned; the `EncodingError` of a value that cannot be stored; `CancellationError` if the
@@ -82,56 +82,56 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     try documents.add(values.prepare(value, control))
   }
 
-  /// Keeps a changed value to be saved at the end of the work. If somebody else has saved or
-  /// deleted the document since the work began, that is a conflict: then nothing of the work is
-  /// saved.
+  /// Schedules a changed value to be saved at the end of the work. If the document has been saved or
+  /// deleted elsewhere since it was read, that is a conflict, and no changes of the work are
+  /// committed.
   ///
   /// - Parameters:
   ///   - document: the changed value.
-  ///   - control: the rule if somebody else has saved it.
-  /// - Throws: as saving a new value; ``DatabaseError`` `invalidParameter` if the id of the value
+  ///   - control: the rule for a conflict.
+  /// - Throws: like saving a new value; ``DatabaseError`` `invalidParameter` if the id of the value
   ///   was changed.
   public func save(_ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict) throws {
     try documents.add(values.prepare(document, control))
   }
 
-  /// Keeps new values to be saved at the end of the work.
+  /// Schedules new values to be saved at the end of the work.
   ///
   /// - Parameters:
   ///   - values: the values.
-  ///   - control: the rule if there is a document of one of the ids.
-  /// - Throws: as saving one; those before it are kept.
+  ///   - control: the rule for a conflict.
+  /// - Throws: like saving one; earlier values stay scheduled.
   public func save(
     contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
   ) throws {
     for value in values { try save(value, control) }
   }
 
-  /// Keeps a document to be deleted at the end of the work.
+  /// Schedules a document to be deleted at the end of the work.
   ///
   /// - Parameters:
-  ///   - document: the document as it was read. If somebody has saved it since, that is a conflict.
-  ///   - control: the rule if somebody has saved it since.
+  ///   - document: the document. If it has been saved elsewhere since it was read, that is a
+  ///     conflict.
+  ///   - control: the rule for a conflict.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the work changes the document a second time;
   ///   `notOpen` once the closure has returned; `CancellationError` if the task is cancelled. At
-  ///   the end of the work, `notFound` if it is deleted by then.
+  ///   the end of the work, `notFound` if the document has already been deleted.
   public func delete(_ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict) throws {
     try documents.add(values.prepareDeletion(document, control))
   }
 
-  /// Makes it a conflict if a document is changed by somebody else before the end of the work, or
-  /// if there is one by then and was none. For documents that the work has decided by and does not
-  /// save.
+  /// Makes it a conflict if a document is changed or created elsewhere before the end of the work.
+  /// For documents that the work depends on but does not save.
   ///
-  /// - Throws: as ``document(_:)``, but no `DecodingError`.
+  /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func requireUnchanged(_ id: Value.ID) throws {
     try documents.requireUnchanged(values.documentID(id))
   }
 
-  /// Makes it a conflict if any document of the collection is saved, deleted, purged or expires
-  /// before the end of the work. For work that has decided by the results of queries, or by the
-  /// absence of documents.
+  /// Makes it a conflict if any document of the collection is saved, deleted or purged, or expires,
+  /// before the end of the work. For work that depends on the results of queries or the absence of
+  /// documents.
   ///
-  /// - Throws: as ``document(_:)``, but no `DecodingError`.
+  /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func requireUnchanged() throws { try documents.requireUnchanged() }
 }

@@ -6,14 +6,14 @@ import LatewoodConcurrency
   import Foundation
 #endif
 
-/// Finds the coding keys of a type by decoding an instance from made-up values: every member gets a
+/// Finds the coding keys of a type by decoding an instance from dummy values: every member gets a
 /// simple value of its type.
 ///
-/// A type that rejects such values ends the attempt; its keys then stay unknown.
+/// The keys of a type that rejects such values remain unknown.
 enum CodingKeyProbe {
   private static let known = Guarded<[ObjectIdentifier: Set<String>?]>([:])
 
-  /// Returns the keys that a type asks for; nil if they cannot be found out.
+  /// Returns the keys that a type decodes; nil if they cannot be determined.
   static func keys(of type: any Decodable.Type) -> Set<String>? {
     if let found = known.withLock({ $0[ObjectIdentifier(type)] }) { return found }
     let decoder = ProbeDecoder()
@@ -29,7 +29,7 @@ enum CodingKeyProbe {
 
 private struct NoValue: Error {}
 
-/// Returns made-up values, and notes the keys that are asked for at the top level.
+/// A decoder that returns dummy values, and records the keys decoded at the top level.
 private final class ProbeDecoder: Decoder {
   fileprivate(set) var keys: Set<String> = []
   let codingPath: [any CodingKey] = []
@@ -47,7 +47,7 @@ private final class ProbeDecoder: Decoder {
 
   func make<T: Decodable>(_ type: T.Type) throws -> T {
     if let easy = easy(type) { return easy }
-    // A type that contains itself without an optional in between cannot have a value.
+    // A type that contains itself without an optional cannot have a value.
     guard depth < 8 else { throw NoValue() }
     return try T(from: ProbeDecoder(depth: depth + 1))
   }

@@ -2,11 +2,11 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// Reads one field of a document that was found, as its Swift type.
+/// Reads one field of the found documents as its Swift type.
 struct ColumnReader<Value: Decodable & Sendable>: Sendable {
   let path: Result<FieldPath, DatabaseError>
-  /// Converts a value that an index holds; the closure returns nil if only the document can supply
-  /// the value. nil itself if an index cannot supply values of this type.
+  /// Converts a value from an index, or returns nil if only the document can supply it; nil itself
+  /// if an index cannot supply values of this type.
   var plain: (@Sendable (ScalarValue) -> Value?)? { reader?.read }
   /// Whether an index can supply values of this type.
   var isPlain: Bool { reader != nil }
@@ -24,7 +24,7 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
       as? PlainReader<Value>
   }
 
-  /// Returns the field in every row of a query.
+  /// Returns the field of every row of a query; nil if an index cannot supply values of this type.
   func list(from source: some RowSource) throws -> [Value]? {
     try reader?.list(path.get(), source) { document in try value(in: document) }
   }
@@ -61,14 +61,14 @@ private struct PlainReader<Value: Sendable>: Sendable {
   let list: @Sendable (FieldPath, any RowSource, (FoundDocument) throws -> Value) throws -> [Value]
 }
 
-/// A type whose values are the same whether they are read from an index key or from a document.
+/// A type whose values can be read from an index key as well as from a document.
 protocol PlainColumn: Sendable, SendableMetatype {
-  /// Returns nil if the value is not of this type. The document is then read, and decoding it gives
-  /// the value or the error.
+  /// Returns nil if the value is not of this type. Decoding the document then produces the value or
+  /// the error.
   init?(scalar: ScalarValue)
-  /// The value of the next column; nil if it is not of this type.
+  /// Creates the value of the next column; returns nil if it is not of this type.
   init?(next values: inout FoundValues)
-  // A requirement, so that it is compiled for each type.
+  // A requirement, so that it is specialized for each type.
   static func list(
     of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
   ) throws -> [Self]
@@ -86,7 +86,7 @@ extension PlainColumn {
     var list: [Self] = []
     try source.findRows([path]) { values in
       guard let value = Self(next: &values) else { return nil }
-      // At once room for those of a page.
+      // Enough for a small page.
       if list.isEmpty { list.reserveCapacity(16) }
       list.append(value)
       return true

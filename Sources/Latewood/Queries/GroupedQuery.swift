@@ -8,8 +8,8 @@ import LatewoodQuery
 /// let scores = try movies.query(Movie.self).grouped { $0.year }.average { $0.score }
 /// ```
 ///
-/// Each aggregate reads one state of the database, in O(documents found), and holds one value for
-/// each group in memory. Fields that an index holds come from the index, as for ``RowQuery``.
+/// Each aggregate reads one state of the database, in O(documents found), and keeps one value for
+/// each group in memory. Fields come from an index if possible, as for ``RowQuery``.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
   let query: Query<Value>
   private let key: QueryField<Key>
@@ -53,7 +53,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try totals(field(QueryDocument())).compactMapValues(\.average)
   }
 
-  /// Returns the least value of a field in each group that has the field, in Swift's order.
+  /// Returns the minimum of a field in each group that has the field, in Swift's order.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.
@@ -63,7 +63,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try edges(QueryField<Member?>(field(QueryDocument()).path)) { $0 < $1 }
   }
 
-  /// Returns the greatest value of a field in each group that has the field, in Swift's order.
+  /// Returns the maximum of a field in each group that has the field, in Swift's order.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
   ///   than its own; otherwise like ``Query``.

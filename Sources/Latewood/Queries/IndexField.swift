@@ -21,23 +21,23 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
     }
   }
 
-  /// The field at a path, from the least value to the greatest.
+  /// Creates the field at a path, in ascending order.
   public init(stringLiteral path: String) { self.init(path) }
 
-  /// The field at a path, from the least value to the greatest. Write a backslash before a dot that
-  /// belongs to a name.
+  /// Returns the field at a path, in ascending order. Write a backslash before a dot that belongs to
+  /// a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
-  /// The field at a path, from the greatest value to the least.
+  /// Returns the field at a path, in descending order.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }
-  /// The elements of the array at a path. Documents without an array there are not in the index. An
-  /// index can have one such field at most.
+  /// Returns the elements of the array at a path. Documents without an array there are not in the
+  /// index. An index can have at most one such field.
   public static func each(_ path: String) -> IndexField { IndexField(path, isEach: true) }
 }
 
 /// A field for an index: a ``QueryField``, its `ascending`, `descending` or `each`, or an
 /// ``IndexField``.
 public protocol IndexFieldSource {
-  /// The field as it goes into an index.
+  /// The field of an index.
   var indexField: IndexField { get }
 }
 

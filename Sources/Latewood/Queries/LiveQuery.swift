@@ -2,10 +2,9 @@ import LatewoodDocuments
 
 /// The results of a query, kept up to date: see ``Query/live()``.
 ///
-/// A loop over a live query receives the current results at once, and then an update after each
-/// commit that changes them. If several commits happen before the loop asks for the next update,
-/// they arrive as one. Each update belongs to one state of the collection and says how the results
-/// differ from those of the previous update:
+/// A loop over a live query receives the current results immediately, and then an update after each
+/// commit that changes them. Several commits before the next iteration lead to one update. Each
+/// update belongs to one state of the collection and contains the difference from the previous one:
 ///
 /// ```swift
 /// for try await update in recent.live() {
@@ -14,17 +13,17 @@ import LatewoodDocuments
 /// ```
 ///
 /// After a commit, only the documents that it wrote are examined, and only those that were found
-/// before or are found now cause an update: O(log n + √found) for each. A query with a limit holds
+/// before or are found now cause an update: O(log n + √found) for each. A query with a limit keeps
 /// some documents in reserve: half as many as the limit, but at least 16 and at most 1,024. It runs
 /// again when more documents than that have left the result; without an index in the order of the
-/// query, this reads all documents that match. Any query runs again as a whole if more than 16,384
+/// query, this reads all matching documents. Any query runs again completely if more than 16,384
 /// documents have changed since the last update, and in a database that is open read-only while
 /// another process writes to it; updates then arrive within 100 ms.
 ///
-/// A live query holds in memory the value and the sort key of every document found. An expired
+/// A live query keeps the value and the sort key of every found document in memory. An expired
 /// document leaves the results with the next change, or when it is purged. The loop ends when its
-/// task is cancelled. It throws `notOpen` when the database through which the query was made is
-/// closed, `notFound` when the collection is dropped, and otherwise the same errors as ``Query``.
+/// task is cancelled. It throws `notOpen` when the database of the query is closed, `notFound` when
+/// the collection is dropped, and otherwise the same errors as ``Query``.
 public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
   /// The results after a commit.
   public typealias Element = LiveUpdate<Value>
@@ -42,7 +41,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     self.make = make
   }
 
-  /// Starts with the current results, which are read when they are asked for.
+  /// Returns an iterator that starts with the current results, which are not read before its first
+  /// `next`.
   public func makeAsyncIterator() -> Iterator {
     switch request {
     case .success(let request):
@@ -56,10 +56,9 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
   public struct Iterator: AsyncIteratorProtocol {
     /// Keeps the database open.
     fileprivate let collection: DocumentCollection
-    /// Nil if there is a `failure`. Changed only in place: a copy would duplicate what it keeps of
-    /// each row.
+    /// Nil if there is a `failure`. Changed only in place, to avoid copying its rows.
     fileprivate var live: LiveFind<Value>?
-    /// The error of a request that is not valid.
+    /// The error of an invalid request.
     fileprivate var failure: (any Error)?
 
     /// Waits for the next update and returns it; nil if the task is cancelled.
@@ -93,7 +92,7 @@ public struct LiveUpdate<Value: Sendable>: Sendable {
 
   /// The difference between the values of the previous update and these. O(changes).
   ///
-  /// A changed document is both removed and inserted, even if it keeps its place.
+  /// A changed document is both removed and inserted, even if its position stays the same.
   public var difference: CollectionDifference<Value> {
     let list: [CollectionDifference<Value>.Change] =
       changes?.map { change in
@@ -120,17 +119,17 @@ public struct LiveValues<Value: Sendable>: RandomAccessCollection, Sendable {
 
   /// The position of the first value: 0.
   public var startIndex: Int { 0 }
-  /// The position after the last value: their number.
+  /// The position after the last value: the number of values.
   public var endIndex: Int { range.count }
 
-  /// The value at a position, which must be one of a value. O(log n).
+  /// The value at a valid position. O(log n).
   public subscript(position: Int) -> Value { row(position).value }
 
   /// Returns the id of the document at a position.
   public func documentID(at position: Int) -> String { row(position).id }
 
   private func row(_ position: Int) -> LiveRow<Value> {
-    precondition(position >= 0 && position < range.count, "the position is beyond the values")
+    precondition(position >= 0 && position < range.count, "the position is out of range")
     return rows[range.lowerBound + position]
   }
 }

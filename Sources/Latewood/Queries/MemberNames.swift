@@ -1,10 +1,9 @@
 import LatewoodQuery
 
-/// Finds the name under which a type stores the member that a key path leads to.
+/// Finds the stored name of the member at a key path.
 ///
 /// Swift describes a key path to a stored property by its name, and one to a computed property by
-/// an address. The name is checked against the coding keys that the type asks for when it is
-/// decoded.
+/// an address. The name is checked against the coding keys that the type decodes.
 enum MemberNames {
   static func path<Root, Member>(of member: KeyPath<Root, Member>) -> Result<FieldPath, DatabaseError> {
     let text = "\(member)"
@@ -14,7 +13,7 @@ enum MemberNames {
       return .failure(
         DatabaseError(
           .invalidParameter, "\(text) is not the name of a stored member of \(Root.self)",
-          advice: "Name the member by its text: $0[\"name\"]."))
+          advice: "Name the member by a string: $0[\"name\"]."))
     }
     if let type = Root.self as? any Decodable.Type, let known = CodingKeyProbe.keys(of: type),
       !known.contains(name)
@@ -22,7 +21,7 @@ enum MemberNames {
       return .failure(
         DatabaseError(
           .invalidParameter, "\(Root.self) stores no member under the name \(name)",
-          advice: "Name the member by the text of its coding key: $0[\"name\"]."))
+          advice: "Name the member by its coding key as a string: $0[\"name\"]."))
     }
     return .success(FieldPath(name))
   }

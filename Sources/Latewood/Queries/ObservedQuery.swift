@@ -2,7 +2,7 @@
   import LatewoodConcurrency
   import Observation
 
-  /// Observable, always current results of a query for user interfaces.
+  /// The observable, always current results of a query, for user interfaces.
   ///
   /// ```swift
   /// struct RecentMovies: View {
@@ -24,7 +24,7 @@
     public private(set) var error: (any Error)?
     @ObservationIgnored private let task = Guarded<Task<Void, Never>?>(nil)
 
-    /// Watches the results of a query.
+    /// Starts watching the results of a query.
     public init(_ query: Query<Value>) {
       let updates = query.live()
       let task = Task { [weak self] in

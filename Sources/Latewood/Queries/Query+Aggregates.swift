@@ -3,8 +3,8 @@ import LatewoodFleece
 import LatewoodQuery
 
 /// Aggregates over the documents that a query finds, with its limit and offset. Each reads one
-/// state of the database and holds no documents in memory. Fields that an index holds come from the
-/// index, as for ``RowQuery``.
+/// state of the database and keeps no documents in memory. Fields come from an index if possible, as
+/// for ``RowQuery``.
 extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.
@@ -19,11 +19,11 @@ extension Query {
     return try !query.documentIDs().isEmpty
   }
 
-  /// Returns the sum of a field; 0 if no document matches. O(documents found). Once sums have read
-  /// as many entries of an index of whole numbers as it has, O(log n) until the next commit.
+  /// Returns the sum of a field; 0 if no document matches. O(documents found). After enough sums
+  /// over an index of whole numbers, O(log n) until the next commit.
   ///
-  /// Documents that lack the field, or in which it is null, do not count. Whole numbers are added
-  /// exactly. The last digits of a sum of fractions may depend on the order of addition.
+  /// Documents without the field, or with null, do not count. Whole numbers are added exactly. The
+  /// last digits of a sum of fractions may depend on the order of addition.
   ///
   /// - Throws: `DecodingError` if a value is not of the type of the field; ``DatabaseError``
   ///   `invalidParameter` if a sum of integers does not fit into an `Int`; otherwise like
@@ -36,16 +36,16 @@ extension Query {
 
   /// Returns the mean of a field; nil if no matching document has the field. O(documents found).
   ///
-  /// - Throws: the same as ``sum(_:)-3cmuy``, except that no sum is too large.
+  /// - Throws: the same as ``sum(_:)-3cmuy``, except for sums that are too large.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> Double? {
     try total(of: field(QueryDocument())).average
   }
 
-  /// Returns the least value of a field, in the order in which queries sort; nil if no matching
-  /// document has the field. Null does not count as a value. O(log n) with an index on the field
-  /// that contains exactly the documents of the query.
+  /// Returns the minimum of a field, in the sort order of queries; nil if no matching document has
+  /// the field. Null does not count as a value. O(log n) with an index on the field that contains
+  /// exactly the documents of the query.
   ///
   /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
   ///   ``Query``.
@@ -55,8 +55,8 @@ extension Query {
     try edge(of: field(QueryDocument()), isGreatest: false)
   }
 
-  /// Returns the greatest value of a field, in the order in which queries sort; nil if no matching
-  /// document has the field. Otherwise the same as `min`.
+  /// Returns the maximum of a field, in the sort order of queries; nil if no matching document has
+  /// the field. Otherwise the same as `min`.
   ///
   /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(
@@ -65,8 +65,8 @@ extension Query {
     try edge(of: field(QueryDocument()), isGreatest: true)
   }
 
-  /// Returns the distinct values of a field, in the order in which they are first found: sort the
-  /// query by the field to get them in its order. O(documents found); holds the values in memory.
+  /// Returns the distinct values of a field, in the order of their first occurrence: sort the query
+  /// by the field to sort them. O(documents found); keeps the values in memory.
   ///
   /// - Throws: `DecodingError` if a field is missing or of another type; otherwise like ``Query``.
   public func distinct<Member: Decodable & Hashable & Sendable>(
@@ -81,8 +81,7 @@ extension Query {
     return list
   }
 
-  /// Groups the results by the value of a field. One aggregate can then be calculated for each
-  /// group.
+  /// Groups the results by the value of a field, for an aggregate of each group.
   public func grouped<Key: Decodable & Hashable & Sendable>(
     by field: (QueryDocument<Value>) -> QueryField<Key>
   ) -> GroupedQuery<Value, Key> {
@@ -130,7 +129,7 @@ extension Query {
     return edge
   }
 
-  /// Finds the least or greatest value among the documents that a limit or an offset selects, by
+  /// Returns the minimum or maximum among the documents that a limit or an offset selects, by
   /// reading all of them. An index cannot supply it.
   private func limitedEdge<Member: Decodable & Sendable>(
     of field: QueryField<Member>, isGreatest: Bool
@@ -153,10 +152,10 @@ extension Query {
   }
 }
 
-/// `min` and `max` of fields that may be missing: the result has the type without the optional.
+/// `min` and `max` of optional fields: the type of the result is not a nested optional.
 extension Query {
-  /// Returns the least value of an optional field, in the order in which queries sort; nil if no
-  /// matching document has the field. Null does not count as a value.
+  /// Returns the minimum of an optional field, in the sort order of queries; nil if no matching
+  /// document has the field. Null does not count as a value.
   ///
   /// - Throws: `DecodingError` if the value is not of the type of the field; otherwise like
   ///   ``Query``.
@@ -166,8 +165,8 @@ extension Query {
     try edge(of: QueryField<Member>(field(QueryDocument()).path), isGreatest: false)
   }
 
-  /// Returns the greatest value of an optional field, in the order in which queries sort; nil if no
-  /// matching document has the field. Otherwise the same as `min`.
+  /// Returns the maximum of an optional field, in the sort order of queries; nil if no matching
+  /// document has the field. Otherwise the same as `min`.
   ///
   /// - Throws: the same as `min`.
   public func max<Member: Decodable & Sendable>(
@@ -178,15 +177,15 @@ extension Query {
 }
 
 extension NumberTotal {
-  /// Adds the number in a field of a document. Throws if the field has a value that is not a
-  /// suitable number.
+  /// Adds the number in a field of a document. Throws if the value of the field is not a suitable
+  /// number.
   mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: FoundDocument) throws {
     let path = try column.path.get()
     let isAdded = try document.withField(path) { lookup throws(FleeceError) in
       guard let scalar = try ScalarValue(lookup.value) else { return false }
       return add(scalar)
     }
-    // Decoding the value throws an error that says why it is not a number.
+    // Decoding the value throws the error with the reason.
     if !isAdded { _ = try column.value(in: document) }
   }
 }

@@ -15,27 +15,26 @@ import LatewoodQuery
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
-/// run reads one state of the database, or that of the batch in which it runs. Documents come by id
-/// unless the query is sorted; deleted documents are not found. The first run plans the query, and
-/// later runs use the plan again while the indexes stay the same: keep a query that runs often.
+/// run reads one state of the database, or that of the batch in which it runs. Documents are ordered
+/// by id unless the query is sorted; deleted documents are not found. The first run plans the query,
+/// and later runs reuse the plan while the indexes stay the same: keep a query that runs often.
 ///
-/// Values of all types have one order: null, false, true, numbers by value, strings by their bytes,
-/// data, arrays, objects. Missing values come before all of them. CouchDB has the same order,
+/// Values of all types have a common order: null, false, true, numbers by value, strings by their
+/// bytes, data, arrays, objects. Missing values come before all of them. CouchDB has the same order,
 /// except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
 /// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-1og8p``) if that costs less; the
 /// results are the same. Without an index it reads every document whose id its conditions do not
-/// exclude: O(documents). ``explain()-2cp1a`` tells which. A sort without an index holds the keys
-/// of all matching documents in memory or, with a limit, only those of as many documents as the
-/// limit and the offset ask for.
+/// exclude: O(documents). ``explain()-2cp1a`` describes the choice. A sort without an index keeps
+/// the keys of all matching documents in memory or, with a limit, those of limit + offset documents.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
-  /// Returns the values of all documents at once; nil to make them one by one with `make`.
+  /// Returns the values of all documents at once; nil to create them one by one with `make`.
   private let list: Lister?
   var conditions: [QueryCondition] = []
   var order: [QueryOrder] = []
@@ -44,8 +43,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// The prepared form, shared by all copies until one is refined.
   private var prepared = PreparedQuery()
 
-  /// Returns the values of all documents that a call passes on, with room for some of them from the
-  /// start.
+  /// Returns the values of all documents that `find` passes on, in an array with an initial capacity
+  /// of `room`.
   typealias Lister =
     @Sendable (
       _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void
@@ -54,7 +53,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - collection: the collection to query.
   ///   - make: returns the value of a document.
-  ///   - list: specialized for the type, because generic code takes longer.
+  ///   - list: specialized for the type, because generic code is slower.
   init(
     _ collection: DocumentCollection, _ make: @escaping @Sendable (FoundDocument) throws -> Value,
     list: Lister? = nil
@@ -64,10 +63,10 @@ public struct Query<Value: Sendable>: Sendable {
     self.list = list
   }
 
-  /// A limit up to which it is probable that as many documents are found.
+  /// Limits up to this are probably reached, so memory is reserved for as many documents.
   private static var usualPage: Int { 64 }
 
-  /// A copy to be refined, which has to be prepared anew.
+  /// A copy to refine, which must be prepared again.
   var unprepared: Query {
     var query = self
     query.prepared = PreparedQuery()
@@ -83,8 +82,8 @@ public struct Query<Value: Sendable>: Sendable {
     return query
   }
 
-  /// Returns the query sorted by one or several fields, the most significant first. Ties are
-  /// ordered by id. Replaces an earlier order.
+  /// Returns the query sorted by one or more fields, the most significant first. Ties are ordered by
+  /// id. Replaces an earlier order.
   public func sorted<each Order: QueryOrdering>(
     by order: (QueryDocument<Value>) -> (repeat each Order)
   ) -> Query {
@@ -107,8 +106,7 @@ public struct Query<Value: Sendable>: Sendable {
     return query
   }
 
-  /// Returns the query with some fields of each document as its result, in place of whole
-  /// documents.
+  /// Returns a query for some fields of each document instead of entire documents.
   public func select<each Column: Decodable & Sendable>(
     _ columns: (QueryDocument<Value>) -> (repeat QueryField<each Column>)
   ) -> RowQuery<repeat each Column> {
@@ -163,8 +161,8 @@ public struct Query<Value: Sendable>: Sendable {
     return try query.all()
   }
 
-  /// Returns the number of matching documents. O(log n) if an index has exactly those documents;
-  /// otherwise reads documents, but does not decode them.
+  /// Returns the number of matching documents. O(log n) if an index contains exactly those
+  /// documents; otherwise reads documents, but does not decode them.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -174,8 +172,7 @@ public struct Query<Value: Sendable>: Sendable {
     do { return try collection.reads().count(find) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Returns how the query would be answered in the current state of the database: by which
-  /// indexes, and with which work left. O(log n) for each index.
+  /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
   ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -285,7 +282,7 @@ extension Query: RowSource {
   }
 }
 
-/// The form in which a query runs: made at its first run and kept for the next.
+/// The prepared form of a query, created by the first run and kept for later ones.
 private final class PreparedQuery: Sendable {
   private let kept = LazyReference<PreparedFind>()
 
@@ -303,7 +300,7 @@ extension DocumentCollection {
     }
   }
 
-  /// Returns a query for documents as they are. See ``Query``.
+  /// Returns a query for documents without a type. See ``Query``.
   public func query() -> Query<Document> {
     Query(self) { document in
       Document(document.id, document.head, document.bytes)

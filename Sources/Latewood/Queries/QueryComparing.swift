@@ -17,8 +17,8 @@ extension QueryOperand {
     test(QueryConstant.make(value).map { .compare(comparison, $0) })
   }
 
-  /// A null value equals null, and also a missing member, because a nil optional is stored by
-  /// leaving its member out.
+  /// Null equals both null and a missing member, because a nil optional is stored by omitting its
+  /// member.
   func equals(_ value: some Encodable) -> QueryCondition {
     let constant = QueryConstant.make(value)
     if case .success(let constant) = constant, constant.isNull { return isNothing }

@@ -1,7 +1,8 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A condition of a query, made by comparing a ``QueryField`` and combined with `&&`, `||` and `!`.
+/// A condition of a query, created by comparing a ``QueryField`` and combined with `&&`, `||` and
+/// `!`.
 ///
 /// A comparison with a field that a document does not have is always false; `!=` and `!` are the
 /// opposite of that, as in Swift, where nil is not equal to 5.
@@ -33,10 +34,10 @@ public struct QueryCondition: Sendable {
   }
 }
 
-/// A value that fields are compared with, in its stored form.
+/// Converts values to compare with into their stored form.
 enum QueryConstant {
   static func make<Value: Encodable>(_ value: Value) -> Result<Constant, DatabaseError> {
-    // Frequent types need no encoder.
+    // Common types need no encoder.
     if Value.self == Int.self, let integer = value as? Int { return .success(Constant(Int64(integer))) }
     if Value.self == String.self, let text = value as? String, text.utf8.count <= plainLength {
       return .success(Constant(text))
@@ -51,7 +52,7 @@ enum QueryConstant {
     }
   }
 
-  /// The length of the longest string that is not checked for its length, in bytes.
+  /// The maximum length of a string that needs no check of its length, in bytes.
   private static let plainLength = 4096
 
   static func all(_ values: some Sequence<some Encodable>) -> Result<[Constant], DatabaseError> {

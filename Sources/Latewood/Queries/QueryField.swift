@@ -8,9 +8,9 @@ import LatewoodQuery
 /// let porto = people.query().where { $0["address"]["city"] == "Porto" }
 /// ```
 ///
-/// Members of a type are named by key paths, which need the names that Swift keeps for reflection;
-/// `$0["name"]` names any member by a string. A query that names a member that its type does not
-/// store throws `invalidParameter` when it runs.
+/// Members of a type are named by key paths, which need the names in Swift's reflection metadata;
+/// `$0["name"]` names any member by a string. A query with a member that its type does not store
+/// throws `invalidParameter` when it runs.
 @dynamicMemberLookup
 public struct QueryField<Value>: Sendable {
   let path: Result<FieldPath, DatabaseError>
@@ -57,7 +57,7 @@ public struct AnyQueryField: Sendable {
   public func `as`<Value>(_ type: Value.Type) -> QueryField<Value> { QueryField(path) }
 }
 
-/// A document in the closures of a query: its fields, its id and its revision.
+/// A document in the closures of a query: provides its fields, its id and its revision.
 @dynamicMemberLookup
 public struct QueryDocument<Value>: Sendable {
   init() {}

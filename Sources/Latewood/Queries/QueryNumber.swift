@@ -15,7 +15,7 @@ extension Int: QueryNumber {
   public static var _isWhole: Bool { true }
   public static func _total(_ total: QueryTotal) throws -> Int {
     guard let whole = total.numbers.whole else {
-      throw DatabaseError(.invalidParameter, "the sum is too large for an Int; ask for one of Double")
+      throw DatabaseError(.invalidParameter, "the sum is too large for an Int; use a field of type Double")
     }
     return whole
   }

@@ -9,7 +9,7 @@ public struct QueryOrder: Sendable {
 /// A sort key of a query: a field, which sorts in ascending order, or its `ascending` or
 /// `descending`.
 public protocol QueryOrdering {
-  /// The order that it stands for.
+  /// The field and its direction.
   var queryOrder: QueryOrder { get }
 }
 
@@ -21,9 +21,9 @@ extension QueryOrder: QueryOrdering {
 extension QueryField: QueryOrdering {
   /// The field, ascending.
   public var queryOrder: QueryOrder { ascending }
-  /// From the least value to the greatest; documents without the field first.
+  /// Ascending order; documents without the field come first.
   public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }
-  /// From the greatest value to the least; documents without the field last.
+  /// Descending order; documents without the field come last.
   public var descending: QueryOrder {
     QueryOrder(order: path.map { FindRequest.Order($0, isDescending: true) })
   }
@@ -32,9 +32,9 @@ extension QueryField: QueryOrdering {
 extension AnyQueryField: QueryOrdering {
   /// The field, ascending.
   public var queryOrder: QueryOrder { ascending }
-  /// From the least value to the greatest; documents without the field first.
+  /// Ascending order; documents without the field come first.
   public var ascending: QueryOrder { QueryOrder(order: path.map { FindRequest.Order($0) }) }
-  /// From the greatest value to the least; documents without the field last.
+  /// Descending order; documents without the field come last.
   public var descending: QueryOrder {
     QueryOrder(order: path.map { FindRequest.Order($0, isDescending: true) })
   }

@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// The plan by which a query is answered: the result of ``Query/explain()-2cp1a``.
+/// The plan for a query: the result of ``Query/explain()-2cp1a``.
 ///
 /// ```
 /// index "by year": 312 entries in 1 range; then filtered
@@ -10,12 +10,12 @@ import LatewoodDocuments
 public struct QueryPlan: Sendable, Equatable {
   /// The names of the indexes that are read; empty if all documents are scanned.
   public let indexes: [String]
-  /// Whether the index holds all fields of the rows, so that no document is read.
+  /// Whether the index contains all fields of the rows, so that no document is read.
   public let isCovering: Bool
-  /// The number of index entries or documents in the ranges that are read. With a limit, the query
-  /// may end before the last of them.
+  /// The number of index entries or documents in the ranges to read. With a limit, the query may end
+  /// before the last of them.
   public let candidates: Int
-  /// Whether documents must be read to know whether they match.
+  /// Whether documents must be read to decide whether they match.
   public let filters: Bool
   /// Whether the results must be sorted.
   public let sorts: Bool
@@ -36,6 +36,6 @@ public struct QueryPlan: Sendable, Equatable {
 }
 
 extension QueryPlan: CustomStringConvertible {
-  /// The plan in one line, as above.
+  /// The plan in one line.
   public var description: String { text }
 }

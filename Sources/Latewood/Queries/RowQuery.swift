@@ -4,13 +4,13 @@ import LatewoodQuery
 
 /// A query for some fields of each document: see ``Query/select(_:)``.
 ///
-/// If the plan reads an index that holds all the fields and has exactly the documents of the query,
-/// the rows come from the index and no document is read: ``explain()-egip`` says `covering`. Only
-/// columns of numbers, strings, booleans and optionals of them come from an index.
+/// If the plan reads an index that contains all the fields and exactly the documents of the query,
+/// the rows come from the index and no document is read: the plan is `covering`. Only columns of
+/// numbers, strings, booleans and optionals of them come from an index.
 public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   private let source: any RowSource
   private let columns: (repeat ColumnReader<each Column>)
-  /// The fields, or what is wrong with one of them.
+  /// The fields, or the error of one of them.
   private let paths: Result<[FieldPath], DatabaseError>
   /// Whether an index can supply the columns.
   private let arePlain: Bool
@@ -36,10 +36,9 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   public func rows() throws -> [(repeat each Column)] {
     let paths = try paths.get()
     if arePlain, paths.count == 1 {
-      // A tuple of one type is that type. Working with it takes a fraction of the time that a list
-      // of types takes.
+      // A tuple of one type is that type, which is much faster than a parameter pack.
       for column in repeat each columns {
-        // As `Any`: a cast from one array to another looks at each element.
+        // As `Any`, because a cast between arrays would examine each element.
         let list: Any? = try column.list(from: source)
         if let rows = list as? [(repeat each Column)] { return rows }
       }
@@ -59,8 +58,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
     return rows
   }
 
-  /// Returns the plan by which the rows would be found in the current state of the database.
-  /// O(log n) for each index.
+  /// Returns the plan for the rows in the current state of the database. O(log n) for each index.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not
   ///   valid; `notOpen` once the database is closed; `notFound` once the collection is dropped;
@@ -78,7 +76,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
     try await source.database.performing { try rows() }
   }
 
-  /// Returns the plan by which the rows would be found, without blocking the caller's thread.
+  /// Returns the plan for the rows, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -87,16 +85,16 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   }
 }
 
-/// A query that can deliver rows of fields.
+/// A query that can provide rows of fields.
 protocol RowSource: Sendable {
-  /// The database that is read.
+  /// The database to read.
   var database: Database { get }
   /// Calls one of two closures for each row, until it returns false.
   ///
   /// - Parameters:
-  ///   - columns: the fields that an index may supply; nil for whole documents.
-  ///   - values: called with the values that an index holds. If it returns nil, `document` is
-  ///     called with the document of the row.
+  ///   - columns: the fields that an index may supply; nil for entire documents.
+  ///   - values: called with the values from an index. If it returns nil, `document` is called with
+  ///     the document of the row.
   ///   - document: called with the document of a row.
   func findRows(
     _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
@@ -109,8 +107,8 @@ protocol RowSource: Sendable {
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan
 }
 
-/// Thrown if a value from an index is not enough, so that the document must be read: it has the
-/// value, or shows the error.
+/// The error if an index cannot supply a value, so that the document must be decoded, which produces
+/// the value or the error.
 private struct DocumentNeeded: Error {}
 
 extension FoundValues {

@@ -5,12 +5,11 @@ import LatewoodQuery
 /// A query of a database in SQL++: see ``Database/query(_:_:)-(_,[String:DocumentValue])``.
 ///
 /// A query is a value that can be kept and run again. Each run reads one state of the database, or
-/// that of the batch in which it runs. Rows come by the id of their documents unless the statement
-/// sorts them.
+/// that of the batch in which it runs. Rows are ordered by the id of their documents unless the
+/// statement sorts them.
 ///
-/// A sort holds its rows in memory, or with LIMIT only as many as that asks for; GROUP BY holds its
-/// groups, and DISTINCT its rows. If they take more than 64 MiB, the query throws
-/// `invalidParameter`.
+/// A sort keeps its rows in memory, or with LIMIT only as many as needed; GROUP BY keeps its groups,
+/// and DISTINCT its rows. If they exceed 64 MiB, the query throws `invalidParameter`.
 ///
 /// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
@@ -76,8 +75,7 @@ public struct SQLQuery: Sendable {
     try await database.performing { try rows(as: type) }
   }
 
-  /// Returns how the query would be answered in the current state of the database: by which
-  /// indexes, and with which work left. O(log n) for each index.
+  /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
@@ -86,7 +84,7 @@ public struct SQLQuery: Sendable {
     return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(program)) }
   }
 
-  /// Returns how the query would be answered, without blocking the caller's thread.
+  /// Returns the plan for the query, without blocking the caller's thread.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the read begins.
@@ -118,7 +116,7 @@ extension Database {
   /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
-  /// See <doc:AskingInSQL> for the statements that are supported.
+  /// See <doc:AskingInSQL> for the supported statements.
   ///
   /// - Parameters:
   ///   - text: the statement, at most 256 KiB.
@@ -142,8 +140,8 @@ extension Database {
 }
 
 extension Database {
-  /// Creates a query in SQL++ with parameters of any types that documents hold: variables, too.
-  /// Otherwise like the form for values of documents.
+  /// Creates a query in SQL++ with parameters of any types that documents can contain. Otherwise
+  /// like the form for `DocumentValue`s.
   ///
   /// ```swift
   /// let films = try database.query("SELECT title FROM films WHERE year >= $since", ["since": year])
@@ -154,18 +152,18 @@ extension Database {
   @_disfavoredOverload
   public func query(_ text: String, _ parameters: [String: Any?]) throws -> SQLQuery {
     var values: [String: DocumentValue] = [:]
-    // Nil is the null of a statement: a parameter that has no value is an error.
+    // Nil becomes null, because a parameter without a value is an error.
     for (name, value) in parameters { values[name] = try DocumentValue(plain: value).orNull }
     return try query(text, values)
   }
 }
 
 extension DatabaseError {
-  /// Creates an error about a statement, or about running it.
+  /// Creates the error of a statement or of its execution.
   init(_ error: QueryError) {
     self.init(
       error.kind == .damaged ? .corruptData : .invalidParameter, error.reason,
-      advice: error.position == nil ? nil : "Correct the statement at that place.")
+      advice: error.position == nil ? nil : "Correct the statement at that position.")
     line = error.position?.line
     column = error.position?.column
     offset = error.position?.offset

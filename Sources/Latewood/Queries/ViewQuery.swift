@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The rows of a view that are wanted, and their order.
+/// A query for rows of a view.
 ///
 /// Keys are ordered by type (null, false, true, numbers, strings, binary data, arrays, objects),
 /// then by value: strings by their UTF-8, arrays and objects element by element. Rows with equal
@@ -11,31 +11,30 @@ import LatewoodFleece
 /// let query = ViewQuery(from: [1979], through: [1989, "Z"], limit: 20)
 /// ```
 public struct ViewQuery: Sendable {
-  /// The keys to look up, in the order of the results. With them `from`, `through` and `prefix`
-  /// must be nil. Nil for a range.
+  /// The keys to look up, in the order of the results; nil for a range. If set, `from`, `through`
+  /// and `prefix` must be nil.
   public var keys: [DocumentValue]?
   /// The key to begin with, which need not exist; nil to begin with the first row. If `descending`,
-  /// it is the greatest key.
+  /// this is the highest key.
   public var from: DocumentValue?
   /// The id of the document to begin with among the rows with the key `from`.
   public var fromID: String?
-  /// The key to end with, which need not exist; nil to go to the end.
+  /// The key to end with, which need not exist; nil to end with the last row.
   public var through: DocumentValue?
   /// The id of the document to end with among the rows with the key `through`.
   public var throughID: String?
   /// Whether rows with the key `through` are included.
   public var includesEnd = true
-  /// A string that keys must start with, or an array with whose elements they must start; nil for
-  /// all keys.
+  /// The string, or the elements of an array, that keys must start with; nil for all keys.
   public var prefix: DocumentValue?
-  /// Whether to go from the greatest key to the least.
+  /// Whether to return rows in descending order of their keys.
   public var descending = false
-  /// The number of rows, or of groups, to pass over. Passing over rows costs O(log n), whatever
-  /// their number.
+  /// The number of rows, or of groups, to skip. Skipping rows costs O(log n), regardless of their
+  /// number.
   public var skip = 0
   /// The maximum number of rows or groups.
   public var limit = Int.max
-  /// Whether rows come with the current revisions of their documents.
+  /// Whether rows include the current revisions of their documents.
   public var includesDocuments = false
 
   /// Creates a query; by default, of all rows.
@@ -72,17 +71,17 @@ public struct ViewQuery: Sendable {
     self.keys = keys
   }
 
-  /// The ranges of rows that are wanted, in order.
+  /// The ranges of the requested rows, in order.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter`.
   var ranges: [ViewRange] {
     get throws(DatabaseError) {
       guard skip >= 0, limit >= 0 else {
-        throw DatabaseError(.invalidParameter, "a number of rows is less than 0")
+        throw DatabaseError(.invalidParameter, "skip or limit is less than 0")
       }
       guard let keys else { return [try range] }
       guard from == nil, through == nil, prefix == nil else {
-        throw DatabaseError(.invalidParameter, "a query of a view has keys, and a range as well")
+        throw DatabaseError(.invalidParameter, "a query of a view has both keys and a range")
       }
       var ranges: [ViewRange] = []
       for key in keys {
@@ -98,7 +97,7 @@ public struct ViewQuery: Sendable {
   private var range: ViewRange {
     get throws(DatabaseError) {
       guard fromID == nil || from != nil, throughID == nil || through != nil else {
-        throw DatabaseError(.invalidParameter, "a query of a view has the id of an end that has no key")
+        throw DatabaseError(.invalidParameter, "a query of a view has fromID or throughID without the key")
       }
       var range = ViewRange()
       if let from { range.start = ViewRange.End(try Self.key(from), id: fromID) }
@@ -117,15 +116,16 @@ public struct ViewQuery: Sendable {
   }
 }
 
-/// One row of a view.
+/// A row of a view.
 public struct ViewRow: Sendable {
   /// The id of the document that emitted the row.
   public let documentID: String
-  /// The emitted key. Whole numbers are integers, however they were emitted.
+  /// The emitted key. Whole numbers are integers, even if they were emitted as floating-point
+  /// numbers.
   public let key: DocumentValue
   /// The emitted value.
   public let value: DocumentValue
-  /// The current revision of the document, if the query asks for it.
+  /// The current revision of the document, if the query includes documents.
   public internal(set) var document: Document?
 
   init(_ row: LatewoodDocuments.ViewRow) throws(DocumentError) {
@@ -138,14 +138,14 @@ public struct ViewRow: Sendable {
 
 /// Rows with the same key, or with the same first elements of their keys, combined into one value.
 public struct ViewGroup: Sendable {
-  /// The key, or the elements that the keys have in common, as an array.
+  /// The key, or the common elements of the keys as an array.
   public let key: DocumentValue
   /// The result of the reduction.
   public let value: DocumentValue
 }
 
 extension DocumentValue {
-  /// A value whose bytes come from the file, or were written just now.
+  /// Creates a value from bytes that were read from the file or have just been encoded.
   fileprivate init(fleece: [UInt8]) throws(DocumentError) {
     do throws(FleeceError) { self.init(stored: try FleeceBody(fleece).root) } catch {
       throw DocumentError(.corruptData, "a row of a view is damaged: \(error)")
