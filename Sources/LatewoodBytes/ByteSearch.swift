@@ -1,8 +1,8 @@
-/// Finding a byte, eight at a time.
+/// A search for a byte, eight at a time.
 extension UnsafeRawPointer {
-  /// Returns the offset of the first byte of a value at or after an offset; `end` if there is none.
+  /// Returns the offset of the first byte with a value at or after an offset; `end` if there is none.
   ///
-  /// SAFETY: there must be `end` bytes here.
+  /// SAFETY: there must be at least `end` bytes.
   @inlinable @inline(__always) package func firstOffset(
     of byte: UInt8, from offset: Int, before end: Int
   ) -> Int {
@@ -10,7 +10,7 @@ extension UnsafeRawPointer {
     let pattern = ones &* UInt64(byte)
     var at = offset
     while at &+ 8 <= end {
-      // A byte that is equal becomes zero, and the lowest zero byte is marked by its highest bit.
+      // An equal byte becomes zero, and the highest bit of the lowest zero byte is set in `zeros`.
       let word = u64(at) ^ pattern
       let zeros = (word &- ones) & ~word & highs
       if zeros != 0 { return at &+ zeros.trailingZeroBitCount &>> 3 }

@@ -1,31 +1,31 @@
-/// An error in a query: what is wrong, and where in its text.
+/// An error in a query: its reason, and the place in the text of the query.
 package struct QueryError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
-    /// A path to a field cannot be read.
+    /// A path to a field is not valid.
     case invalidPath
-    /// A selector has no meaning.
+    /// A selector is not valid.
     case invalidSelector
     /// An index definition is not valid.
     case invalidIndex
     /// A statement in SQL++ is not valid.
     case invalidStatement
-    /// Another database has this operator or clause, but this database does not.
+    /// This operator or clause exists in another database, but is not supported here.
     case unsupported
     /// Conditions are nested too deeply.
     case tooDeep
-    /// A query needs more memory, or more work for one document, than is allowed.
+    /// A query exceeds the limit on memory, or on work for one document.
     case tooLarge
-    /// The stored value that a query looked at is damaged.
+    /// A stored value that a query read is damaged.
     case damaged
   }
 
   package var kind: Kind
-  /// One sentence that says what is wrong.
+  /// A description in one sentence.
   package var reason: String
-  /// The place in a selector: the names that lead there, such as `year.$gt`. Empty for the root,
-  /// and for other queries.
+  /// The path of the place in a selector, such as `year.$gt`. Empty for the root, and for other
+  /// queries.
   package var place: String
-  /// The position in the text of a statement; nil if the error is not about a place.
+  /// The position in the text of a statement; nil if the error has no position.
   package var position: TextPosition?
 
   package init(

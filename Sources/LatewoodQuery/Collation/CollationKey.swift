@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Bytes that sort in the order of the values that they stand for: the keys of indexes and sorts.
+/// A sequence of values encoded as bytes that sort in the order of the values: the key of an index
+/// or a sort.
 ///
 /// ```
 /// missing, null, false, true     the tag alone
@@ -11,17 +12,17 @@ import LatewoodFleece
 /// object                         tag, for each member the keys of its name and its value, 00
 /// ```
 ///
-/// Members come in the order of the bytes of their names. Strings sort by their UTF-8; CouchDB
-/// sorts them by the rules of ICU, where `a` comes before `B`. No key is a prefix of another, so
-/// several keys can be concatenated, and a descending key has all its bits inverted.
+/// Members are ordered by the bytes of their names. Strings sort by their UTF-8; CouchDB sorts them
+/// by the rules of ICU, where `a` comes before `B`. No key is a prefix of another, so several keys
+/// can be concatenated, and a descending key has all its bits inverted.
 package struct CollationKey: Sendable {
-  /// The greatest number of bytes to keep; nothing is written past them.
+  /// The maximum length; anything beyond is cut off.
   let limit: Int
   package private(set) var bytes: [UInt8] = []
-  /// Whether something did not fit. Equal cut keys may stand for different values.
+  /// Whether the key was cut. Equal cut keys may represent different values.
   package private(set) var isCut = false
 
-  /// - Parameter limit: the greatest number of bytes in the key.
+  /// - Parameter limit: the maximum length of the key, in bytes.
   package init(limit: Int = .max) { self.limit = limit }
 
   /// Appends the key of a value.
@@ -30,7 +31,7 @@ package struct CollationKey: Sendable {
   ///   - value: nil for a missing member.
   ///   - descending: whether greater values come first.
   ///
-  /// Throws `damaged`, and `tooDeep` or `tooLarge` for values that no writer makes.
+  /// Throws `damaged`, and `tooDeep` or `tooLarge` for values that no writer produces.
   package mutating func append(_ value: FleeceValue?, descending: Bool = false) throws(FleeceError) {
     let start = bytes.count
     if let value {
@@ -49,12 +50,12 @@ package struct CollationKey: Sendable {
     }
   }
 
-  /// Appends a key that was made separately.
+  /// Appends a separately encoded key.
   mutating func append(_ key: CollationKey, isDescending: Bool) {
     for byte in key.bytes { write(isDescending ? ~byte : byte) }
   }
 
-  /// Empties the key, keeping its memory for the next.
+  /// Empties the key, keeping its memory for reuse.
   package mutating func removeAll() {
     bytes.removeAll(keepingCapacity: true)
     isCut = false
@@ -69,7 +70,7 @@ package struct CollationKey: Sendable {
   private mutating func tag(_ tag: CollationTag) { write(tag.rawValue) }
 
   private mutating func number(_ number: FleeceValue.Number) {
-    // Most keys are a single number: their memory is allocated once.
+    // Most keys are a single number: allocate their memory at once.
     if bytes.capacity == 0 { bytes.reserveCapacity(min(limit, 9)) }
     tag(.number)
     let key = NumberKey(number)
@@ -100,12 +101,12 @@ package struct CollationKey: Sendable {
     write(0x00)
   }
 
-  /// Returns the index of the first zero byte. Looks at eight bytes at a time.
+  /// Returns the index of the first zero byte. Examines eight bytes at a time.
   private static func firstZero(in bytes: UnsafeRawBufferPointer) -> Int? {
     var at = 0
     while at &+ 8 <= bytes.count {
       let word = bytes.loadUnaligned(fromByteOffset: at, as: UInt64.self)
-      // Not 0 exactly if a byte is.
+      // Nonzero exactly if a byte is zero.
       if (word &- 0x0101_0101_0101_0101) & ~word & 0x8080_8080_8080_8080 != 0 { break }
       at &+= 8
     }

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// Whole values: arrays and objects, too. Only of keys in ascending order.
+/// Reading of any values, including arrays and objects. Only for keys in ascending order.
 extension CollationReader {
   /// A collection that is not closed yet.
   private struct Open {
@@ -10,8 +10,8 @@ extension CollationReader {
 
   /// Writes the next value. A missing value is written as null.
   ///
-  /// - Returns: false at the end and at bytes that are not a key; the writer may then have part of
-  ///   a value.
+  /// - Returns: false at the end and at bytes that are not a key; the writer may then contain part
+  ///   of a value.
   /// - Throws: `tooDeep`, `tooLarge`.
   package mutating func write(to writer: inout FleeceWriter) throws(FleeceError) -> Bool {
     var open: [Open] = []
@@ -61,13 +61,13 @@ extension CollationReader {
     case .number(.integer(let value)): try writer.integer(value)
     case .number(.unsigned(let value)): try writer.unsigned(value)
     case .number(.double(let value)):
-      // The key does not tell how a whole number was stored.
+      // The key does not record the type of a whole number.
       if let whole = Int64(exactly: value) { try writer.integer(whole) } else { try writer.double(value) }
     }
   }
 
-  /// Passes over the next value, whatever it is. Returns false at the end and at bytes that are not
-  /// a key. A key in an object is passed over like a value.
+  /// Skips the next value of any type. Returns false at the end and at bytes that are not a key. The
+  /// name of a member is skipped like a value.
   package mutating func skipWhole() -> Bool {
     var depth = 0
     repeat {

@@ -1,8 +1,7 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value other than data, an array or an object. Keeps only what queries distinguish: 1 and 1.0
-/// are the same.
+/// A value other than data, an array or an object. As in queries, 1 and 1.0 are the same.
 package enum ScalarValue: Sendable {
   case missing, null
   case boolean(Bool)
@@ -29,9 +28,9 @@ package enum ScalarValue: Sendable {
   }
 }
 
-/// Reads values back from a key that ``CollationKey`` made, one after the other.
+/// Decodes the values of a ``CollationKey``, one after the other.
 ///
-/// The bytes are not trusted: bytes that are not a key give no value, or a wrong one.
+/// The bytes are not trusted: bytes that are not a key decode to no value, or to a wrong one.
 @usableFromInline package struct CollationReader {
   private let bytes: UnsafeRawBufferPointer
   private var at = 0
@@ -58,7 +57,7 @@ package enum ScalarValue: Sendable {
     }
   }
 
-  /// Returns the next value if it is a number. Anything else is left to be read by `next`.
+  /// Returns the next value if it is a number. Leaves anything else for `next`.
   @inline(__always) package mutating func nextNumber(descending: Bool) -> FleeceValue.Number? {
     let mask: UInt8 = descending ? 0xFF : 0
     guard at < bytes.count, bytes[at] ^ mask == CollationTag.number.rawValue else { return nil }
@@ -72,8 +71,8 @@ package enum ScalarValue: Sendable {
   /// The length of a number's key without its tail.
   package static let numberLength = 9
 
-  /// Returns the first value of a key if it is a whole number of less than 2^53, which nearly all
-  /// whole numbers are; nil for anything else. In line, for loops over many keys.
+  /// Returns the first value of a key if it is a whole number less than 2^53, as nearly all are; nil
+  /// for anything else. Inlined, for loops over many keys.
   ///
   /// - Parameter key: at least `numberLength` bytes.
   @inlinable @inline(__always) package static func wholeNumber(
@@ -94,25 +93,25 @@ package enum ScalarValue: Sendable {
     return isNegative ? 0 &- whole : whole
   }
 
-  /// That of `CollationTag`.
+  /// The raw value of `CollationTag.number`.
   @inlinable @inline(__always) static var numberTag: UInt64 { 0x30 }
 
-  /// Passes over the next value. Returns false where `next` would return nil.
+  /// Skips the next value. Returns false where `next` would return nil.
   package mutating func skip(descending: Bool) -> Bool {
     if nextNumber(descending: descending) != nil { return true }
     return next(descending: descending) != nil
   }
 
-  /// The number of bytes that have been read.
+  /// The number of bytes read.
   package var offset: Int { at }
 
-  /// The next byte, which stays to be read; nil at the end.
+  /// Returns the next byte without reading it; nil at the end.
   func peek() -> UInt8? { at < bytes.count ? bytes[at] : nil }
 
-  /// Passes over the byte that `peek` has returned.
+  /// Skips the byte that `peek` has returned.
   mutating func advance() { at += 1 }
 
-  /// Returns the next value, which is data in ascending order; nil at bytes that are not its key.
+  /// Returns the next value, which must be data in ascending order; nil if its bytes are not valid.
   mutating func data() -> [UInt8]? {
     at += 1
     return unescapedBytes(0)
@@ -136,7 +135,7 @@ package enum ScalarValue: Sendable {
 
   private mutating func string(_ mask: UInt8) -> String? {
     let start = at
-    // Most strings contain no zero byte other than the two that end them.
+    // Most strings contain no zero bytes except the final two.
     while let byte = byte(mask) {
       if byte != 0 { continue }
       guard let next = self.byte(mask) else { return nil }

@@ -1,15 +1,15 @@
 import LatewoodFleece
 
-/// A number in a form whose bytes sort by value, whatever its encoding: 1 and 1.0 are the same.
+/// A number encoded as bytes that sort by value, regardless of its type: 1 and 1.0 are the same.
 ///
 /// ```
 /// sortable   8 bytes   the greatest double up to the number, its bits changed so that they sort
 /// tail       2 bytes   the rest of the number; only where doubles have gaps, from 2^53 on
 /// ```
 ///
-/// Whether there is a tail follows from the first eight bytes, so no key is a prefix of another.
+/// The first eight bytes determine whether there is a tail, so no key is a prefix of another.
 struct NumberKey: Equatable {
-  /// The magnitude above which doubles cannot represent every integer.
+  /// The magnitude beyond which doubles cannot represent every integer.
   private static let firstGap = 0x1p53
 
   let sortable: UInt64
@@ -54,8 +54,8 @@ struct NumberKey: Equatable {
     Double(bitPattern: sortable &>> 63 == 0 ? ~sortable : sortable & ~(1 &<< 63))
   }
 
-  /// The number with this key; nil if there is none. The key of a whole number does not tell
-  /// whether it was stored as an integer.
+  /// The number with this key; nil if there is none. A whole number may have been stored as an
+  /// integer or as a double.
   @inline(__always) var number: FleeceValue.Number? {
     let below = NumberKey.double(sortable)
     guard let tail, tail > 0 else { return .double(below) }

@@ -4,8 +4,7 @@ import LatewoodFleece
 @usableFromInline package struct NumberTotal: Sendable {
   private let isWhole: Bool
   @usableFromInline var count = 0
-  /// The sum of the whole numbers is `integers` plus `carry` times 2^64, in whatever order they
-  /// come.
+  /// The low and high words of the sum of the whole numbers: `integers` plus `carry` times 2^64.
   @usableFromInline var integers = 0
   @usableFromInline var carry = 0
   /// The sum of all other numbers.
@@ -30,8 +29,8 @@ import LatewoodFleece
     }
   }
 
-  /// Adds the next value of a key, read in place. Returns false if the value is not accepted, or
-  /// the key does not contain it.
+  /// Adds the next value of a key. Returns false if the value is not accepted, or the key does not
+  /// contain it.
   package mutating func addNext(of key: inout CollationReader, descending: Bool) -> Bool {
     if let number = key.nextNumber(descending: descending) { return add(number) }
     guard let value = key.next(descending: descending) else { return false }
@@ -66,7 +65,7 @@ import LatewoodFleece
     lost += other.lost
   }
 
-  /// Takes away the numbers of another total, all of which are whole and in this one.
+  /// Subtracts another total, all of whose numbers must be whole and contained in this one.
   package mutating func subtract(_ other: NumberTotal) {
     let (difference, overflow) = integers.subtractingReportingOverflow(other.integers)
     carry += (overflow ? (other.integers < 0 ? 1 : -1) : 0) - other.carry
@@ -84,7 +83,7 @@ import LatewoodFleece
 }
 
 extension FleeceValue.Number {
-  /// The number as an `Int`, if it is one.
+  /// The number as an `Int`; nil if it is not one.
   @inline(__always) package var integral: Int? {
     switch self {
     case .integer(let integer): Int(exactly: integer)

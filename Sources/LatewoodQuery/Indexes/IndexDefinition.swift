@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The definition of an index: its fields in order, and the documents that it contains.
+/// The definition of an index: its fields in order, and the condition on its documents.
 ///
 /// ```
 /// address.city, age desc        one entry for each document
@@ -12,7 +12,7 @@ package struct IndexDefinition: Sendable {
   package struct Part: Sendable, Hashable {
     package let path: FieldPath
     package let isDescending: Bool
-    /// Whether there is one entry for each element of the array; none if there is no array.
+    /// Whether there is an entry for each element of the array; none if there is no array.
     package let isEach: Bool
 
     package init(_ path: FieldPath, isDescending: Bool = false, isEach: Bool = false) {
@@ -30,24 +30,24 @@ package struct IndexDefinition: Sendable {
       self.init(try FieldPath(parsing: String(rest)), isDescending: isDescending, isEach: isEach)
     }
 
-    /// The text form, which `init(parsing:)` reads.
+    /// The text form, which `init(parsing:)` parses.
     package var text: String { path.text + (isEach ? "[]" : "") + (isDescending ? ":desc" : "") }
   }
 
   package static let partLimit = 8
-  /// The greatest length of a stored condition, in bytes.
+  /// The maximum length of a stored condition, in bytes.
   package static let conditionLimit = 1 << 16
 
   package let parts: [Part]
-  /// The condition that documents with entries meet; nil for all documents.
+  /// The condition on documents with entries; nil for all documents.
   package let condition: Predicate?
   /// The stored form of the condition, in Fleece; empty if there is none.
   package let conditionBytes: [UInt8]
   /// Whether local saves refuse a second document with the same values.
   package let isUnique: Bool
 
-  /// Throws `invalidIndex` if the definition is not valid; `invalidSelector` if the condition
-  /// cannot be stored.
+  /// Creates a definition. Throws `invalidIndex` if it is not valid; `invalidSelector` if the
+  /// condition cannot be stored.
   package init(
     _ parts: [Part], where condition: Predicate? = nil, isUnique: Bool = false
   ) throws(QueryError) {
@@ -55,7 +55,7 @@ package struct IndexDefinition: Sendable {
     try self.init(parts, condition, bytes, isUnique)
   }
 
-  /// Creates a definition whose condition is read from stored bytes; no bytes mean no condition.
+  /// Creates a definition from the stored bytes of its condition; no bytes mean no condition.
   package init(_ parts: [Part], condition bytes: [UInt8], isUnique: Bool) throws(QueryError) {
     guard !bytes.isEmpty else {
       try self.init(parts, nil, bytes, isUnique)
@@ -73,16 +73,16 @@ package struct IndexDefinition: Sendable {
   ) throws(QueryError) {
     guard (1...IndexDefinition.partLimit).contains(parts.count) else {
       throw QueryError(
-        .invalidIndex, "an index has 1 to \(IndexDefinition.partLimit) fields, and not \(parts.count)")
+        .invalidIndex, "an index must have 1 to \(IndexDefinition.partLimit) fields, not \(parts.count)")
     }
     guard parts.count(where: { $0.isEach }) <= 1 else {
-      throw QueryError(.invalidIndex, "an index has entries for the elements of one array, not of several")
+      throw QueryError(.invalidIndex, "an index can have entries for the elements of only one array")
     }
     guard Set(parts.map { Part($0.path, isEach: $0.isEach) }).count == parts.count else {
-      throw QueryError(.invalidIndex, "a field comes twice in the index")
+      throw QueryError(.invalidIndex, "a field occurs twice in the index")
     }
     guard bytes.count <= IndexDefinition.conditionLimit else {
-      throw QueryError(.invalidIndex, "the condition of an index takes \(bytes.count) bytes")
+      throw QueryError(.invalidIndex, "the condition of an index is too long: \(bytes.count) bytes")
     }
     self.parts = parts
     self.condition = condition

@@ -1,12 +1,12 @@
 import LatewoodFleece
 
-/// The values of a document in the fields of an index, as bytes that sort.
+/// The values of a document in the fields of an index, as sortable bytes.
 package struct IndexKey: Sendable, Equatable {
-  /// The greatest length of a key in bytes; longer keys are cut.
+  /// The maximum length of a key in bytes; longer keys are cut.
   package static let lengthLimit = 1024
 
   package var bytes: [UInt8]
-  /// Whether the key was cut. Equal cut keys may stand for different values.
+  /// Whether the key was cut. Equal cut keys may represent different values.
   package var isCut: Bool
   /// Whether a field is missing or null: such a key never makes a document a duplicate.
   package var lacksValue: Bool
@@ -18,7 +18,7 @@ package struct IndexKey: Sendable, Equatable {
   }
 }
 
-/// A key in memory that the next one uses again. It must not leave the call that provided it.
+/// A key in memory that the next one reuses. It must not leave the call that provided it.
 package struct IndexKeyInPlace {
   package let bytes: UnsafeRawBufferPointer
   /// See ``IndexKey/isCut``.
@@ -28,9 +28,10 @@ package struct IndexKeyInPlace {
 }
 
 extension IndexDefinition {
-  /// Calls a closure with each key of a document: what `keys` returns, without memory for each.
+  /// Calls a closure with each key that `keys` returns for a document, without allocating memory for
+  /// each.
   ///
-  /// - Parameter memory: used again for each document; its limit is that of the keys.
+  /// - Parameter memory: reused for each document; its limit applies to the keys.
   package func forEachKey(
     of source: some FieldSource, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
   ) throws(FleeceError) {
@@ -50,9 +51,9 @@ extension IndexDefinition {
     }
   }
 
-  /// Returns the keys of a document, in order, each once; none if the index does not contain it.
+  /// Returns the distinct keys of a document, in order; none if the index does not contain it.
   ///
-  /// - Parameter limit: the greatest number of bytes in a key.
+  /// - Parameter limit: the maximum length of a key, in bytes.
   /// - Throws: `damaged` if the document is damaged.
   package func keys(
     of source: some FieldSource, limit: Int = IndexKey.lengthLimit
@@ -84,7 +85,7 @@ extension IndexDefinition {
 
   /// Appends the values of a document. Returns whether one of them is missing or null.
   ///
-  /// - Parameter element: the element that stands for the array.
+  /// - Parameter element: the value to use for the array.
   private func write(
     _ source: some FieldSource, element: FleeceValue?, to key: inout CollationKey
   ) throws(FleeceError) -> Bool {

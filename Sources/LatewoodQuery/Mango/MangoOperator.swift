@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The operators of selectors, by their names.
+/// The operators of selectors, by name.
 enum MangoOperator: String, CaseIterable {
   case and = "$and"
   case or = "$or"
@@ -43,8 +43,7 @@ enum MangoOperator: String, CaseIterable {
     }
   }
 
-  /// Returns the error for a name that begins with `$` and is none of these; it suggests the
-  /// nearest operator.
+  /// Returns the error for an unknown operator, with the most similar one as a suggestion.
   static func unknown(_ name: String, at place: String) -> QueryError {
     let nearest = Suggestion.best(for: name, among: allCases.map(\.rawValue))
     return QueryError(

@@ -1,18 +1,18 @@
 import LatewoodFleece
 
-/// Reads a selector of CouchDB's Mango: an object of fields and conditions.
+/// Parses a selector of CouchDB's Mango: an object of fields and conditions.
 ///
 /// ```
 /// {"year": {"$gt": 1975}, "cast": {"$elemMatch": {"$eq": "Harrison Ford"}}}
 /// ```
 ///
 /// A selector means the same as in CouchDB 3.5. Where its documentation is silent: strings compare
-/// by their bytes, and numbers by their value, so that `$eq` and `$all` find 1 where 1.0 is asked
-/// for. Source: the documentation of `/db/_find`.
+/// by their bytes, and numbers by their value, so that `$eq` and `$all` with 1.0 find 1. Source: the
+/// documentation of `/db/_find`.
 package struct MangoParser {
-  /// The greatest depth of nested conditions, beyond any that a person writes.
+  /// The maximum depth of nested conditions, greater than in any selector written by hand.
   static let depthLimit = 100
-  /// An operator of stored selectors only: true where a condition does not hold, whether or not the
+  /// An operator of stored selectors only: true if a condition does not hold, whether or not the
   /// field exists.
   static let exactNegation = "$unless"
 
@@ -28,7 +28,7 @@ package struct MangoParser {
     return try reader.condition(selector, at: place)
   }
 
-  /// Returns the predicate of a selector that ``Predicate/selector()`` has written.
+  /// Returns the predicate of a selector written by ``Predicate/selector()``.
   package static func stored(_ selector: FleeceElement) throws(QueryError) -> Predicate {
     try MangoParser(isStored: true).condition(selector, at: MangoPlace())
   }
@@ -43,7 +43,7 @@ package struct MangoParser {
     return try longPredicate(json: text)
   }
 
-  /// Like ``predicate(json:)``, by way of Fleece, which selectors of every form allow.
+  /// Like ``predicate(json:)``, but for selectors of all forms, which are converted to Fleece.
   static func longPredicate(json text: String) throws(QueryError) -> Predicate {
     let element = try reading("") { () throws(FleeceError) in try FleeceBody(JSON.fleece(from: text)).root }
     return try predicate(of: element)
@@ -51,7 +51,7 @@ package struct MangoParser {
 
   // MARK: Conditions
 
-  /// Returns the condition that an object, or a bare value, states for the field at a place.
+  /// Returns the condition of an object, or of a bare value, on the field at a place.
   private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
     guard place.depth < MangoParser.depthLimit else {
       throw QueryError(
@@ -120,7 +120,7 @@ package struct MangoParser {
     }
   }
 
-  /// Reads an operator whose argument is one boolean, number or string.
+  /// Parses an operator whose argument is a boolean, number or string, or two numbers.
   private func scalar(
     _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
   ) throws(QueryError) -> Predicate {
@@ -190,7 +190,7 @@ package struct MangoParser {
     return constants
   }
 
-  /// Reads a condition on something inside the field; its paths begin there.
+  /// Parses a condition on a value inside the field, to which its paths are relative.
   private func inner(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
     try require(try kind(value, place) == .dictionary, "\(place.last) takes a condition, an object", place)
     return try condition(value, at: place.inside())
@@ -224,7 +224,7 @@ package struct MangoParser {
   }
 }
 
-/// A place in a selector: the field that its conditions are about, and the names that lead there.
+/// A place in a selector: the field of its conditions, and the names on the way to it.
 private struct MangoPlace {
   var field = FieldPath.root
   var names: [String] = []

@@ -1,5 +1,5 @@
-/// Negation as selectors mean it: moved down to the tests of fields, where it asks for the opposite
-/// of an existing value. A missing field matches neither a test nor its negation.
+/// Negation in selectors: it moves down to the tests of fields, where it requires an existing value
+/// that fails the test. A missing field matches neither a test nor its negation.
 extension Predicate {
   var negated: Predicate {
     switch self {

@@ -1,9 +1,9 @@
 import LatewoodFleece
 
-/// Predicates as selectors, the form in which they are stored: Mango with one more operator,
-/// `$unless`, for a negation that also holds where the field is missing.
+/// The encoding of predicates as selectors, their stored form: Mango with an additional operator,
+/// `$unless`, for a negation that also holds if the field is missing.
 extension Predicate {
-  /// Returns the selector in Fleece, which ``MangoParser/stored(_:)`` reads as this predicate.
+  /// Returns the selector in Fleece, which ``MangoParser/stored(_:)`` parses into this predicate.
   /// Throws `tooDeep` if it has too many levels.
   package func selector() throws(QueryError) -> [UInt8] {
     let bytes: [UInt8]
@@ -32,7 +32,7 @@ extension Predicate {
       if path.steps.isEmpty {
         try test.writeMember(to: &writer)
       } else {
-        // A backslash marks a name that looks like an operator.
+        // A backslash escapes a name that looks like an operator.
         try writer.key(path.text.hasPrefix("$") ? "\\" + path.text : path.text)
         try writer.beginDictionary()
         try test.writeMember(to: &writer)

@@ -1,19 +1,18 @@
-/// Reads the selectors that most queries have, straight from their JSON text: an object in which
-/// each field has a value, or comparisons with values, that are whole numbers, short strings or
-/// Booleans.
+/// Parses the most common selectors directly from JSON text: an object in which each field has a
+/// value, or comparisons with values, that are whole numbers, short strings or Booleans.
 ///
 /// ```
 /// {"type": "book", "year": {"$gte": 1975, "$lt": 1980}}
 /// ```
 ///
-/// It takes a fraction of the time of ``MangoParser``, and gives the same predicate. Everything
-/// else is left to the parser, faults as well: they need a message.
+/// Much faster than ``MangoParser``, with the same predicate as result. Everything else is left to
+/// that parser, including invalid selectors, which need an error message.
 struct ShortSelector {
-  /// The length of the longest string, in bytes.
+  /// The maximum length of a string, in bytes.
   private static let stringLimit = 255
-  /// The greatest number of digits of which every number is an `Int64`.
+  /// The maximum number of digits for which every number fits into an `Int64`.
   private static let digitLimit = 18
-  /// The greatest number of members in one object.
+  /// The maximum number of members in an object.
   private static let memberLimit = 8
 
   private struct Member {
@@ -43,7 +42,7 @@ struct ShortSelector {
     guard take("{") else { return nil }
     if take("}") { return .always(true) }
     guard let first = member() else { return nil }
-    // Most selectors have one member, which needs no array.
+    // Most selectors have one member, for which no array is needed.
     if take("}") { return first.predicate }
     var members = [first]
     while take(",") {
@@ -53,7 +52,7 @@ struct ShortSelector {
     return take("}") ? .all(members.map(\.predicate)) : nil
   }
 
-  /// Reads a field and its condition.
+  /// Parses a field and its condition.
   private mutating func member() -> Member? {
     guard let name = name(), text[name.lowerBound] != UInt8(ascii: "$"), let path = path(name), take(":"),
       let condition = condition(on: path)
@@ -75,7 +74,7 @@ struct ShortSelector {
     return take("}") ? .all(members.map(\.predicate)) : nil
   }
 
-  /// Reads an operator and its constant.
+  /// Parses an operator and its constant.
   private mutating func comparison(of path: FieldPath) -> Member? {
     guard let name = name(), let comparison = comparison(name), take(":"), let constant = constant() else {
       return nil
@@ -83,7 +82,7 @@ struct ShortSelector {
     return Member(name: name, predicate: .field(path, .compare(comparison, constant)))
   }
 
-  /// Returns where a member belongs among others, which are in the order of their names; nil if one
+  /// Returns the index at which a member belongs among others, which are ordered by name; nil if one
   /// has the same name, or there are too many.
   private func place(of name: Range<Int>, among members: [Member]) -> Int? {
     guard members.count < ShortSelector.memberLimit else { return nil }
@@ -141,8 +140,7 @@ struct ShortSelector {
     }
   }
 
-  /// Reads a whole number. Returns nil for those that have a fraction or an exponent, for -0, and
-  /// for what is no number.
+  /// Parses a whole number. Returns nil for -0 and for anything that is not a number.
   private mutating func integer() -> Int64? {
     let isNegative = text[at] == UInt8(ascii: "-")
     if isNegative { at += 1 }
@@ -156,7 +154,7 @@ struct ShortSelector {
     guard count > 0, count <= ShortSelector.digitLimit, text[start] != UInt8(ascii: "0") || count == 1,
       number != 0 || !isNegative
     else { return nil }
-    // Everything else that a number could go on with makes the object end wrongly.
+    // A fraction or an exponent makes the parser fail at the end of the member.
     return isNegative ? -number : number
   }
 
@@ -170,7 +168,7 @@ struct ShortSelector {
     return isThere
   }
 
-  /// Reads a string without escapes. Returns the range of its bytes.
+  /// Parses a string without escapes. Returns the range of its bytes.
   private mutating func string() -> Range<Int>? {
     guard take("\"") else { return nil }
     let start = at

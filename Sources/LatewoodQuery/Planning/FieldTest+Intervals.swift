@@ -1,8 +1,7 @@
 import LatewoodBytes
 
 extension FieldTest {
-  /// The intervals that contain the keys of all values that the test accepts, in order and without
-  /// overlaps.
+  /// The intervals with the keys of all values that the test accepts, in order and without overlaps.
   var intervals: [KeyInterval] {
     switch self {
     case .compare(let comparison, let constant): return FieldTest.intervals(comparison, constant)
@@ -11,13 +10,13 @@ extension FieldTest {
       // An array is accepted if one of its elements is.
       return KeyInterval.united(points + [KeyInterval(.array, needsCheck: true)])
     case .exists: return [.present()]
-    // A field under a value without members has the same key, but does not match.
+    // A field of a value without members has the same key, but does not match.
     case .isMissing: return [KeyInterval(.missing, needsCheck: true)]
     case .hasType(let type): return [type.interval]
     case .hasCount, .containsAll, .anyElement, .everyElement: return [KeyInterval(.array, needsCheck: true)]
     case .hasRemainder: return [KeyInterval(.number, needsCheck: true)]
     case .begins(let constant):
-      // Without the bytes that end a string.
+      // Without the two bytes at the end of a string.
       guard constant.tag == .string else { return [] }
       return [KeyInterval(beginning: constant.key.dropLast(2))]
     case .matches: return [KeyInterval(.string, needsCheck: true)]
@@ -37,7 +36,7 @@ extension FieldTest {
     }
   }
 
-  /// The key of the least value that exists.
+  /// The key of null, the least value that exists.
   private static let least = [CollationTag.null.rawValue]
 
   private static func below(_ constant: Constant) -> [KeyInterval] {
@@ -48,18 +47,17 @@ extension FieldTest {
     KeyOrder.successor(ofPrefix: constant.key).map { [KeyInterval(low: $0, high: nil)] } ?? []
   }
 
-  /// The intervals of elements of which an array needs one to be accepted; nil if the test does not
-  /// ask for an element.
+  /// The intervals of the elements that an array must contain one of to be accepted; nil if the test
+  /// does not concern elements.
   ///
-  /// Arrays without such an element are not accepted; arrays with one are, unless a check is
-  /// needed.
+  /// An array with such an element is accepted, unless a check is needed.
   var elementIntervals: [KeyInterval]? {
     switch self {
     case .anyElement(let predicate):
       guard let (found, isWhole) = predicate.elementIntervals else { return nil }
       return isWhole ? found : found.map { $0.checked }
     case .containsAll(let constants):
-      // An array among the constants stands for the whole field.
+      // A constant that is an array may equal the entire field.
       guard let first = constants.first, first.tag != .array else { return nil }
       return [KeyInterval(beginning: first.key, isPoint: true, needsCheck: constants.count > 1)]
     default: return nil

@@ -4,20 +4,20 @@ import LatewoodBytes
 package struct IndexBounds: Sendable {
   /// The intervals of keys, in order and without overlaps.
   package var ranges: [KeyInterval]
-  /// Whether every document outside of `needsCheck` matches the query: no condition is left.
+  /// Whether the bounds express all conditions: documents outside `needsCheck` ranges match.
   package var isWhole: Bool
-  /// The number of leading parts of the index that have a single value in all of the part.
+  /// The number of leading parts of the index that have a single value in these bounds.
   package var fixedParts: Int
-  /// Whether each range has a single value in every part, so that its entries come by id.
+  /// Whether each range has a single value in every part, so that its entries are ordered by id.
   package var isByID: Bool
   /// Whether a document may have several entries in these ranges.
   package var mayRepeat: Bool
 
-  /// Whether this is the whole index, because no condition narrows it.
+  /// Whether these are the bounds of the entire index.
   package var isAll: Bool { ranges.count == 1 && ranges[0].low.isEmpty && ranges[0].high == nil }
 }
 
-/// Conditions all of which must hold.
+/// A list of conditions, all of which must hold.
 package struct Conjunction: Sendable {
   package private(set) var parts: [Predicate] = []
 
@@ -33,11 +33,11 @@ package struct Conjunction: Sendable {
 }
 
 extension IndexDefinition {
-  /// The number of ranges above which no further part of the index narrows them.
+  /// The number of ranges beyond which no further part of the index is used.
   private static let rangeLimit = 64
 
-  /// Returns the bounds of the documents that may meet the conditions; nil if the index does not
-  /// contain all of them.
+  /// Returns the bounds of the documents that may meet the conditions; nil if the index may lack
+  /// some of them.
   package func bounds(for conditions: Conjunction) -> IndexBounds? {
     if condition == nil, parts.count == 1, !parts[0].isEach, !parts[0].isDescending {
       return parts[0].bounds(for: conditions)
@@ -65,7 +65,7 @@ extension IndexDefinition {
       mayRepeat: hasEach && !(eachIsPoint && ranges.count <= 1))
   }
 
-  /// Returns intervals as ranges of keys, which are cut to a length.
+  /// Returns the ranges of keys for intervals, adapted to the maximum length of keys.
   fileprivate static func ranges(_ intervals: [KeyInterval]) -> [KeyInterval] {
     var intervals = intervals
     for place in intervals.indices where intervals[place].isLonger(than: IndexKey.lengthLimit) {
@@ -85,12 +85,12 @@ extension IndexDefinition {
     return true
   }
 
-  /// Whether a range of the index gives documents in an order: false if in its own direction, true
-  /// if reversed, nil if not at all.
+  /// Returns whether the index must be read backwards within bounds for an order; nil if it does not
+  /// have that order.
   ///
   /// - Parameters:
   ///   - order: the fields to sort by, and whether each is descending.
-  ///   - bounds: the range.
+  ///   - bounds: the bounds.
   package func isReversed(
     for order: [(path: FieldPath, isDescending: Bool)], in bounds: IndexBounds
   ) -> Bool? {
@@ -112,8 +112,8 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Part {
-  /// Returns the bounds in an index that has only this part, ascending and without a condition:
-  /// what the general form returns, in a fraction of the time.
+  /// Returns the bounds in an index with only this part, ascending and without a condition. The same
+  /// as the general form, but much faster.
   fileprivate func bounds(for conditions: Conjunction) -> IndexBounds {
     var found: [KeyInterval]?
     var isWhole = true
@@ -136,8 +136,8 @@ extension IndexDefinition.Part {
       isByID: ranges.allSatisfy(\.isPoint), mayRepeat: false)
   }
 
-  /// Returns the keys of this part that conditions leave possible, in order; nil if they do not
-  /// narrow it. Removes the conditions that are fully expressed by the result.
+  /// Returns the intervals of this part to which conditions narrow it, in order; nil if they do not.
+  /// Removes the conditions that the result expresses completely.
   fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {
     if !isEach, !isDescending, conditions.count == 1 {
       guard let found = intervals(of: conditions[0]) else { return nil }
@@ -147,7 +147,7 @@ extension IndexDefinition.Part {
     var found: [KeyInterval]?
     var rest: [Predicate] = []
     for condition in conditions {
-      // Several conditions on an array may be met by different elements.
+      // Different elements of an array may meet different conditions.
       if let more = isEach && found != nil ? nil : intervals(of: condition) {
         found = found.map { KeyInterval.intersection($0, more) } ?? more
       } else {
@@ -176,17 +176,17 @@ extension IndexDefinition.Part {
 }
 
 extension KeyInterval {
-  /// Returns the interval of the next part, prefixed with one key of the parts before it.
+  /// Returns the interval of the next part, prefixed with the key of the previous parts.
   fileprivate func followed(by next: KeyInterval) -> KeyInterval {
     KeyInterval(
       low: low + next.low, high: next.high.map { low + $0 } ?? KeyOrder.successor(ofPrefix: low),
       isPoint: isPoint && next.isPoint, needsCheck: needsCheck || next.needsCheck)
   }
 
-  /// Returns whether a bound has more bytes than a limit.
+  /// Returns whether a bound is longer than a limit.
   fileprivate func isLonger(than limit: Int) -> Bool { low.count > limit || high?.count ?? 0 > limit }
 
-  /// Returns the interval for keys that are cut to a length.
+  /// Returns the interval for keys cut to a length.
   fileprivate func cut(to limit: Int) -> KeyInterval {
     var interval = self
     if low.count > limit {
@@ -202,7 +202,8 @@ extension KeyInterval {
 }
 
 extension Predicate {
-  /// The bytes by which equal conditions are recognized; nil if the condition cannot be stored.
+  /// The stored bytes, which are the same for equal conditions; nil if the condition cannot be
+  /// stored.
   fileprivate var storedForm: [UInt8]? {
     do { return try selector() } catch { return nil }
   }

@@ -1,16 +1,16 @@
 import LatewoodBytes
 
-/// An interval of keys of one value: from `low` up to, but not including, `high`.
+/// An interval of the keys of a value: from `low` up to, but not including, `high`.
 ///
-/// The bounds are bytes, not always whole keys: `low` may be a prefix that all keys of a type, or
-/// of strings with a prefix, have in common.
+/// The bounds need not be complete keys: `low` may be the common prefix of all keys of a type, or of
+/// strings with a prefix.
 package struct KeyInterval: Sendable, Equatable {
   package var low: [UInt8]
   /// The upper bound; nil if there is none.
   package var high: [UInt8]?
-  /// Whether all keys in it are equal.
+  /// Whether all keys in the interval are equal.
   package var isPoint = false
-  /// Whether documents in it may fail the test that it was made from.
+  /// Whether documents in the interval may fail the test that it was derived from.
   package var needsCheck = false
 
   package init(low: [UInt8], high: [UInt8]?, isPoint: Bool = false, needsCheck: Bool = false) {
@@ -20,7 +20,7 @@ package struct KeyInterval: Sendable, Equatable {
     self.needsCheck = needsCheck
   }
 
-  /// Creates the interval of the keys that begin with some bytes.
+  /// Creates the interval of the keys with a prefix.
   init(beginning bytes: [UInt8], isPoint: Bool = false, needsCheck: Bool = false) {
     self.init(
       low: bytes, high: KeyOrder.successor(ofPrefix: bytes), isPoint: isPoint, needsCheck: needsCheck)
@@ -30,15 +30,15 @@ package struct KeyInterval: Sendable, Equatable {
     self.init(beginning: [tag.rawValue], needsCheck: needsCheck)
   }
 
-  /// The interval of all existing values.
+  /// Returns the interval of all existing values.
   static func present(needsCheck: Bool = false) -> KeyInterval {
     KeyInterval(low: [CollationTag.null.rawValue], high: nil, needsCheck: needsCheck)
   }
 
-  /// The same keys in an index where they are descending; nil if there are none.
+  /// The interval of the same keys in descending order; nil if there are none.
   ///
-  /// A key that begins with a bound comes after it, and with all bits inverted it also comes after
-  /// the inverted bound. So each bound becomes the successor of everything that begins with it.
+  /// A key with a bound as its prefix sorts after that bound, even if both are inverted. So each
+  /// bound becomes the successor of all keys with the inverted bound as their prefix.
   var descending: KeyInterval? {
     var turned = self
     if isPoint {
@@ -55,7 +55,7 @@ package struct KeyInterval: Sendable, Equatable {
     return turned
   }
 
-  /// Returns the keys that both intervals contain; nil if there are none.
+  /// Returns the common keys of two intervals; nil if there are none.
   func intersection(_ other: KeyInterval) -> KeyInterval? {
     let low = self.low.lexicographicallyPrecedes(other.low) ? other.low : self.low
     let high = KeyInterval.ends(self.high, before: other.high) ? self.high : other.high
@@ -70,7 +70,7 @@ package struct KeyInterval: Sendable, Equatable {
     return left.lexicographicallyPrecedes(right)
   }
 
-  /// Returns the keys that two sets have in common; each set is in order and without overlaps.
+  /// Returns the common keys of two sets of intervals, each in order and without overlaps.
   static func intersection(_ left: [KeyInterval], _ right: [KeyInterval]) -> [KeyInterval] {
     var common: [KeyInterval] = []
     var (i, j) = (0, 0)
@@ -96,7 +96,7 @@ package struct KeyInterval: Sendable, Equatable {
       if last.low == next.low, last.high == next.high {
         last.needsCheck = last.needsCheck && next.needsCheck
       } else {
-        // Where they differ, a key that needs no check in one may need it in the other.
+        // A key that needs no check in one interval may need it in the other.
         last.needsCheck = last.needsCheck || next.needsCheck
         last.isPoint = false
         if ends(last.high, before: next.high) { last.high = next.high }

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value to compare with, prepared so that most comparisons look at a few bytes only.
+/// A value to compare with, prepared so that most comparisons examine only a few bytes.
 package struct Constant: Sendable {
   private enum Value: Sendable {
     case element(FleeceElement)
@@ -12,12 +12,12 @@ package struct Constant: Sendable {
 
   private let value: Value
   let tag: CollationTag
-  /// The collation key of the value alone.
+  /// The collation key of the value.
   package let key: [UInt8]
   private let number: NumberKey?
   private let counted: [UInt8]
 
-  /// Throws like `CollationKey.append`.
+  /// Creates a constant. Throws like `CollationKey.append`.
   package init(_ element: FleeceElement) throws(FleeceError) {
     value = .element(element)
     var key = CollationKey()
@@ -72,11 +72,11 @@ package struct Constant: Sendable {
   /// The UTF-8 of a string; nil for all other values.
   package var text: [UInt8]? { tag == .string ? counted : nil }
 
-  /// Creates a constant from the root of Fleece that was just written.
+  /// Creates a constant from the root of encoded Fleece.
   package init(fleece: [UInt8]) throws(FleeceError) { try self.init(FleeceBody(fleece).root) }
 
-  /// Returns a number less than, equal to or greater than zero, as `value` is less than, equal to
-  /// or greater than this constant.
+  /// Returns a number less than, equal to or greater than zero if `value` is less than, equal to or
+  /// greater than this constant.
   package func compare(_ value: FleeceValue) throws(FleeceError) -> Int {
     let other = CollationTag(value)
     if other != tag { return other < tag ? -1 : 1 }
@@ -109,7 +109,7 @@ package struct Constant: Sendable {
     guard let first = left.baseAddress, let second = right.baseAddress else {
       return left.count - right.count
     }
-    // SAFETY: both buffers are complete, with the lengths that are passed.
+    // SAFETY: the passed lengths are those of the buffers.
     return KeyOrder.compare(first, left.count, second, right.count)
   }
 

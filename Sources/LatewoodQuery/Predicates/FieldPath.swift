@@ -8,12 +8,12 @@ import LatewoodFleece
 /// a\.b              the member with a dot in its name
 /// ```
 package struct FieldPath: Sendable, Hashable {
-  /// The number of levels that no path into a document reaches.
+  /// The maximum number of levels of a path, which no document exceeds.
   package static let depthLimit = FleeceLimits.depth
 
   package struct Step: Sendable, Hashable {
     let key: FleeceName
-    /// The name as an index, for use in an array; nil if it is not a number.
+    /// The name as an index into an array; nil if it is not a number.
     package let index: Int?
 
     package init(_ name: String) {
@@ -46,13 +46,13 @@ package struct FieldPath: Sendable, Hashable {
   package init(_ names: String...) { steps = names.map { Step($0) } }
   package init(_ name: String) { steps = [Step(name)] }
 
-  /// Parses a path. Throws an error with the place for empty names and unclosed brackets.
+  /// Parses a path. Throws an error with the position of an empty name or an unclosed bracket.
   package init(parsing text: String) throws(QueryError) {
     var parser = FieldPathParser(text)
     steps = try parser.run()
   }
 
-  /// The text form, which `init(parsing:)` reads.
+  /// The text form, which `init(parsing:)` parses.
   package var text: String {
     steps.map {
       $0.name.replacing("\\", with: "\\\\").replacing(".", with: "\\.").replacing("[", with: "\\[")
@@ -66,9 +66,9 @@ package struct FieldPath: Sendable, Hashable {
 /// The result of following a path.
 package enum Lookup {
   case value(FleeceValue)
-  /// An object on the path has no such member.
+  /// An object on the path lacks the member.
   case missing
-  /// A value on the path has no members at all, or no such element.
+  /// A value on the path has no members, or an array lacks the element.
   case blocked
 
   package var value: FleeceValue? {
@@ -101,7 +101,7 @@ extension FleeceDictionary {
   func value(for step: FieldPath.Step) throws(FleeceError) -> FleeceValue? { try value(for: step.key) }
 }
 
-/// A parser for the text of a path.
+/// Parses the text of a path.
 private struct FieldPathParser {
   private let text: String
   private let scalars: [Unicode.Scalar]
@@ -118,7 +118,7 @@ private struct FieldPathParser {
       try takeName()
       while at < scalars.count, scalars[at] == "[" { try takeIndex() }
       if at == scalars.count { return steps }
-      guard scalars[at] == "." else { throw fault("a dot must stand between two names") }
+      guard scalars[at] == "." else { throw fault("a dot must separate two names") }
       at += 1
     }
   }
@@ -143,7 +143,7 @@ private struct FieldPathParser {
       at += 1
     }
     guard !digits.isEmpty, at < scalars.count, scalars[at] == "]" else {
-      throw fault("an index is a number in brackets, such as [0]")
+      throw fault("an index must be a number in brackets, such as [0]")
     }
     at += 1
     try add(String(digits))

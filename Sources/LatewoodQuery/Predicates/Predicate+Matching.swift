@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// A source of fields for a predicate: a value, or a document whose id is a field too.
+/// A source of fields for a predicate: a value, or a document, whose id is also a field.
 package protocol FieldSource {
   /// Calls `body` with the result of following a path; the value must not leave the call.
   func withField<R>(
@@ -17,8 +17,8 @@ extension FleeceValue: FieldSource {
 }
 
 extension Predicate {
-  /// Returns whether a document or value matches the predicate. Throws `damaged` if bytes that it
-  /// reads are damaged.
+  /// Returns whether a document or value matches the predicate. Throws `damaged` if the bytes that
+  /// it reads are damaged.
   package func matches(_ source: some FieldSource) throws(FleeceError) -> Bool {
     switch self {
     case .always(let answer): return answer
@@ -103,7 +103,7 @@ extension FieldTest {
   private static func remainder(_ value: FleeceValue, _ divisor: Int64) throws(FleeceError) -> Int64? {
     switch try value.number() {
     case .integer(let number)?:
-      // The only quotient that does not fit into 64 bits leaves no remainder.
+      // The only division that overflows has no remainder.
       let (remainder, overflow) = number.remainderReportingOverflow(dividingBy: divisor)
       return overflow ? 0 : remainder
     case .unsigned(let number)?:

@@ -3,9 +3,9 @@ import LatewoodFleece
 /// A condition on a document, or on a value inside one: the common form of selectors and other
 /// query languages.
 ///
-/// A test of a field is false where the path leads to nothing, except for the test that asks for
-/// exactly that. So `not` over a test differs from the opposite test; the negations of a selector
-/// are moved down to its tests when it is read.
+/// A test of a field is false if the path leads to nothing, except for `isMissing`. So `not` of a
+/// test differs from the opposite test; the negations of a selector are moved down to its tests by
+/// the parser.
 package enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])
@@ -14,13 +14,13 @@ package enum Predicate: Sendable {
   case field(FieldPath, FieldTest)
 }
 
-/// A test of the value that a path leads to.
+/// A test of the value at a path.
 package indirect enum FieldTest: Sendable {
   case compare(Comparison, Constant)
-  /// The value, or an element of it if it is an array, equals one of the constants.
+  /// The value, or an element if it is an array, equals one of the constants.
   case isAmong([Constant])
   case exists
-  /// An object on the path lacks the member. False if something on the path is not an object, as in
+  /// An object on the path lacks the member. False if a value on the path is not an object, as in
   /// CouchDB.
   case isMissing
   case hasType(ValueType)
@@ -30,7 +30,7 @@ package indirect enum FieldTest: Sendable {
   case hasRemainder(Int64, modulo: Int64)
   case begins(Constant)
   case matches(Pattern)
-  /// An array that contains all of these; or, if the constant is an array itself, that array.
+  /// An array that contains all of these constants; or, if the only constant is an array, that array.
   case containsAll([Constant])
   case anyElement(Predicate)
   /// An array with at least one element, all of which match.
@@ -67,7 +67,7 @@ package enum Comparison: Sendable, CaseIterable {
   }
 }
 
-/// The types that a query can ask for, by their names in selectors.
+/// The types that a query can test for, by their names in selectors.
 package enum ValueType: String, Sendable, CaseIterable {
   case null, boolean, number, string, data, array, object
 
@@ -86,10 +86,10 @@ package enum ValueType: String, Sendable, CaseIterable {
 
 /// A regular expression that may match anywhere in a string, by Unicode scalars.
 ///
-/// The syntax is that of Swift's `Regex`, which covers what PCRE and Perl have in common. There is
-/// no time limit on an expression that backtracks excessively.
-// SAFETY: the expression is made from text, so it holds no closures; it is compiled in `init`, and
-// matching changes nothing.
+/// The syntax is that of Swift's `Regex`, which includes the common subset of PCRE and Perl. There
+/// is no time limit on an expression that backtracks excessively.
+// SAFETY: the expression is parsed from text, so it contains no closures; it is compiled in `init`,
+// and matching does not change it.
 package final class Pattern: @unchecked Sendable {
   package let text: String
   private let expression: Regex<AnyRegexOutput>
@@ -99,7 +99,7 @@ package final class Pattern: @unchecked Sendable {
     self.text = text
     do {
       expression = try Regex(text).matchingSemantics(.unicodeScalar)
-      // Compiles it once, before it is shared.
+      // Compiles the expression before it is shared.
       _ = try expression.firstMatch(in: "")
     } catch {
       throw QueryError(.invalidSelector, "\"\(text)\" is not a regular expression: \(error)")

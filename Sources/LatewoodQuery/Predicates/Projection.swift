@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The members of a document that a query asks for, in their places in the document.
+/// The members of a document that a query selects, at their places in the document.
 ///
 /// ```
 /// name, address.city      {"address": {"city": "Porto"}, "name": "Anna"}
@@ -16,7 +16,7 @@ package struct Projection: Sendable {
 
   private var branches: [Branch] = []
 
-  /// - Parameter paths: the paths of the members; a path that continues another adds nothing to it.
+  /// - Parameter paths: the paths of the members. A path that continues another has no effect.
   package init(_ paths: [FieldPath]) {
     for path in paths { Projection.insert(path.steps[...], of: path, into: &branches) }
   }

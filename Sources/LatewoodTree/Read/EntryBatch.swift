@@ -1,19 +1,19 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Entries of a scan that are passed on together.
+/// A batch of entries that a scan passes on together.
 ///
-/// The two parts of a key of a tree are joined in memory that the next batch uses again. Other keys
-/// and all values stay where they are.
+/// The two parts of a key in a base tree are joined in memory that the next batch reuses. Other keys
+/// and all values are not copied.
 ///
-/// Lengths come from nodes, which were verified once but may have changed on the disk and been read
-/// again since: they are checked before anything is copied.
+/// Lengths come from nodes, which may have changed on the disk and been read again since their
+/// verification, so they are checked before anything is copied.
 struct EntryBatch: ~Copyable {
   private static let capacity = 64
-  /// A scan that ends soon has not read much ahead.
+  /// Small, so that a short scan does not read far ahead.
   private static let firstCapacity = 16
 
-  /// The number of bytes to leave out at the beginning of each key.
+  /// The number of bytes to omit at the beginning of each key.
   private let dropped: Int
   private let entries: UnsafeMutablePointer<EntryBytes>
   private var count = 0
@@ -21,7 +21,7 @@ struct EntryBatch: ~Copyable {
   private var memory: UnsafeMutableRawPointer
   private var length = 4096
   private var used = 0
-  /// The sum of the bytes that were touched, so that they are read at all.
+  /// The sum of the touched bytes, which keeps the compiler from omitting the reads.
   private var touched: UInt8 = 0
 
   init(dropping dropped: Int) {
@@ -35,13 +35,13 @@ struct EntryBatch: ~Copyable {
     memory.deallocate()
   }
 
-  /// Whether nothing more can be added before the entries are passed on.
+  /// Whether the entries must be passed on before more can be added.
   var isFull: Bool { count == limit }
 
-  /// Adds entries of a leaf of the base tree until the batch is full, or its memory is.
+  /// Adds entries of a leaf of the base tree until the batch or its memory is full.
   ///
   /// - Returns: the index of the first entry that was not added. If the batch was empty, at least
-  ///   one was.
+  ///   one is added.
   mutating func add(_ leaf: Node, _ wanted: Range<Int>, in file: FileView) throws(Fault) -> Int {
     let cells = LeafEntries(leaf)
     let (prefix, prefixCount) = (leaf.prefix, leaf.prefixCount)
@@ -68,7 +68,7 @@ struct EntryBatch: ~Copyable {
     return index
   }
 
-  /// Adds those entries of a write buffer's leaf that are not deletes until the batch is full.
+  /// Adds the entries of a write buffer's leaf, except deletes, until the batch is full.
   ///
   /// - Returns: the index of the first entry that was not added.
   mutating func add(
@@ -79,7 +79,7 @@ struct EntryBatch: ~Copyable {
     touched &+= records.touch(leaf, index..<min(end, index &+ BufferCursor.touchCount))
     while index < end {
       if index & (BufferCursor.touchCount &- 1) == 0 {
-        // Those after the next ones, which have been touched already.
+        // The entries after the next ones, which have already been touched.
         let next = min(end, index &+ BufferCursor.touchCount)
         touched &+= records.touch(leaf, next..<min(end, next &+ BufferCursor.touchCount))
       }
@@ -104,14 +104,14 @@ struct EntryBatch: ~Copyable {
   @inline(__always) private mutating func append(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ value: UnsafeRawBufferPointer
   ) {
-    // SAFETY: there is room for `limit` entries.
+    // SAFETY: `entries` has memory for `capacity` entries, and `count` is less than `limit`.
     (entries + count).initialize(
       to: EntryBytes(
         key: UnsafeRawBufferPointer(start: key + dropped, count: keyCount &- dropped), value: value))
     count &+= 1
   }
 
-  /// Replaces the memory by one that is large enough for a long key. There must be no entries.
+  /// Allocates larger memory for a long key. There must be no entries.
   @inline(never) private mutating func reserve(_ keyCount: Int) throws(Fault) {
     guard keyCount <= NodeLayout.maximumKeyLength else { throw EntryBatch.wrongLength }
     memory.deallocate()
@@ -120,8 +120,8 @@ struct EntryBatch: ~Copyable {
     memory = .allocate(byteCount: length, alignment: 8)
   }
 
-  /// Passes the entries on and empties the batch. Returns what `body` returns; true if there are
-  /// none.
+  /// Passes the entries on and empties the batch. Returns the result of `body`; true if there are no
+  /// entries.
   mutating func pass(to body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool) throws -> Bool {
     guard count > 0 else { return true }
     let passed = UnsafeBufferPointer(start: entries, count: count)
@@ -130,6 +130,6 @@ struct EntryBatch: ~Copyable {
   }
 
   @inline(never) private static var wrongLength: Fault {
-    Fault(.damaged, "a key in memory has a length that no key has: its node has changed")
+    Fault(.damaged, "a key in memory has an impossible length: its node has changed")
   }
 }

@@ -5,11 +5,11 @@ extension ReadView {
   /// Calls `body` with the entries of a range of full keys, in order and several at a time, until
   /// it returns false. The range includes `low` and excludes `high`.
   ///
-  /// Up to 64 entries are read ahead. Before an error is thrown, `body` gets the entries in front
-  /// of it. The bytes are valid during the call. Not for views of which memory may be released: see
+  /// Up to 64 entries are read ahead. Before an error is thrown, `body` receives the entries before
+  /// it. The bytes are valid during the call. Not for views whose memory may be released: see
   /// `isBuffered`. O(log n + entries).
   ///
-  /// - Parameter dropped: the number of bytes to leave out at the beginning of each key.
+  /// - Parameter dropped: the number of bytes to omit at the beginning of each key.
   package func scanBatches(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, dropping dropped: Int,
     _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
@@ -33,8 +33,8 @@ extension ReadView {
     if !isEnded { _ = try batch.pass(to: body) }
   }
 
-  /// Adds the entries from a cursor up to a full key to a batch, which is passed on whenever it is
-  /// full. Returns false if `body` does.
+  /// Adds the entries from a cursor up to a full key to a batch, passing it on whenever it is full.
+  /// Returns false if `body` does.
   private func gather(
     from cursor: inout MergedCursor, _ high: UnsafeRawPointer, _ highCount: Int,
     _ batch: inout EntryBatch, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
@@ -55,7 +55,7 @@ extension ReadView {
       }
       if cursor.compareKey(high, highCount) >= 0 { return true }
       isFirst = false
-      // Sources that have to be merged are read entry by entry.
+      // Sources that must be merged are read entry by entry.
       guard try batch.pass(to: body) else { return false }
       // In this order: if the value lies within the file, so does the key before it.
       let value = try cursor.value()
@@ -65,7 +65,7 @@ extension ReadView {
     return true
   }
 
-  /// Like `gather`, from the base tree alone.
+  /// Like `gather`, but only from the base tree.
   private func gatherBase(
     from cursor: inout BaseCursor, _ high: UnsafeRawPointer, _ highCount: Int,
     _ batch: inout EntryBatch, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
@@ -95,8 +95,8 @@ extension ReadView {
     }
   }
 
-  /// Adds those entries of a write buffer's leaf that are not deletes to a batch. Returns false if
-  /// `body` does.
+  /// Adds the entries of a write buffer's leaf, except deletes, to a batch. Returns false if `body`
+  /// does.
   private func gather(
     _ leaf: BufferNode, _ wanted: Range<Int>, _ batch: inout EntryBatch,
     _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool

@@ -101,12 +101,12 @@ import Testing
     ("SELECT meta().foo FROM c", "it has id", 1, 8), ("SELECT meta(d).id FROM c", "meta(c)", 1, 13),
     ("SELECT ANY x IN a SATISFIES x FROM c", "END is expected", 1, 31),
     ("SELECT a FROM c UNNEST [1]", "a name for the elements", 1, 27),
-    ("SELECT a IS 5 FROM c", "behind IS", 1, 13), ("SELECT 'a\\q' FROM c", "no such escape", 1, 10),
-    ("SELECT 1x FROM c", "no number", 1, 8), ("SELECT 1e999 FROM c", "no number", 1, 8),
-    ("SELECT a FROM c extra more", "a clause is expected", 1, 23),
-    ("SELECT /* a FROM c", "has no end", 1, 8), ("SELECT a FROM c UNNEST a AS c", "taken already", 1, 17),
+    ("SELECT a IS 5 FROM c", "after IS", 1, 13), ("SELECT 'a\\q' FROM c", "no such escape", 1, 10),
+    ("SELECT 1x FROM c", "not a number", 1, 8), ("SELECT 1e999 FROM c", "not a number", 1, 8),
+    ("SELECT a FROM c extra more", "a clause or the end is expected", 1, 23),
+    ("SELECT /* a FROM c", "has no end", 1, 8), ("SELECT a FROM c UNNEST a AS c", "already taken", 1, 17),
     ("SELECT a FROM s.c.d", "no third part", 1, 18),
-    ("SELECT a FROM s. WHERE b", "behind that of its scope", 1, 18),
+    ("SELECT a FROM s. WHERE b", "after its scope", 1, 18),
     ("SELECT COUNT(DISTINCT *) FROM c", "an expression is expected", 1, 23),
   ])
   func `an error points at its place`(text: String, reason: String, line: Int, column: Int) throws {

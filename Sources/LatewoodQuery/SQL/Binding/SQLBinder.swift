@@ -1,12 +1,11 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Resolves the names of a statement and checks that its parts are allowed where they stand.
+/// Resolves the names of a statement and checks that its parts are allowed at their places.
 ///
-/// A name stands for, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY
-/// or UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an
-/// expression may use only what the rows of a group have in common: the expressions by which they
-/// are grouped, and aggregates.
+/// A name refers to, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY or
+/// UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an expression
+/// may use only values that all rows of a group share: the expressions of GROUP BY, and aggregates.
 struct SQLBinder {
   private let statement: SQLStatement
   private let parameters: [String: SQLLiteral]
@@ -14,7 +13,7 @@ struct SQLBinder {
   private var variables: [String] = []
   private var unnestCount = 0
   private var isInAggregate = false
-  /// The variables of the quantifiers around an aggregate, which its rows do not have.
+  /// The variables of the quantifiers around an aggregate, which its argument cannot use.
   private var outerVariables: [String] = []
   /// Evaluates expressions without names.
   private var evaluator = SQLEvaluator()
@@ -24,7 +23,7 @@ struct SQLBinder {
   private(set) var aggregates: [SQLAggregate] = []
   /// The aliases that ORDER BY may use.
   var columns: [String: SQLExpression] = [:]
-  /// Whether an element of an UNNEST was named since this was last set to false.
+  /// Whether a variable of UNNEST was used since this was last set to false.
   var usesUnnest = false
 
   init(_ statement: SQLStatement, _ parameters: [String: SQLLiteral]) {
@@ -34,7 +33,7 @@ struct SQLBinder {
 
   mutating func addUnnest(_ unnest: SQLStatement.Unnest) throws(QueryError) {
     if unnest.alias == statement.alias || variables.contains(unnest.alias) {
-      throw fault("the name \(unnest.alias) is taken already; give another one behind AS", unnest.offset)
+      throw fault("the name \(unnest.alias) is already taken; give another one after AS", unnest.offset)
     }
     variables.append(unnest.alias)
     unnestCount += 1
@@ -125,8 +124,8 @@ struct SQLBinder {
     return fold(make(inner), [inner])
   }
 
-  /// Evaluates an expression if all its parts are constants. If that fails, the expression stays as
-  /// it is, and fails where it is used.
+  /// Evaluates an expression if all its parts are constants. If that fails, the expression stays
+  /// unchanged, and fails where it is used.
   private mutating func fold(_ expression: SQLExpression, _ parts: [SQLExpression]) -> SQLExpression {
     guard parts.allSatisfy({ $0.literal != nil }) else { return expression }
     do { return .literal(try evaluator.value(expression).literal()) } catch { return expression }
@@ -138,7 +137,7 @@ struct SQLBinder {
     if let column = columns[name] { return column }
     if let index = variables.lastIndex(of: name) {
       if isGrouped, !isInAggregate {
-        // Variables of UNNEST belong to single rows.
+        // Variables of UNNEST belong to individual rows.
         guard index >= unnestCount else { throw notShared(name, offset) }
         return .variable(index - unnestCount, [])
       }
@@ -146,7 +145,7 @@ struct SQLBinder {
       return .variable(index, [])
     }
     if outerVariables.contains(name) {
-      throw fault("an aggregate is made of rows, and \(name) is an element of a whole group", offset)
+      throw fault("an aggregate is computed from rows, but \(name) is an element of a whole group", offset)
     }
     if isGrouped, !isInAggregate { throw notShared(name, offset) }
     return name == statement.alias ? .document([]) : .document([.member(FieldPath.Step(name))])
@@ -154,7 +153,7 @@ struct SQLBinder {
 
   private func notShared(_ name: String, _ offset: Int) -> QueryError {
     fault(
-      "\(name) is not the same for all rows of a group: it can stand in GROUP BY or in an aggregate such as MIN",
+      "\(name) is not the same for all rows of a group: use it in GROUP BY or in an aggregate such as MIN",
       offset)
   }
 
@@ -187,7 +186,7 @@ struct SQLBinder {
     let array = try bind(array)
     variables.append(variable)
     defer { variables.removeLast() }
-    // The variable hides an alias of the same name.
+    // The variable hides an alias with the same name.
     let hidden = columns.removeValue(forKey: variable)
     defer { columns[variable] = hidden }
     let condition = try bind(condition)
@@ -224,14 +223,15 @@ struct SQLBinder {
           ?? "there is no function \(call.name)", syntax.offset)
     }
     if call.hasStar || call.isDistinct {
-      throw fault("\(call.hasStar ? "*" : "DISTINCT") belongs to aggregates such as COUNT", syntax.offset)
+      throw fault(
+        "\(call.hasStar ? "*" : "DISTINCT") is only for aggregates such as COUNT", syntax.offset)
     }
     guard function.arity.contains(call.arguments.count) else {
       let (least, most) = (function.arity.lowerBound, function.arity.upperBound)
       let wanted = least == most ? "\(least)" : "\(least) to \(most)"
       throw fault(
         "\(call.name.uppercased()) takes \(wanted) argument\(wanted == "1" ? "" : "s"), "
-          + "and \(call.arguments.count) are given", syntax.offset)
+          + "not \(call.arguments.count)", syntax.offset)
     }
     let arguments = try bindAll(call.arguments)
     return fold(.call(function, arguments), arguments)
@@ -240,7 +240,7 @@ struct SQLBinder {
   private func meta(_ call: SQLCall, _ offset: Int) throws(QueryError) -> SQLExpression {
     if let argument = call.arguments.first {
       guard case .name(statement.alias) = argument.form, call.arguments.count == 1 else {
-        throw fault("meta() is asked of the collection: meta(\(statement.alias))", argument.offset)
+        throw fault("the argument of meta() is the collection: meta(\(statement.alias))", argument.offset)
       }
     }
     if isGrouped, !isInAggregate { throw notShared("meta()", offset) }
@@ -262,7 +262,7 @@ struct SQLBinder {
     if isInAggregate { throw fault("\(name) is inside another aggregate", offset) }
     guard isGrouped else {
       throw fault(
-        "\(name) is made of many rows, and can stand in SELECT, HAVING and ORDER BY", offset)
+        "\(name) is computed from many rows, and can only be in SELECT, HAVING and ORDER BY", offset)
     }
     guard kind == .count || !call.hasStar, call.arguments.count == (call.hasStar ? 0 : 1) else {
       let advice =
@@ -286,7 +286,7 @@ struct SQLBinder {
 
   // MARK: Groups
 
-  /// Returns an expression by which rows are grouped, or a constant; nil for other expressions.
+  /// Returns the bound form of an expression of GROUP BY or a constant; nil for other expressions.
   private mutating func shared(_ syntax: SQLSyntax) throws(QueryError) -> SQLExpression? {
     if case .name(let name) = syntax.form, columns[name] != nil { return nil }
     if syntax.hasAggregate { return nil }
@@ -299,7 +299,7 @@ struct SQLBinder {
 }
 
 extension SQLSyntax {
-  /// Whether it contains an aggregate.
+  /// Whether the expression contains an aggregate.
   var hasAggregate: Bool {
     switch form {
     case .literal, .parameter, .name: false

@@ -1,21 +1,20 @@
 import LatewoodFleece
 
-/// Predicates for expressions, so that documents can be searched for instead of evaluating the
-/// expression for each.
+/// Predicates for expressions, which find documents without evaluating the expression for each.
 ///
-/// A predicate is as exact as its expression: it is true exactly where the expression is. So its
-/// negation is no predicate for "false", which `wanted` asks for instead.
+/// A predicate is true exactly where its expression is true. Its negation also includes null and
+/// missing, so there is a separate predicate for "false": see `wanted`.
 extension SQLExpression {
-  /// The start of an expression's paths.
+  /// The origin of an expression's paths.
   enum Subject: Equatable {
     case document
     case variable(Int)
   }
 
-  /// The length up to which lists become predicates; longer ones are searched for each document.
+  /// The maximum length of a list in a predicate; longer ones are searched for each document.
   private static let listLimit = 1000
 
-  /// Returns the predicate that is true for exactly those documents, or elements, for which the
+  /// Returns the predicate that is true exactly for the documents, or elements, for which the
   /// expression is `wanted`; nil if there is none.
   func predicate(where wanted: Bool, of subject: Subject = .document) -> Predicate? {
     switch self {
@@ -62,8 +61,8 @@ extension SQLExpression {
     }
   }
 
-  /// Returns a predicate that is true wherever the expression is, and possibly elsewhere: it
-  /// narrows the search.
+  /// Returns a predicate that narrows the search: it is true wherever the expression is, and possibly
+  /// elsewhere.
   func hint(of subject: Subject = .document) -> Predicate? {
     if let exact = predicate(where: true, of: subject) { return exact }
     switch self {
@@ -87,7 +86,7 @@ extension SQLExpression {
     }
   }
 
-  /// Returns the path that predicates can follow with the same result.
+  /// Returns the path with which predicates obtain the same value; nil if there is none.
   func path(from subject: Subject) -> FieldPath? {
     switch self {
     case .fact(.id) where subject == .document: return FieldPath("_id")
@@ -104,7 +103,7 @@ extension SQLExpression {
   private static func path(_ steps: [SQLStep]) -> FieldPath? {
     var path = FieldPath.root
     for step in steps {
-      // In a predicate's path, a number may be a name as well as an index.
+      // In a predicate's path, a number may be both a name and an index.
       guard case .member(let name) = step, name.index == nil else { return nil }
       path.steps.append(name)
     }
@@ -134,7 +133,7 @@ extension SQLExpression {
     }
   }
 
-  /// Null sorts before all other values, and missing before null.
+  /// A test for values other than null and missing, which sort before all others.
   fileprivate static let isValued: FieldTest? = constant(.null).map { .compare(.greater, $0) }
 
   private static func compare(
@@ -145,8 +144,7 @@ extension SQLExpression {
     let test = Predicate.field(path, .compare(comparison, constant))
     switch comparison {
     case .equal, .greater, .greaterOrEqual: return test
-    // Null sorts before everything that it can be compared with here, but is not less than any of
-    // it.
+    // Null sorts before all other values, but is not less than any.
     case .less, .lessOrEqual, .notEqual: return isValued.map { .all([test, .field(path, $0)]) }
     }
   }
@@ -160,7 +158,7 @@ extension SQLExpression {
     guard let path = value.path(from: subject), let elements = list.literal?.elements,
       elements.count <= SQLExpression.listLimit
     else { return nil }
-    // An unknown value might equal it.
+    // An unknown element might equal the value.
     if !wanted, elements.contains(where: { !$0.isValued }) { return .always(false) }
     var parts: [Predicate] = []
     for element in elements where element.isValued {
@@ -189,8 +187,8 @@ extension SQLExpression {
 }
 
 extension SQLTest {
-  /// Returns the predicate for a test of a path having the result `wanted`. A path that leads to
-  /// nothing is missing for a statement, whatever stands on the way.
+  /// Returns the predicate for a test of a path with the result `wanted`. In a statement, any path
+  /// that leads to nothing is missing.
   fileprivate func predicate(_ path: FieldPath, _ wanted: Bool) -> Predicate? {
     let isNull = Predicate.field(path, .hasType(.null))
     let isThere = Predicate.field(path, .exists)

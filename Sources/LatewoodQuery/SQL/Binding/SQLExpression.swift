@@ -4,12 +4,12 @@ import LatewoodFleece
 /// document.
 indirect enum SQLExpression: Sendable, Equatable {
   case literal(SQLLiteral)
-  /// The document, or a part of it.
+  /// The document or a part of it.
   case document([SQLStep])
-  /// An element from UNNEST, ANY or EVERY, or a part of it.
+  /// An element of UNNEST, ANY or EVERY, or a part of it.
   case variable(Int, [SQLStep])
   case fact(SQLFact)
-  /// The value by which rows were grouped.
+  /// The value of an expression of GROUP BY.
   case groupKey(Int)
   case aggregate(Int)
   case follow(SQLExpression, [SQLStep])

@@ -37,7 +37,7 @@ enum SQLFunction: String, CaseIterable, Sendable {
   case missingIf = "missingif"
   case nullIf = "nullif"
 
-  /// Other names, as in Couchbase.
+  /// Alternative names, as in Couchbase.
   private static let aliases: [String: SQLFunction] = [
     "coalesce": .ifMissingOrNull, "nvl": .ifMissingOrNull, "is_array": .isArray, "is_atom": .isAtom,
     "is_boolean": .isBoolean, "is_number": .isNumber, "is_object": .isObject, "is_string": .isString,

@@ -1,10 +1,10 @@
 import LatewoodFleece
 
-/// A statement that can run: its names are resolved, its parameters have values, and its condition
-/// is split into a predicate and the rest that must be evaluated.
+/// An executable statement: its names are resolved, its parameters have values, and its condition is
+/// split into a predicate and the rest that must be evaluated.
 package struct SQLProgram: Sendable {
   struct Column: Sendable {
-    /// The name of the column; nil to make the members of the value columns.
+    /// The name of the column; nil if the members of the value become columns.
     var name: String?
     var value: SQLExpression
   }
@@ -31,21 +31,20 @@ package struct SQLProgram: Sendable {
     package let isDescending: Bool
   }
 
-  /// The greatest number of rows for which an order of documents is limited; the search holds their
-  /// keys in memory.
+  /// The maximum number of rows that the search may sort; it keeps their keys in memory.
   private static let scanOrderLimit = 100_000
 
   /// The name of the collection.
   package let collection: String
-  /// False for documents that cannot give a row.
+  /// A predicate that is false for documents that cannot produce a row.
   package private(set) var predicate = Predicate.always(true)
-  /// The order in which documents must come; empty for the order of ids.
+  /// The order of the documents; empty for the order of ids.
   package private(set) var scanOrder: [FieldOrder] = []
-  /// The number of documents to skip at the beginning, and the greatest number to provide.
+  /// The number of documents to skip at the beginning, and the maximum number to return.
   package private(set) var scanSkip = 0
   package private(set) var scanLimit = Int.max
 
-  /// The rest of the condition: for documents, and for rows.
+  /// The rest of the condition, for documents and for rows.
   private(set) var documentFilter: [SQLExpression] = []
   private(set) var rowFilter: [SQLExpression] = []
   private(set) var unnests: [Unnest] = []
@@ -58,7 +57,7 @@ package struct SQLProgram: Sendable {
 
   /// - Parameter parameters: the values by name, without the dollar sign.
   ///
-  /// Throws `invalidStatement` with the place in the text.
+  /// Throws `invalidStatement` with the position in the text.
   package init(
     _ statement: SQLStatement, parameters: [String: FleeceElement] = [:]
   ) throws(QueryError) {
@@ -100,7 +99,7 @@ package struct SQLProgram: Sendable {
 
   // MARK: Clauses
 
-  /// Splits conditions that must all hold into the predicate and the filters.
+  /// Splits a condition into the predicate and the filters.
   private mutating func split(_ condition: SQLSyntax, _ binder: inout SQLBinder) throws(QueryError) {
     var parts = [condition]
     if case .all(let more) = condition.form { parts = more }
@@ -119,8 +118,8 @@ package struct SQLProgram: Sendable {
     predicate = predicates.count == 1 ? predicates[0] : predicates.isEmpty ? .always(true) : .all(predicates)
   }
 
-  /// The conditions on rows, as conditions on documents: an array that is flattened must contain a
-  /// matching element. Not for LEFT UNNEST, where a document without elements also gives a row.
+  /// The conditions on rows, as conditions on documents: a flattened array must contain a matching
+  /// element. Not for LEFT UNNEST, where a document without elements also produces a row.
   private var elementHints: [Predicate] {
     var predicates: [Predicate] = []
     for (index, unnest) in unnests.enumerated() where !unnest.isOuter {
@@ -150,7 +149,7 @@ package struct SQLProgram: Sendable {
         }
         added = [Column(name: column.isSpread ? nil : name, value: value)]
       } else {
-        // A star: the document, and the elements that belong to it.
+        // A star: the document and the elements of its arrays.
         for name in [statement.alias] + statement.unnests.map(\.alias) {
           let syntax = SQLSyntax(form: .name(name), offset: column.offset, depth: 1)
           added.append(Column(name: name, value: try binder.bind(syntax)))
@@ -158,7 +157,7 @@ package struct SQLProgram: Sendable {
       }
       for name in added.compactMap(\.name) where !names.insert(name).inserted {
         throw statement.fault(
-          "two columns have the name \(name); give one another behind AS", at: column.offset)
+          "two columns have the name \(name); give one of them another after AS", at: column.offset)
       }
       columns += added
     }
@@ -176,7 +175,7 @@ package struct SQLProgram: Sendable {
       let value = try binder.bind(term.expression)
       if isDistinct, !columns.contains(where: { $0.value.determines(value) }) {
         throw statement.fault(
-          "SELECT DISTINCT sorts by what it selects: add this as a column, and sort by its name",
+          "SELECT DISTINCT sorts only by its columns: add this as a column, and sort by its name",
           at: term.expression.offset)
       }
       order.append(Order(value: value, isDescending: term.isDescending))
@@ -192,14 +191,14 @@ package struct SQLProgram: Sendable {
     switch try binder.bind(syntax).literal {
     case .number(.integer(let count))? where count >= 0: return Int(clamping: count)
     case .number(.unsigned)?: return .max
-    default: throw statement.fault("\(clause) takes a whole number, from 0", at: syntax.offset)
+    default: throw statement.fault("\(clause) takes a whole number of at least 0", at: syntax.offset)
     }
   }
 
   // MARK: Order and number of documents
 
-  /// Passes order, skip and limit to the search if each document gives one row: documents then come
-  /// in the order of the rows, and unwanted ones do not come at all.
+  /// Passes order, skip and limit to the search if each document produces one row, so that it
+  /// returns only the necessary documents, in the order of the rows.
   private mutating func giveOrderToScan() {
     guard isOneToOne, let fields = fieldOrder else { return }
     if !fields.isEmpty {
@@ -214,7 +213,7 @@ package struct SQLProgram: Sendable {
     (order, skip, limit) = ([], 0, .max)
   }
 
-  /// Whether each document gives one row.
+  /// Whether each document produces one row.
   private var isOneToOne: Bool {
     unnests.isEmpty && grouping == nil && !isDistinct && documentFilter.isEmpty && rowFilter.isEmpty
   }
@@ -229,9 +228,8 @@ package struct SQLProgram: Sendable {
     return fields
   }
 
-  /// The same program for the case that an index has the order of the rows: they are produced as
-  /// they are found, and none are held. Nil if there is nothing to sort, or no index can have the
-  /// order.
+  /// The same program for an index with the order of the rows, which are then produced without
+  /// sorting them in memory. Nil if there is nothing to sort, or no index can have the order.
   package var inOrderOfScan: SQLProgram? {
     guard !order.isEmpty, unnests.isEmpty, grouping == nil, !isDistinct, let fields = fieldOrder else {
       return nil
@@ -240,19 +238,19 @@ package struct SQLProgram: Sendable {
     if isOneToOne {
       program.takeOrder(fields)
     } else {
-      // Documents that are filtered out give no row, so rows must be counted.
+      // Some documents produce no row, so the limit applies to rows.
       (program.scanOrder, program.order) = (fields, [])
     }
     return program
   }
 
-  /// Whether rows are held in memory to be sorted.
+  /// Whether rows are sorted in memory.
   package var sortsRows: Bool { !order.isEmpty }
 
   /// Whether a part of the condition must be evaluated for each document or row.
   package var filtersRows: Bool { !documentFilter.isEmpty || !rowFilter.isEmpty }
 
-  /// Whether only the number of documents is used.
+  /// Whether only the number of documents is needed.
   package var countsOnly: Bool {
     guard let grouping, grouping.keys.isEmpty, unnests.isEmpty, !filtersRows else { return false }
     return grouping.aggregates.allSatisfy {
@@ -262,7 +260,7 @@ package struct SQLProgram: Sendable {
 }
 
 extension SQLStatement {
-  /// Whether a row can stand for several.
+  /// Whether the statement groups its rows.
   fileprivate var isGrouped: Bool {
     if !groups.isEmpty || having != nil { return true }
     return columns.contains { $0.expression?.hasAggregate == true }

@@ -1,10 +1,10 @@
 import LatewoodFleece
 
-/// One aggregate over the rows of a group. Null and missing values do not count; numbers are summed
-/// exactly as long as they are integers.
+/// An aggregate over the rows of a group. Null and missing values do not count; integers are summed
+/// exactly.
 struct SQLAccumulator {
   private let kind: SQLAggregate.Kind
-  /// The keys of the values so far, if each distinct value counts once.
+  /// The keys of the values so far, if only distinct values count.
   private var known: Set<[UInt8]>?
   private var count = 0
   private var whole: Int128 = 0
@@ -17,10 +17,10 @@ struct SQLAccumulator {
     known = isDistinct ? [] : nil
   }
 
-  /// Adds a number of rows, whatever their contents.
+  /// Adds a number of rows, regardless of their contents.
   mutating func addRows(_ number: Int) { count += number }
 
-  /// Adds a value; returns the number of bytes by which the accumulator has grown.
+  /// Adds a value. Returns the number of bytes by which the accumulator grows.
   mutating func add(_ value: SQLValue) throws -> Int {
     guard value.isValued else { return 0 }
     var growth = 0

@@ -2,11 +2,11 @@ import LatewoodFleece
 
 /// Evaluates expressions, for a document or for a group of rows.
 ///
-/// Null and missing are Couchbase's: an operator gives missing if an operand is missing, otherwise
-/// null if one is null or of a type that the operator does not accept. AND and OR use a logic of
-/// four values.
+/// Null and missing work as in Couchbase: the result of an operator is missing if an operand is
+/// missing, otherwise null if one is null or of a type that the operator does not accept. AND and OR
+/// use four-valued logic.
 struct SQLEvaluator {
-  /// The document in which names are looked up; nil for constants and groups.
+  /// The current document; nil for constants and groups.
   private var document: (any SQLDocument)?
   /// The elements of UNNEST, then those of the quantifiers being evaluated.
   private var variables: [SQLValue] = []
@@ -28,7 +28,7 @@ struct SQLEvaluator {
     steps = limits.steps
   }
 
-  /// Releases the document, whose bytes may be gone afterwards.
+  /// Releases the document, whose bytes may become invalid.
   mutating func end() {
     document = nil
     variables.removeAll(keepingCapacity: true)
@@ -51,7 +51,7 @@ struct SQLEvaluator {
     if steps < 0 {
       throw QueryError(
         .tooLarge,
-        "the statement takes more than \(limits.steps) steps for one document or group")
+        "the statement needs more than \(limits.steps) steps for one document or group")
     }
   }
 
@@ -94,7 +94,7 @@ struct SQLEvaluator {
 
   private mutating func part(of value: SQLValue, _ path: [SQLStep]) throws -> SQLValue {
     let part = try value.follow(path)
-    // A string has been copied.
+    // Includes the cost of copying a string.
     try spend(path.count + part.size / 16)
     return part
   }
@@ -141,8 +141,9 @@ struct SQLEvaluator {
     return try made(writer.finish())
   }
 
-  /// Uses up the steps of copying a value beforehand. A value in a document may stand for much more
-  /// than its bytes; that shows only after the copy, which `FleeceLimits.expansion` limits.
+  /// Uses up the steps of copying a value in advance. The copy of a value in a document may be much
+  /// longer than its bytes; its length is only known afterwards, and limited by
+  /// `FleeceLimits.expansion`.
   private mutating func spendWriting(_ value: SQLValue) throws { try spend(value.size) }
 
   private mutating func made(_ bytes: [UInt8]) throws -> SQLValue {
@@ -277,8 +278,8 @@ struct SQLEvaluator {
     let around = variables.count == variable ? nil : variables
     defer { if let around { variables = around } }
     if around != nil {
-      // More variables than when it was bound: a column's alias inside other quantifiers. Fewer: a
-      // condition on a document before its arrays are flattened.
+      // There are more variables than at binding for a column's alias inside other quantifiers, and
+      // fewer for a condition on a document before its arrays are flattened.
       variables.removeLast(max(0, variables.count - variable))
       while variables.count < variable { variables.append(.missing) }
     }

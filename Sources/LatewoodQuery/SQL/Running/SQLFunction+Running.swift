@@ -1,7 +1,7 @@
 import LatewoodFleece
 
 extension SQLFunction {
-  /// The greatest length of a function's result in bytes.
+  /// The maximum length of a function's result in bytes.
   private static let lengthLimit = 16 << 20
 
   func run(_ arguments: [SQLValue], _ evaluator: inout SQLEvaluator) throws -> SQLValue {
@@ -161,7 +161,7 @@ extension SQLFunction {
     return .literal(.string(String(decoding: result, as: UTF8.self)))
   }
 
-  /// Returns a substring from an index on, which counts from 0 or, if it is negative, from the end.
+  /// Returns the substring from an index, which counts from 0 or, if negative, from the end.
   private static func part(of text: String, _ arguments: [SQLValue]) -> SQLValue {
     guard case .integer(let place)? = arguments[1].number else { return .null }
     var length = Int64.max
@@ -179,7 +179,7 @@ extension SQLFunction {
 
   private static func checkLength(_ length: Int) throws(QueryError) {
     if length > lengthLimit {
-      throw QueryError(.tooLarge, "a string of more than \(lengthLimit) bytes is made")
+      throw QueryError(.tooLarge, "a function returns a string of more than \(lengthLimit) bytes")
     }
   }
 
@@ -225,7 +225,7 @@ extension SQLFunction {
     for _ in 0..<min(digits.magnitude, 308) { scale *= 10 }
     let value = number.double
     let scaled = digits < 0 ? value / scale : value * scale
-    // Beyond 2^53 there are no fractions.
+    // Doubles have no fractions beyond 2^53.
     guard scaled.magnitude < 0x1p53 else { return arguments[0] }
     let whole = scaled.rounded(rule)
     return .literal(.double(digits < 0 ? whole * scale : whole / scale))

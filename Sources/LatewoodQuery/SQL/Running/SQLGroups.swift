@@ -45,7 +45,7 @@ struct SQLGroups {
     }
   }
 
-  /// Adds rows whose contents are not needed, and which all belong to one group.
+  /// Adds rows of a single group, whose contents are not needed.
   mutating func add(rows count: Int) {
     if groups.isEmpty {
       places[[]] = 0
@@ -58,8 +58,8 @@ struct SQLGroups {
     grouping.aggregates.map { SQLAccumulator($0.kind, isDistinct: $0.isDistinct) }
   }
 
-  /// Returns the groups in the order of their keys; without GROUP BY there is one group, even of no
-  /// rows.
+  /// Returns the groups in the order of their keys; without GROUP BY there is one group, even
+  /// without rows.
   func rows() -> [(keys: [SQLLiteral], aggregates: [SQLLiteral])] {
     if groups.isEmpty, grouping.keys.isEmpty { return [([], accumulators().map(\.result))] }
     return places.sorted { $0.key.lexicographicallyPrecedes($1.key) }

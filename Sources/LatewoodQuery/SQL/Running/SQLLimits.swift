@@ -1,9 +1,9 @@
 /// The limits on the work and memory of a statement.
 package struct SQLLimits: Sendable {
   /// The number of steps for one document or group: evaluated expressions, visited elements, and
-  /// bytes that are made or compared.
+  /// bytes that are written or compared.
   package var steps = 20_000_000
-  /// The number of bytes for rows to be sorted, groups, and the keys of DISTINCT.
+  /// The number of bytes for sorted rows, groups, and the keys of DISTINCT.
   package var memory = 64 << 20
 
   package init() {}

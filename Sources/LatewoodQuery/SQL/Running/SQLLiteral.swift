@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value that may be kept: a constant of the statement, or a value that outlives its document.
+/// An independent value: a constant of the statement, or a copy that outlives its document.
 package enum SQLLiteral: Sendable {
   case missing, null
   case boolean(Bool)
@@ -12,7 +12,7 @@ package enum SQLLiteral: Sendable {
 
   static func integer(_ value: Int) -> SQLLiteral { .number(.integer(Int64(value))) }
 
-  /// Returns a number from a calculation; null if it is not finite.
+  /// Returns the result of a calculation; null if it is not finite.
   static func double(_ value: Double) -> SQLLiteral { value.isFinite ? .number(.double(value)) : .null }
 
   /// Copies a value; nil becomes missing.
@@ -69,7 +69,7 @@ package enum SQLLiteral: Sendable {
 }
 
 extension SQLLiteral: Equatable {
-  /// Whether nothing can tell the two apart. 1 and 1.0 are not equal here, because they divide
+  /// Whether two values are indistinguishable. 1 and 1.0 are not equal, because they divide
   /// differently.
   package static func == (left: SQLLiteral, right: SQLLiteral) -> Bool {
     switch (left, right) {

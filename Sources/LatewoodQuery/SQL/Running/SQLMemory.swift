@@ -1,4 +1,4 @@
-/// A counter for the memory of a run.
+/// A counter of the memory that a run uses.
 struct SQLMemory {
   /// The approximate cost of a key besides its bytes.
   static let entry = 64
@@ -14,8 +14,8 @@ struct SQLMemory {
     if used > limit {
       throw QueryError(
         .tooLarge,
-        "the rows to be sorted, grouped or told apart take more than \(limit) bytes. "
-          + "Ask for fewer rows: narrow WHERE, or give ORDER BY a LIMIT")
+        "sorting, grouping or DISTINCT needs more than \(limit) bytes of memory. "
+          + "Select fewer rows: narrow WHERE, or add a LIMIT to ORDER BY")
     }
   }
 

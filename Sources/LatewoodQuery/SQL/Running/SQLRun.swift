@@ -7,10 +7,10 @@ import LatewoodFleece
 ///          -> columns -> DISTINCT -> sort -> OFFSET, LIMIT
 /// ```
 ///
-/// Without groups and order, each document's rows are produced at once, and no more documents are
-/// asked for when there are enough rows. Rows to be sorted, groups, and the keys of DISTINCT are
-/// held in memory: at most `SQLLimits.memory` bytes; beyond that the run throws `tooLarge`. Only as
-/// many rows to be sorted are held as OFFSET and LIMIT ask for.
+/// Without groups and order, each document's rows are produced immediately, and no more documents
+/// are read when there are enough rows. Rows to sort, groups, and the keys of DISTINCT are kept in
+/// memory: at most `SQLLimits.memory` bytes; beyond that the run throws `tooLarge`. A sort keeps
+/// only OFFSET + LIMIT rows.
 package struct SQLRun {
   /// Receives a row, which is an object; returns false to end the run.
   package typealias Receiver = (FleeceBody) throws -> Bool
@@ -36,7 +36,7 @@ package struct SQLRun {
     }
   }
 
-  /// Whether no document can change the rows any more.
+  /// Whether further documents cannot change the rows.
   private var isComplete: Bool { groups == nil && sorter == nil && given >= program.limit }
 
   /// Adds a document that the predicate of the program accepts. Returns false when no more are
@@ -49,10 +49,10 @@ package struct SQLRun {
     return try unnest(0, body) && !isComplete
   }
 
-  /// Adds documents to a program that only counts them.
+  /// Adds documents to the count of a program that only counts.
   package mutating func add(documents count: Int) { groups?.add(rows: count) }
 
-  /// Ends the run: produces the rows that had to wait for all documents.
+  /// Ends the run: produces the rows that depend on all documents.
   package mutating func finish(_ body: Receiver) throws {
     if let groups {
       self.groups = nil
@@ -68,7 +68,7 @@ package struct SQLRun {
 
   // MARK: Rows
 
-  /// Recurses into each element of each UNNEST, of which there are few.
+  /// Recurses into each element of each UNNEST. The depth is limited by `SQLParser.unnestLimit`.
   private mutating func unnest(_ level: Int, _ body: Receiver) throws -> Bool {
     guard level < program.unnests.count else { return try row(body) }
     let unnest = program.unnests[level]
@@ -101,7 +101,7 @@ package struct SQLRun {
 
   private mutating func project(_ body: Receiver) throws -> Bool {
     guard sorter == nil else { return try sort() }
-    // Rows that are skipped need not be made, unless DISTINCT must compare them.
+    // Skipped rows need not be created, unless DISTINCT must compare them.
     if !program.isDistinct, passed < program.skip {
       passed += 1
       return true
@@ -161,7 +161,7 @@ package struct SQLRun {
     _ value: SQLValue, into writer: inout FleeceWriter
   ) throws(FleeceError) {
     guard case .stored(let value) = value else {
-      // A value that outlives its document.
+      // An independent value.
       guard let members = try value.element?.members() else { return }
       for member in members {
         try writer.key(member.key)

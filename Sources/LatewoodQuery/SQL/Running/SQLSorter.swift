@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// Collects the first rows in an order, as many as are wanted. The sort is stable.
+/// Collects the first rows in an order, up to a given number. The sort is stable.
 struct SQLSorter {
   private struct Entry {
     let key: [UInt8]
@@ -13,13 +13,13 @@ struct SQLSorter {
   private let wanted: Int?
   private var entries: [Entry] = []
   private var count = 0
-  /// The greatest kept key when there were last too many rows.
+  /// The greatest key after the last cut.
   private var last: [UInt8]?
 
   /// - Parameter wanted: the number of rows to keep; nil for all.
   init(wanted: Int?) { self.wanted = wanted }
 
-  /// Returns whether a row with this key can be among the wanted ones.
+  /// Returns whether a row with this key can be among the first.
   func wants(_ key: [UInt8]) -> Bool {
     if wanted == 0 { return false }
     guard let last else { return true }
@@ -30,8 +30,7 @@ struct SQLSorter {
     let entry = Entry(key: key, place: count, row: row)
     count += 1
     entries.append(entry)
-    // Twice as many are gathered as are wanted before half of them goes, so that sorting costs
-    // amortized O(log n) a row.
+    // Cutting only at twice the wanted number makes sorting cost amortized O(log n) per row.
     if let wanted, entries.count / 2 >= max(wanted, 32) { cut(to: wanted, &memory) }
     try memory.take(entry.size)
   }

@@ -7,13 +7,14 @@ enum SQLText {
     return left.withUTF8 { a in
       right.withUTF8 { b in
         guard let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
-        // SAFETY: both buffers are complete, with the lengths that are passed.
+        // SAFETY: the passed lengths are those of the buffers.
         return KeyOrder.compare(UnsafeRawPointer(first), a.count, UnsafeRawPointer(second), b.count)
       }
     }
   }
 
-  /// Returns the byte offset of a text in another. O(length of both), by Knuth, Morris and Pratt.
+  /// Returns the byte offset of a text in another. O(length of both): the Knuth–Morris–Pratt
+  /// algorithm.
   static func find(_ needle: [UInt8], in text: [UInt8], from start: Int = 0) -> Int? {
     guard !needle.isEmpty else { return start }
     var borders = [0]
@@ -45,7 +46,7 @@ enum SQLText {
   }
 }
 
-/// The pattern of a LIKE: `%` stands for any characters, `_` for one, and a backslash makes the
+/// The pattern of a LIKE: `%` matches any characters, `_` matches one, and a backslash makes the
 /// next character literal.
 struct SQLPattern {
   private enum Part: Equatable {
@@ -71,7 +72,7 @@ struct SQLPattern {
     if isEscaped { parts.append(.byte(UInt8(ascii: "\\"))) }
   }
 
-  /// The beginning of every matching text, and the kind of the rest of the pattern.
+  /// The prefix of all matching texts, and the kind of the rest of the pattern.
   var beginning: (text: String, rest: Rest) {
     var bytes: [UInt8] = []
     for part in parts {
@@ -88,13 +89,13 @@ struct SQLPattern {
 
   enum Rest { case nothing, anything, more }
 
-  /// Returns whether a text matches; nil if that takes more than `steps`. Subtracts the steps that
-  /// it takes: at most the product of both lengths.
+  /// Returns whether a text matches; nil if that takes more than `steps`. Subtracts the steps taken:
+  /// at most the product of both lengths.
   func matches(_ text: String, steps: inout Int) -> Bool? {
     let text = Array(text.utf8)
     var (at, place) = (0, 0)
-    /// After the last `%`: where the pattern continues, and the index from which the text has been
-    /// tried.
+    /// The index in the pattern after the last `%`, and the index in the text from which the rest of
+    /// the pattern has been tried.
     var retry: (place: Int, at: Int)?
     while at < text.count {
       steps -= 1

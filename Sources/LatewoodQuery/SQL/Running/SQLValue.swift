@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value while a statement runs: an independent one, or one inside a document, which must not
-/// outlive the call that provided the document.
+/// A value during the execution of a statement: an independent value, or one inside a document,
+/// which must not outlive the call that provided the document.
 enum SQLValue {
   case literal(SQLLiteral)
   /// Data, an array or an object.
@@ -21,7 +21,7 @@ enum SQLValue {
     }
   }
 
-  /// Returns the value in a form that can be kept.
+  /// Returns the value in an independent form.
   func literal() throws(FleeceError) -> SQLLiteral {
     switch self {
     case .literal(let literal): literal
@@ -43,12 +43,12 @@ enum SQLValue {
     case .literal(.string(let string)): string.utf8.count
     case .literal(.element(let element)): element.body.bytes.count
     case .literal: 1
-    // The visit is accounted for where it takes place.
+    // Its visits are counted elsewhere.
     case .stored: 1
     }
   }
 
-  /// A collection that is not inside a document; nil for other values.
+  /// An independent collection or data; nil for other values.
   var element: FleeceElement? { if case .literal(.element(let element)) = self { element } else { nil } }
 
   // MARK: Collections
@@ -64,7 +64,7 @@ enum SQLValue {
     }
   }
 
-  /// Returns the type; missing and null are types of their own.
+  /// Returns the type; missing and null are separate types.
   func tag() throws(FleeceError) -> CollationTag {
     switch self {
     case .literal(.missing): .missing
@@ -121,8 +121,8 @@ enum SQLValue {
 
   // MARK: Order
 
-  /// Returns a number less than, equal to or greater than zero, by the order of all values, and the
-  /// number of bytes that were compared.
+  /// Compares two values in the order of all values. Returns a number less than, equal to or greater
+  /// than zero, and the number of compared bytes.
   static func compare(
     _ left: SQLValue, _ right: SQLValue
   ) throws(FleeceError) -> (order: Int, work: Int) {
@@ -161,8 +161,8 @@ enum SQLValue {
   }
 }
 
-/// A step of a path in a statement. Unlike in a `FieldPath`, a name never means an element and an
-/// index never a member.
+/// A step of a path in a statement. Unlike in a `FieldPath`, a name never refers to an element, nor
+/// an index to a member.
 enum SQLStep: Sendable, Equatable {
   case member(FieldPath.Step)
   /// An index, which counts from the end if negative.
@@ -178,7 +178,7 @@ package protocol SQLDocument {
 /// The members of `meta()`.
 package enum SQLFact: String, Sendable, CaseIterable {
   case id, sequence
-  /// The time at which the document expires, in milliseconds since 1970; null for never.
+  /// The expiry of the document, in milliseconds since 1970; null for never.
   case expiration
   case revisionID
 }

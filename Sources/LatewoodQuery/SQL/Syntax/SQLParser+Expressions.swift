@@ -12,7 +12,7 @@ extension SQLParser {
 
   mutating func expression() throws(QueryError) -> SQLSyntax { try expression(above: .none) }
 
-  /// Parses an expression whose operators all bind more strongly than a given one.
+  /// Parses an expression whose operators all have a higher precedence than `least`.
   private mutating func expression(above least: Strength) throws(QueryError) -> SQLSyntax {
     nesting += 1
     defer { nesting -= 1 }
@@ -60,7 +60,7 @@ extension SQLParser {
     _ form: SQLSyntax.Form, _ start: Int, _ parts: SQLSyntax...
   ) throws(QueryError) -> SQLSyntax { try node(form, start, of: parts) }
 
-  /// Makes a node. Throws `tooDeep`, because a long row of operators is as deep as it is long, and
+  /// Creates a node. Throws `tooDeep`, because a chain of operators is as deep as it is long, and
   /// `tooLarge` if there are too many nodes other than literals, which cost only their length.
   mutating func node(
     _ form: SQLSyntax.Form, _ start: Int, of parts: [SQLSyntax]
@@ -79,7 +79,7 @@ extension SQLParser {
 
   // MARK: Operators
 
-  /// Parses a row of AND or OR, whose depth does not grow with the number of conditions.
+  /// Parses a chain of AND or OR, whose depth does not grow with the number of conditions.
   private mutating func chain(
     _ first: SQLSyntax, _ word: SQLKeyword, above strength: Strength
   ) throws(QueryError) -> SQLSyntax {
@@ -140,7 +140,7 @@ extension SQLParser {
       advance()
       test = isNegated ? .isNotValued : .isValued
     } else {
-      throw unexpected("NULL, MISSING or VALUED is expected behind IS")
+      throw unexpected("NULL, MISSING or VALUED is expected after IS")
     }
     return try node(.test(test, left), left.offset, left)
   }
@@ -160,14 +160,14 @@ extension SQLParser {
     if take(.plus) { return try expression(above: .sign) }
     var value = try primary()
     while true {
-      // Not a star after a dot, which belongs to the columns.
+      // A star after a dot belongs to the list of columns.
       if symbol() == .dot, symbol(ahead: 1) != .star {
         advance()
-        guard let name = takeAnyName() else { throw unexpected("a name is expected behind the dot") }
+        guard let name = takeAnyName() else { throw unexpected("a name is expected after the dot") }
         value = try node(.member(value, name), start, value)
       } else if take(.leftBracket) {
         let index = try expression()
-        try expect(.rightBracket, "behind the index")
+        try expect(.rightBracket, "after the index")
         value = try node(.element(value, index), start, value, index)
       } else {
         return value
@@ -235,7 +235,7 @@ extension SQLParser {
   private mutating func call(_ name: String, _ start: Int) throws(QueryError) -> SQLSyntax {
     advance()
     if take(.star) {
-      try expect(.rightParenthesis, "behind the star")
+      try expect(.rightParenthesis, "after the star")
       return try node(.call(SQLCall(name: name, arguments: [], hasStar: true)), start)
     }
     let isDistinct = take(.distinct)
@@ -268,7 +268,7 @@ extension SQLParser {
           throw unexpected("the name of a member is expected, in quotes")
         }
         advance()
-        try expect(.colon, "behind the name of a member")
+        try expect(.colon, "after the name of a member")
         members.append((key, try expression()))
       } while take(.comma)
       try expect(.rightBrace, "or a comma here")
@@ -284,11 +284,11 @@ extension SQLParser {
       quantifier = .anyAndEvery
     }
     guard let name = takeName() else { throw unexpected("a name for the elements is expected here") }
-    try expect(.in, "behind the name for the elements")
+    try expect(.in, "after the name for the elements")
     let array = try expression()
-    try expect(.satisfies, "behind the array")
+    try expect(.satisfies, "after the array")
     let condition = try expression()
-    try expect(.end, "behind the condition")
+    try expect(.end, "after the condition")
     return try node(.quantified(quantifier, variable: name, array, condition), start, array, condition)
   }
 
@@ -300,13 +300,13 @@ extension SQLParser {
     repeat {
       try expect(.when, "in CASE")
       let condition = try expression()
-      try expect(.then, "behind the condition")
+      try expect(.then, "after the condition")
       branches.append((condition, try expression()))
       parts += [branches[branches.count - 1].when, branches[branches.count - 1].then]
     } while keyword() == .when
     let otherwise = take(.else) ? try expression() : nil
     if let otherwise { parts.append(otherwise) }
-    try expect(.end, "behind CASE")
+    try expect(.end, "after CASE")
     return try node(.choice(subject, branches, otherwise: otherwise), start, of: parts)
   }
 }

@@ -1,21 +1,20 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Parses the clauses of a statement in SQL++. Expressions are in a file of their own.
-///
-/// Recursive descent, limited by `depthLimit` for every text.
+/// A recursive-descent parser for statements in SQL++, whose depth is limited by `depthLimit`. This
+/// file has the clauses; expressions are in another one.
 struct SQLParser {
-  /// The greatest depth of nested expressions, and of operators of one kind in a row, so that the
-  /// stack of a small thread suffices in a debug build.
+  /// The maximum depth of nested expressions and of chains of one operator, so that the stack of a
+  /// small thread suffices in a debug build.
   static let depthLimit = 20
-  /// The greatest length of a statement in bytes. Long lists belong in parameters.
+  /// The maximum length of a statement in bytes. Long lists belong in parameters.
   static let lengthLimit = 256 << 10
-  /// The greatest number of names, operators and calls in a statement, which limits the cost of
-  /// comparing each with each.
+  /// The maximum number of names, operators and calls in a statement, which limits the cost of
+  /// comparing all pairs.
   static let partLimit = 10_000
-  /// The greatest number of columns, and of terms of GROUP BY and ORDER BY.
+  /// The maximum number of columns, and of terms of GROUP BY and ORDER BY.
   static let listLimit = 1000
-  /// The greatest number of arrays that one statement flattens.
+  /// The maximum number of arrays that one statement flattens.
   static let unnestLimit = 8
 
   private let text: [UInt8]
@@ -24,12 +23,13 @@ struct SQLParser {
   var nesting = 0
   var partCount = 0
 
-  /// Throws `invalidStatement`, `unsupported` or `tooDeep` with the place in the text.
+  /// Parses a statement. Throws `invalidStatement`, `unsupported` or `tooDeep` with the position in
+  /// the text.
   static func statement(_ text: String) throws(QueryError) -> SQLStatement {
     guard text.utf8.count <= lengthLimit else {
       throw QueryError(
         .invalidStatement,
-        "the statement has \(text.utf8.count) bytes; at most \(lengthLimit) are read. "
+        "the statement has \(text.utf8.count) bytes; at most \(lengthLimit) are allowed. "
           + "Give long lists as parameters")
     }
     var parser = try SQLParser(Array(text.utf8))
@@ -85,7 +85,7 @@ struct SQLParser {
     return name
   }
 
-  /// Takes a name where no keyword can stand.
+  /// Takes a name where no keyword is allowed.
   mutating func takeAnyName() -> String? {
     if case .keyword = token.kind {
       defer { advance() }
@@ -101,13 +101,13 @@ struct SQLParser {
   /// Returns the error for a token that is not allowed here.
   func unexpected(_ reason: String) -> QueryError {
     switch token.kind {
-    case .end: return fault("the statement ends, and \(reason)", at: offset)
+    case .end: return fault("the statement ends, but \(reason)", at: offset)
     case .keyword(let word) where SQLParser.unsupported.contains(word):
       return fault("\(word.rawValue.uppercased()) is not supported here", at: offset, .unsupported)
     case .keyword(let word):
       let name = String(decoding: text[token.range], as: UTF8.self)
       return fault(
-        "\(reason); \(word.rawValue.uppercased()) is a keyword: as a name it is written `\(name)`", at: offset
+        "\(reason); \(word.rawValue.uppercased()) is a keyword: to use it as a name, write `\(name)`", at: offset
       )
     default: return fault(reason, at: offset)
     }
@@ -128,7 +128,7 @@ struct SQLParser {
       try checkListLimit(statement.columns.count)
       statement.columns.append(try column())
     } while take(.comma)
-    try expect(.from, "behind the columns")
+    try expect(.from, "after the columns")
     try source(into: &statement)
     while let unnest = try unnest() {
       guard statement.unnests.count < SQLParser.unnestLimit else {
@@ -138,7 +138,7 @@ struct SQLParser {
     }
     if take(.where) { statement.condition = try expression() }
     if take(.group) {
-      try expect(.by, "behind GROUP")
+      try expect(.by, "after GROUP")
       repeat {
         try checkListLimit(statement.groups.count)
         statement.groups.append(try expression())
@@ -146,7 +146,7 @@ struct SQLParser {
     }
     if take(.having) { statement.having = try expression() }
     if take(.order) {
-      try expect(.by, "behind ORDER")
+      try expect(.by, "after ORDER")
       repeat {
         try checkListLimit(statement.order.count)
         statement.order.append(try order())
@@ -155,7 +155,7 @@ struct SQLParser {
     if take(.limit) { statement.limit = try expression() }
     if take(.offset) { statement.offset = try expression() }
     _ = take(.semicolon)
-    guard token.kind == .end else { throw unexpected("a clause is expected here, or the end") }
+    guard token.kind == .end else { throw unexpected("a clause or the end is expected here") }
     return statement
   }
 
@@ -179,26 +179,26 @@ struct SQLParser {
   /// Parses a name after AS, or a bare name.
   private mutating func alias() throws(QueryError) -> String? {
     guard take(.as) else { return takeName() }
-    guard let name = takeName() else { throw unexpected("a name is expected behind AS") }
+    guard let name = takeName() else { throw unexpected("a name is expected after AS") }
     return name
   }
 
   private mutating func source(into statement: inout SQLStatement) throws(QueryError) {
-    guard var name = takeName() else { throw unexpected("the name of a collection is expected behind FROM") }
+    guard var name = takeName() else { throw unexpected("the name of a collection is expected after FROM") }
     var scope: String?
     if take(.dot) {
       scope = name
       guard let inScope = takeName() else {
-        throw unexpected("the name of a collection is expected behind that of its scope")
+        throw unexpected("the name of a collection is expected after its scope")
       }
       name = inScope
     }
     if symbol() == .dot {
-      throw fault("a collection has a scope and a name, and no third part", at: offset, .unsupported)
+      throw fault("a collection has only a scope and a name, no third part", at: offset, .unsupported)
     }
     if symbol() == .comma {
       throw fault(
-        "one collection is asked at a time; arrays in it are flattened by UNNEST", at: offset, .unsupported)
+        "only one collection can be queried; UNNEST flattens its arrays", at: offset, .unsupported)
     }
     statement.collection = SQLStatement.fullName(of: name, in: scope)
     statement.alias = try alias() ?? name
@@ -227,7 +227,7 @@ struct SQLParser {
 }
 
 extension SQLSyntax {
-  /// The name that a column gets from its expression: the last name of a path.
+  /// The default name of a column with this expression: the last name of a path.
   var lastName: String? {
     switch form {
     case .name(let name): name
@@ -240,6 +240,6 @@ extension SQLSyntax {
 extension SQLStatement {
   /// Parses a statement.
   ///
-  /// Throws `invalidStatement`, `unsupported` or `tooDeep` with the place in the text.
+  /// Throws `invalidStatement`, `unsupported` or `tooDeep` with the position in the text.
   package init(parsing text: String) throws(QueryError) { self = try SQLParser.statement(text) }
 }

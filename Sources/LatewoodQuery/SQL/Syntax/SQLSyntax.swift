@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// An expression as it is written, before its names are resolved.
+/// A parsed expression, before its names are resolved.
 struct SQLSyntax: Sendable {
   indirect enum Form: Sendable {
     case literal(SQLLiteral)
@@ -18,14 +18,14 @@ struct SQLSyntax: Sendable {
     case between(SQLSyntax, SQLSyntax, SQLSyntax)
     case test(SQLTest, SQLSyntax)
     case quantified(SQLQuantifier, variable: String, SQLSyntax, SQLSyntax)
-    /// CASE: the value to compare with, if any; conditions and values; and ELSE.
+    /// CASE: the value to compare with, if any; the conditions and values; and ELSE.
     case choice(SQLSyntax?, [(when: SQLSyntax, then: SQLSyntax)], otherwise: SQLSyntax?)
     case array([SQLSyntax])
     case object([(key: String, value: SQLSyntax)])
   }
 
   let form: Form
-  /// The offset of its beginning in bytes of the text.
+  /// The byte offset of its beginning in the text.
   let offset: Int
   /// The number of levels of nested expressions.
   let depth: Int
@@ -51,7 +51,7 @@ enum SQLTest: Sendable { case isNull, isNotNull, isMissing, isNotMissing, isValu
 
 enum SQLQuantifier: Sendable {
   case any
-  /// Also true without elements.
+  /// Also true for an empty array.
   case every
   case anyAndEvery
 }
@@ -70,7 +70,7 @@ package struct SQLStatement: Sendable {
   struct Unnest: Sendable {
     var array: SQLSyntax
     var alias: String
-    /// Whether it is a LEFT UNNEST, in which documents without elements stay.
+    /// Whether it is a LEFT UNNEST, which keeps documents without elements.
     var isOuter: Bool
     var offset: Int
   }
@@ -83,7 +83,7 @@ package struct SQLStatement: Sendable {
   package internal(set) var text: String
   /// The full name of the collection after FROM.
   package internal(set) var collection = ""
-  /// The name that stands for a document.
+  /// The name for a document.
   var alias = ""
   var isDistinct = false
   var columns: [Column] = []
@@ -95,7 +95,7 @@ package struct SQLStatement: Sendable {
   var limit: SQLSyntax?
   var offset: SQLSyntax?
 
-  /// Returns the full name of a collection. `_` stands for the default collection.
+  /// Returns the full name of a collection. `_` is the default collection or scope.
   static func fullName(of name: String, in scope: String?) -> String {
     let standard = "_default"
     let name = name == "_" ? standard : name

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// A word, literal or symbol of a statement, with its place.
+/// A word, literal or symbol of a statement, with its position.
 struct SQLToken {
   enum Kind: Equatable {
     /// A name that is not a keyword, or is in backquotes.
@@ -15,16 +15,16 @@ struct SQLToken {
   }
 
   let kind: Kind
-  /// The range in bytes of the text.
+  /// The range of bytes in the text.
   let range: Range<Int>
 }
 
-/// Words that are not names, unless they are in backquotes or after a dot. Case does not matter.
+/// The words that are not names unless in backquotes or after a dot. Case-insensitive.
 enum SQLKeyword: String, CaseIterable {
   case select, distinct, all, from, unnest, left, inner, outer, `where`, group, by, having, order, asc, desc
   case limit, offset, `as`, and, or, not, `in`, like, between, `is`, null, missing, `true`, `false`
   case any, some, every, satisfies, end, `case`, when, then, `else`, exists
-  // Known only so that errors can say that they are not supported.
+  // Only for the error that they are not supported.
   case join, nest, union, intersect, except, use, `let`, with
 
   static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })

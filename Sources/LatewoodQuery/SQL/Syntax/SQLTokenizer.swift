@@ -3,11 +3,11 @@ import LatewoodFleece
 /// Splits the text of a statement into tokens.
 ///
 /// ```
-/// films, `first name`      names; a backquote in a name is written twice
-/// 'Anna', "Anna"           strings, with the escapes of JSON; the own quote may be written twice
+/// films, `first name`      names; a backquote in a name is doubled
+/// 'Anna', "Anna"           strings, with the escapes of JSON; the enclosing quote may be doubled
 /// 12, 1.5, 2e10            numbers
 /// $year                    a parameter
-/// -- ..., /* ... */        remarks
+/// -- ..., /* ... */        comments
 /// ```
 struct SQLTokenizer {
   private let text: [UInt8]
@@ -43,7 +43,7 @@ struct SQLTokenizer {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
     case UInt8(ascii: "$"):
       at += 1
-      guard byte().map(isLetter) == true else { throw fault("a parameter is a name behind a $", at - 1) }
+      guard byte().map(isLetter) == true else { throw fault("a parameter is a name after a $", at - 1) }
       return .parameter(word())
     case let letter where isLetter(letter):
       let word = word()
@@ -73,7 +73,7 @@ struct SQLTokenizer {
         let start = at
         at += 2
         while byte() != UInt8(ascii: "*") || byte(1) != UInt8(ascii: "/") {
-          guard at < text.count else { throw fault("this remark has no end", start) }
+          guard at < text.count else { throw fault("this comment has no end", start) }
           at += 1
         }
         at += 2
@@ -144,7 +144,7 @@ struct SQLTokenizer {
       if let unsigned = UInt64(written) { return .unsigned(unsigned) }
       if let double = Double(written), double.isFinite { return .double(double) }
     }
-    throw fault("this is no number that can be stored", start)
+    throw fault("this is not a number that can be stored", start)
   }
 
   // MARK: Strings
@@ -167,7 +167,7 @@ struct SQLTokenizer {
     throw fault("the quote of this string is not closed", start)
   }
 
-  /// Returns the bytes that an escape stands for; the backslash has been read.
+  /// Returns the bytes of an escape, whose backslash has been read.
   private mutating func escaped() throws(QueryError) -> [UInt8] {
     let start = at - 1
     guard let escape = byte() else { throw fault("the quote of this string is not closed", start) }
@@ -179,7 +179,7 @@ struct SQLTokenizer {
     case UInt8(ascii: "r"): return [0x0D]
     case UInt8(ascii: "t"): return [0x09]
     case UInt8(ascii: "\\"), UInt8(ascii: "/"), UInt8(ascii: "'"), UInt8(ascii: "\""): return [escape]
-    // Escapes of LIKE stay as they are.
+    // Escapes of LIKE stay unchanged.
     case UInt8(ascii: "%"), UInt8(ascii: "_"): return [UInt8(ascii: "\\"), escape]
     case UInt8(ascii: "u"):
       var code = try codeUnit(start)
@@ -191,7 +191,7 @@ struct SQLTokenizer {
       }
       guard let scalar = Unicode.Scalar(code) else { throw fault("half of a character is missing", start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw fault("there is no such escape; a backslash is written as two", start)
+    default: throw fault("there is no such escape; write two backslashes for one", start)
     }
   }
 
@@ -200,7 +200,7 @@ struct SQLTokenizer {
     let digits = text[at..<min(at + 4, text.count)]
     guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
       let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
-    else { throw fault("\\u is followed by four hexadecimal digits", start) }
+    else { throw fault("\\u must be followed by four hexadecimal digits", start) }
     at += 4
     return code
   }

@@ -4,7 +4,7 @@ package struct TextPosition: Sendable, Equatable {
   package let line: Int
   /// The column in Unicode scalars, from 1.
   package let column: Int
-  /// The offset in bytes of UTF-8, from 0.
+  /// The byte offset, from 0.
   package let offset: Int
 
   /// - Parameters:
@@ -18,9 +18,8 @@ package struct TextPosition: Sendable, Equatable {
     self.offset = offset
   }
 
-  /// Returns the line of the text that contains the position, and below it a caret that points
-  /// there. Control characters become spaces, and a long line is cut to the part around the
-  /// position.
+  /// Returns the line of the text that contains the position, with a caret below it. Control
+  /// characters become spaces, and a long line is cut to the part around the position.
   package func excerpt(of text: String) -> String {
     // Not by characters, because a carriage return with a line feed is a single one.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
