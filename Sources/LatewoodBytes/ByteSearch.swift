@@ -1,6 +1,7 @@
 /// A search for a byte, eight at a time.
 extension UnsafeRawPointer {
-  /// Returns the offset of the first byte with a value at or after an offset; `end` if there is none.
+  /// Returns the offset of the first byte with a value at or after an offset; `end` if there is
+  /// none.
   ///
   /// SAFETY: there must be at least `end` bytes.
   @inlinable @inline(__always) package func firstOffset(

@@ -71,8 +71,8 @@ public struct BackgroundCollection {
     return try documents.documents(query)
   }
 
-  /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps one
-  /// in memory at a time.
+  /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps
+  /// one in memory at a time.
   ///
   /// - Throws: errors of the closure; otherwise like ``document(_:)``.
   public func forEachDocument(
@@ -88,8 +88,8 @@ public struct BackgroundCollection {
   /// documents, not this state.
   public func query() -> Query<Document> { documents.query() }
 
-  /// Returns a query for documents decoded as a type. See ``Query``. Its live query shows the newest
-  /// documents, not this state.
+  /// Returns a query for documents decoded as a type. See ``Query``. Its live query shows the
+  /// newest documents, not this state.
   public func query<Value: Decodable & Sendable>(_ type: Value.Type) -> Query<Value> {
     documents.query(type)
   }

@@ -54,8 +54,8 @@ public final class BackgroundDatabase {
     return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
   }
 
-  /// Returns the collection with a name in this state, as a collection of values of a type whose ids
-  /// are `UUID`s. Otherwise like the form for other ids.
+  /// Returns the collection with a name in this state, as a collection of values of a type whose
+  /// ids are `UUID`s. Otherwise like the form for other ids.
   ///
   /// - Throws: like the subscript without a type.
   public func collection<Value>(
@@ -65,8 +65,8 @@ public final class BackgroundDatabase {
     return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
   }
 
-  /// Returns the collection with a name in this state, as a collection of values of a type whose ids
-  /// have a `String` as raw value. Otherwise like the form for other ids.
+  /// Returns the collection with a name in this state, as a collection of values of a type whose
+  /// ids have a `String` as raw value. Otherwise like the form for other ids.
   ///
   /// - Throws: like the subscript without a type.
   @_disfavoredOverload

@@ -1,8 +1,8 @@
 import Dispatch
 
 extension Database {
-  /// Runs a piece of work in the background: it can read for any length of time, and its changes are
-  /// then committed in one short batch.
+  /// Runs a piece of work in the background: it can read for any length of time, and its changes
+  /// are then committed in one short batch.
   ///
   /// ```swift
   /// let moved = try await database.background(retries: 3) { state in
@@ -19,12 +19,12 @@ extension Database {
   ///
   /// The closure runs on a Dispatch queue, not in the caller's task. All its reads and queries see
   /// the state of the database in which it began. Others can read and save meanwhile, because the
-  /// writer lock is not taken before the closure has returned. Its saves and deletions are collected
-  /// in memory, do not appear in its own reads, and are finally committed like those of
+  /// writer lock is not taken before the closure has returned. Its saves and deletions are
+  /// collected in memory, do not appear in its own reads, and are finally committed like those of
   /// ``inBatch(_:)-7xlss``: all or nothing. It can change each document once.
   ///
-  /// **Conflicts.** Nothing is committed if a document that the work saves or deletes has been saved
-  /// elsewhere meanwhile, or if a requirement of
+  /// **Conflicts.** Nothing is committed if a document that the work saves or deletes has been
+  /// saved elsewhere meanwhile, or if a requirement of
   /// ``BackgroundCollection/requireUnchanged(_:)`` is not met. By default this throws `conflict`;
   /// with `retries`, the closure first runs again, with the newest state, and must be safe to
   /// repeat.

@@ -49,8 +49,8 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     return try values.all(query)
   }
 
-  /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps one
-  /// in memory at a time. Deleted documents are left out, regardless of the query.
+  /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps
+  /// one in memory at a time. Deleted documents are left out, regardless of the query.
   ///
   /// - Throws: errors of the closure; otherwise like ``document(_:)``.
   public func forEach(
@@ -62,8 +62,8 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     }
   }
 
-  /// Returns a query of the collection: see ``Query``. Its results include their revisions. Its live
-  /// query shows the newest documents, not this state.
+  /// Returns a query of the collection: see ``Query``. Its results include their revisions. Its
+  /// live query shows the newest documents, not this state.
   public func query() -> Query<Stored<Value>> { values.query() }
 
   // MARK: Changes
@@ -82,8 +82,8 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     try documents.add(values.prepare(value, control))
   }
 
-  /// Schedules a changed value to be saved at the end of the work. If the document has been saved or
-  /// deleted elsewhere since it was read, that is a conflict, and no changes of the work are
+  /// Schedules a changed value to be saved at the end of the work. If the document has been saved
+  /// or deleted elsewhere since it was read, that is a conflict, and no changes of the work are
   /// committed.
   ///
   /// - Parameters:

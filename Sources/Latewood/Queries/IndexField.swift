@@ -24,8 +24,8 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
   /// Creates the field at a path, in ascending order.
   public init(stringLiteral path: String) { self.init(path) }
 
-  /// Returns the field at a path, in ascending order. Write a backslash before a dot that belongs to
-  /// a name.
+  /// Returns the field at a path, in ascending order. Write a backslash before a dot that belongs
+  /// to a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
   /// Returns the field at a path, in descending order.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }

@@ -3,8 +3,8 @@ import LatewoodFleece
 import LatewoodQuery
 
 /// Aggregates over the documents that a query finds, with its limit and offset. Each reads one
-/// state of the database and keeps no documents in memory. Fields come from an index if possible, as
-/// for ``RowQuery``.
+/// state of the database and keeps no documents in memory. Fields come from an index if possible,
+/// as for ``RowQuery``.
 extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.

@@ -15,19 +15,21 @@ import LatewoodQuery
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
-/// run reads one state of the database, or that of the batch in which it runs. Documents are ordered
-/// by id unless the query is sorted; deleted documents are not found. The first run plans the query,
-/// and later runs reuse the plan while the indexes stay the same: keep a query that runs often.
+/// run reads one state of the database, or that of the batch in which it runs. Documents are
+/// ordered by id unless the query is sorted; deleted documents are not found. The first run plans
+/// the query, and later runs reuse the plan while the indexes stay the same: keep a query that runs
+/// often.
 ///
 /// Values of all types have a common order: null, false, true, numbers by value, strings by their
-/// bytes, data, arrays, objects. Missing values come before all of them. CouchDB has the same order,
-/// except that it orders strings by the rules of ICU.
+/// bytes, data, arrays, objects. Missing values come before all of them. CouchDB has the same
+/// order, except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
 /// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-1og8p``) if that costs less; the
 /// results are the same. Without an index it reads every document whose id its conditions do not
 /// exclude: O(documents). ``explain()-2cp1a`` describes the choice. A sort without an index keeps
-/// the keys of all matching documents in memory or, with a limit, those of limit + offset documents.
+/// the keys of all matching documents in memory or, with a limit, those of limit + offset
+/// documents.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
@@ -43,8 +45,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// The prepared form, shared by all copies until one is refined.
   private var prepared = PreparedQuery()
 
-  /// Returns the values of all documents that `find` passes on, in an array with an initial capacity
-  /// of `room`.
+  /// Returns the values of all documents that `find` passes on, in an array with an initial
+  /// capacity of `room`.
   typealias Lister =
     @Sendable (
       _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void
@@ -82,8 +84,8 @@ public struct Query<Value: Sendable>: Sendable {
     return query
   }
 
-  /// Returns the query sorted by one or more fields, the most significant first. Ties are ordered by
-  /// id. Replaces an earlier order.
+  /// Returns the query sorted by one or more fields, the most significant first. Ties are ordered
+  /// by id. Replaces an earlier order.
   public func sorted<each Order: QueryOrdering>(
     by order: (QueryDocument<Value>) -> (repeat each Order)
   ) -> Query {

@@ -12,8 +12,8 @@ public struct QueryPlan: Sendable, Equatable {
   public let indexes: [String]
   /// Whether the index contains all fields of the rows, so that no document is read.
   public let isCovering: Bool
-  /// The number of index entries or documents in the ranges to read. With a limit, the query may end
-  /// before the last of them.
+  /// The number of index entries or documents in the ranges to read. With a limit, the query may
+  /// end before the last of them.
   public let candidates: Int
   /// Whether documents must be read to decide whether they match.
   public let filters: Bool

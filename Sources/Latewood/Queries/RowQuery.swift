@@ -107,8 +107,8 @@ protocol RowSource: Sendable {
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan
 }
 
-/// The error if an index cannot supply a value, so that the document must be decoded, which produces
-/// the value or the error.
+/// The error if an index cannot supply a value, so that the document must be decoded, which
+/// produces the value or the error.
 private struct DocumentNeeded: Error {}
 
 extension FoundValues {

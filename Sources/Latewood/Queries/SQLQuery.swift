@@ -8,8 +8,8 @@ import LatewoodQuery
 /// that of the batch in which it runs. Rows are ordered by the id of their documents unless the
 /// statement sorts them.
 ///
-/// A sort keeps its rows in memory, or with LIMIT only as many as needed; GROUP BY keeps its groups,
-/// and DISTINCT its rows. If they exceed 64 MiB, the query throws `invalidParameter`.
+/// A sort keeps its rows in memory, or with LIMIT only as many as needed; GROUP BY keeps its
+/// groups, and DISTINCT its rows. If they exceed 64 MiB, the query throws `invalidParameter`.
 ///
 /// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.

@@ -117,9 +117,9 @@ extension DocumentReads {
     }
   }
 
-  /// Returns the number of documents that a request finds. If an index contains exactly these, takes
-  /// O(log n) plus the number of expired documents that are not purged yet; otherwise as long as
-  /// ``find(_:_:)``.
+  /// Returns the number of documents that a request finds. If an index contains exactly these,
+  /// takes O(log n) plus the number of expired documents that are not purged yet; otherwise as long
+  /// as ``find(_:_:)``.
   package func count(_ request: FindRequest) throws -> Int {
     var unsorted = request
     unsorted.order = []

@@ -59,8 +59,8 @@ final class IndexPart: Sendable {
   /// that order, or the request has none.
   let isReversed: Bool?
 
-  /// Returns the part of an index for some conditions; nil if the index may lack documents that meet
-  /// them, or clearly does not help.
+  /// Returns the part of an index for some conditions; nil if the index may lack documents that
+  /// meet them, or clearly does not help.
   static func of(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
   ) -> IndexPart? {

@@ -5,8 +5,8 @@ import LatewoodStore
 /// estimated.
 ///
 /// Nothing is counted if the number could not change the choice: if an index contains exactly the
-/// requested documents in the requested order, and the limit is small. A few entries with equal keys
-/// are read rather than counted.
+/// requested documents in the requested order, and the limit is small. A few entries with equal
+/// keys are read rather than counted.
 struct FindPlanner {
   /// The cost of reading an index entry and then its document, relative to reading the next
   /// document of a scan.

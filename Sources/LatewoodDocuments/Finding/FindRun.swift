@@ -98,8 +98,8 @@ struct FindRun<Sink: FoundSink> {
     return try look(at: entry.idBytes) { run, document in try run.take(document) }
   }
 
-  /// Passes entries that need no other treatment to the sink, except the last requested one. Returns
-  /// their number.
+  /// Passes entries that need no other treatment to the sink, except the last requested one.
+  /// Returns their number.
   private mutating func takeTogether(_ batch: UnsafeBufferPointer<EntryBytes>, from index: Int) -> Int {
     guard isCovering, !holdsRun, passed >= request.skip else { return 0 }
     // Entries of expired documents must be left out.
@@ -276,7 +276,8 @@ struct FindRun<Sink: FoundSink> {
   ///
   /// Inlined together with the closure, which becomes part of the loop over a batch.
   ///
-  /// - Parameter together: whether the sink may take several entries at once, bypassing the closure.
+  /// - Parameter together: whether the sink may take several entries at once, bypassing the
+  ///   closure.
   @inline(__always) private mutating func forEachEntry(
     _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
     _ body: (inout FindRun, StoredEntry) throws -> Bool

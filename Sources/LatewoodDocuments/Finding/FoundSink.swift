@@ -107,7 +107,8 @@ package struct FoundValues {
     return place < gathered.count ? gathered[place] : nil
   }
 
-  /// Returns the value of the next column if it is a number; nil if only the document can supply it.
+  /// Returns the value of the next column if it is a number; nil if only the document can supply
+  /// it.
   package mutating func nextNumber() -> FleeceValue.Number? {
     if places.isEmpty {
       let isDescending = areDescending[place]

@@ -11,8 +11,8 @@ import LatewoodStore
 /// ```
 ///
 /// They are computed in memory once sums over the state have read as many entries as the index has,
-/// so they at most double the work, and are discarded with the next state. The last bits of a sum of
-/// fractions depend on the order of addition, so totals exist only if all numbers are whole.
+/// so they at most double the work, and are discarded with the next state. The last bits of a sum
+/// of fractions depend on the order of addition, so totals exist only if all numbers are whole.
 final class IndexTotals: Sendable {
   /// A field of an index.
   struct Field: Hashable {
@@ -114,8 +114,8 @@ final class IndexTotals: Sendable {
 }
 
 extension DocumentReads {
-  /// Returns the total of a field from the running totals of an index; nil if there are none yet, or
-  /// too few entries.
+  /// Returns the total of a field from the running totals of an index; nil if there are none yet,
+  /// or too few entries.
   func knownTotal(
     _ request: FindRequest, by plan: FindPlan, of field: FieldPath
   ) throws(DocumentError) -> NumberTotal? {

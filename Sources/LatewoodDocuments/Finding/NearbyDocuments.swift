@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// Looks up documents of a pinned state one after the other. A document stored near the previous one
-/// is found without a search from the root: records are stored by id, and bodies in the order of
-/// saving.
+/// Looks up documents of a pinned state one after the other. A document stored near the previous
+/// one is found without a search from the root: records are stored by id, and bodies in the order
+/// of saving.
 struct NearbyDocuments {
   private var records: NearbyReads
   private var bodies: NearbyReads

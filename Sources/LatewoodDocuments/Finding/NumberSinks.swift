@@ -121,7 +121,8 @@ struct KeyPlace: Sendable {
     isFirst = place == 0
   }
 
-  /// Returns a reader positioned at the field of an entry; nil if the entry does not have all of it.
+  /// Returns a reader positioned at the field of an entry; nil if the entry does not have all of
+  /// it.
   func reader(of entry: StoredEntry) -> CollationReader? {
     guard !entry.isCut else { return nil }
     var key = CollationReader(entry.key)

@@ -2,8 +2,8 @@ import LatewoodQuery
 import LatewoodStore
 
 extension DocumentStore {
-  /// Rebuilds all indexes whose definitions survive in a salvaged file, where entries may be missing
-  /// or out of date.
+  /// Rebuilds all indexes whose definitions survive in a salvaged file, where entries may be
+  /// missing or out of date.
   package func rebuildIndexes() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }

@@ -12,8 +12,8 @@ package struct IndexInfo: Sendable {
 }
 
 extension DocumentStore {
-  /// Creates an index of a collection, or continues one whose build was interrupted. Does nothing if
-  /// the index exists with the same definition.
+  /// Creates an index of a collection, or continues one whose build was interrupted. Does nothing
+  /// if the index exists with the same definition.
   ///
   /// Outside a batch, the index is built in many small transactions, so that others can write in
   /// between; a finished step survives a crash, and the next call continues from there. Inside a
@@ -24,10 +24,10 @@ extension DocumentStore {
   ///     rethrown; but an index that another caller has completed stays.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is undone, the index is dropped and the error is rethrown.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store, after
-  ///   which the finished steps stay and another call continues; `alreadyExists` if an index of that
-  ///   name has another definition; `notUnique` if two documents have the same values, in which case
-  ///   the index is dropped.
+  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store,
+  ///   after which the finished steps stay and another call continues; `alreadyExists` if an index
+  ///   of that name has another definition; `notUnique` if two documents have the same values, in
+  ///   which case the index is dropped.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
     progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}

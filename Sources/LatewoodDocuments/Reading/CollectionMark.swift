@@ -1,5 +1,5 @@
-/// The numbers that distinguish two states of a collection. They are equal if no document was saved,
-/// deleted or purged, and none expired, between the two.
+/// The numbers that distinguish two states of a collection. They are equal if no document was
+/// saved, deleted or purged, and none expired, between the two.
 package struct CollectionMark: Sendable, Equatable {
   private let lastSequence: UInt64
   private let documents: UInt64

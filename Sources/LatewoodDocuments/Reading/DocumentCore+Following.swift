@@ -21,8 +21,8 @@ final class Following: Sendable {
     /// The error of the last check. Reads throw it until a check succeeds, because they might miss
     /// commits.
     var failure: DocumentError?
-    /// The states of the collections that have been announced to listeners, by name; nil while there
-    /// are no listeners.
+    /// The states of the collections that have been announced to listeners, by name; nil while
+    /// there are no listeners.
     var known: [String: CollectionState]?
     var isTimerOn = false
   }

@@ -4,12 +4,12 @@ import LatewoodStore
 
 /// Reads one state of one collection.
 ///
-/// An expired document is treated as absent, whether or not it has been purged. The clock is read at
-/// most once, for the first document with an expiry.
+/// An expired document is treated as absent, whether or not it has been purged. The clock is read
+/// at most once, for the first document with an expiry.
 ///
-/// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a writer,
-/// it sees the uncommitted changes of the batch. Not thread-safe: obtain one for each thread, which
-/// costs almost nothing.
+/// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
+/// writer, it sees the uncommitted changes of the batch. Not thread-safe: obtain one for each
+/// thread, which costs almost nothing.
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
@@ -60,8 +60,8 @@ package struct DocumentReads {
 
   // MARK: Single documents
 
-  /// Returns the head of a document, even if its winner is a tombstone; nil if there is no document.
-  /// O(log n); reads no revisions and no body.
+  /// Returns the head of a document, even if its winner is a tombstone; nil if there is no
+  /// document. O(log n); reads no revisions and no body.
   package func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
@@ -120,7 +120,8 @@ package struct DocumentReads {
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
-  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not stored.
+  /// Calls a closure with the body of a winner, without copying it; returns nil if it is not
+  /// stored.
   ///
   /// - Parameter record: the record that `head` was read from.
   func withBody<R>(
@@ -210,7 +211,9 @@ package struct DocumentReads {
       try source.forEach(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
         guard list.count < limit else { return false }
         try key.reading { (bytes) throws(DocumentError) in
-          guard bytes.count > 8 else { throw DocumentError(.corruptData, "an entry of the expiry index is too short") }
+          guard bytes.count > 8 else {
+            throw DocumentError(.corruptData, "an entry of the expiry index is too short")
+          }
           let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
           list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
         }

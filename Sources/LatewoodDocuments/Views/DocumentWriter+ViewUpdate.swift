@@ -57,8 +57,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Returns the rows that a map function emits for a document. An unreadable document is a failure,
-  /// like a map that throws.
+  /// Returns the rows that a map function emits for a document. An unreadable document is a
+  /// failure, like a map that throws.
   func rows(
     of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition, _ work: CollectionWork
   ) throws(DocumentError) -> (emitted: EmittedRows?, values: [[UInt8]]) {

@@ -28,8 +28,8 @@ package struct ViewRowKey: Sendable, Equatable {
     }
   }
 
-  /// The prefix of all keys that continue this one: strings that start with this string, arrays that
-  /// start with its elements. Nil for keys of other types.
+  /// The prefix of all keys that continue this one: strings that start with this string, arrays
+  /// that start with its elements. Nil for keys of other types.
   var prefix: [UInt8]? {
     switch bytes.first {
     case CollationTag.string.rawValue: bytes.dropLast(2)
@@ -127,8 +127,8 @@ extension KeyRange {
     return result
   }
 
-  /// Returns whether a key is in the range, which must include its lower bound and exclude its upper
-  /// bound.
+  /// Returns whether a key is in the range, which must include its lower bound and exclude its
+  /// upper bound.
   func holds(_ key: [UInt8]) -> Bool {
     if case .included(let low) = lower, key.lexicographicallyPrecedes(low) { return false }
     if case .excluded(let high) = upper, !key.lexicographicallyPrecedes(high) { return false }

@@ -29,8 +29,8 @@ package struct ViewReads {
 
   // MARK: Rows
 
-  /// Calls a closure with each row of a range until it returns false. O(log n + rows), regardless of
-  /// `skip`.
+  /// Calls a closure with each row of a range until it returns false. O(log n + rows), regardless
+  /// of `skip`.
   package func forEachRow(
     in range: ViewRange = ViewRange(), skip: Int = 0, _ body: (ViewRow) throws -> Bool
   ) throws {
@@ -143,7 +143,8 @@ package struct ViewReads {
   /// Calls a closure with each group of rows in a range, until it returns false. O(log n) for each
   /// group, regardless of its size.
   ///
-  /// - Parameter level: the number of elements by which to group arrays; nil to group by entire keys.
+  /// - Parameter level: the number of elements by which to group arrays; nil to group by entire
+  ///   keys.
   package func forEachGroup(
     in range: ViewRange = ViewRange(), level: Int? = nil, _ body: (Group) throws -> Bool
   ) throws {
@@ -218,7 +219,8 @@ package struct ViewReads {
   /// The number of documents for which the map failed.
   package var failureCount: Int { Int(clamping: view.record.failures) }
 
-  /// Returns the documents for which the map failed, by id, with the reasons. O(documents with rows).
+  /// Returns the documents for which the map failed, by id, with the reasons. O(documents with
+  /// rows).
   package func failures(limit: Int = .max) throws(DocumentError) -> [(id: String, reason: String)] {
     var list: [(id: String, reason: String)] = []
     guard limit > 0, view.record.failures > 0 else { return list }

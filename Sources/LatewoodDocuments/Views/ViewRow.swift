@@ -1,8 +1,8 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// A row of a view in place: the emitted key, the document and the value. It must not leave the call
-/// that provided it.
+/// A row of a view in place: the emitted key, the document and the value. It must not leave the
+/// call that provided it.
 ///
 /// ```
 /// key    collation key of the emitted key | id | 00 | number of the row in its document, 4 bytes
@@ -12,12 +12,13 @@ import LatewoodStore
 /// SAFETY: the initializer checks the lengths against the bytes, and the caller keeps the bytes
 /// alive until that call returns.
 package struct ViewRow {
-  /// The maximum length of an emitted key's collation key, in bytes. Unlike an index key it is never
-  /// cut: a longer one makes its document fail.
+  /// The maximum length of an emitted key's collation key, in bytes. Unlike an index key it is
+  /// never cut: a longer one makes its document fail.
   package static let keyLimit = 8192
   /// The maximum number of rows of one document.
   package static let rowLimit = 1 << 16
-  /// The number of bytes after the id: a zero byte, which no id contains, and the number of the row.
+  /// The number of bytes after the id: a zero byte, which no id contains, and the number of the
+  /// row.
   private static let tailCount = 5
 
   /// The key in the keyspace of rows.

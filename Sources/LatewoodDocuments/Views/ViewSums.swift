@@ -14,9 +14,9 @@ import LatewoodStore
 /// The number of zero four-bit groups at the end of the hash of a row's key is the number of levels
 /// at which the row begins a *block*: one row in 16 begins one at level 1, one in 256 one at level
 /// 2, and so on. A block ends before the next row that begins one at its level. The rows before the
-/// first such row are also a block, with an empty key (`*`). The blocks depend only on the rows, not
-/// on their history, and a change of a row changes one block at each level, recomputed from about
-/// 16 blocks below it.
+/// first such row are also a block, with an empty key (`*`). The blocks depend only on the rows,
+/// not on their history, and a change of a row changes one block at each level, recomputed from
+/// about 16 blocks below it.
 ///
 /// Key: `level 1 byte | key of the first row`. Value: ``ViewStats``. A block whose rows have no
 /// values is not stored, and neither is a level at which no row begins a block.

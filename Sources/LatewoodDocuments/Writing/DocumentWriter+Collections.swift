@@ -12,8 +12,8 @@ extension DocumentWriter {
     return collection
   }
 
-  /// Returns the collection with a name, creating it if there is none. If the batch fails, every use
-  /// of a created collection throws `notFound`.
+  /// Returns the collection with a name, creating it if there is none. If the batch fails, every
+  /// use of a created collection throws `notFound`.
   func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
     if let existing = try collection(name) { return existing }
     changeCount += 1

@@ -2,8 +2,8 @@ import LatewoodStore
 
 /// Local documents, which have no history and are neither in the feed nor replicated.
 ///
-/// Their references to blobs are listed like those of a body, but with the sequence 0, which no body
-/// has, and the name of the document.
+/// Their references to blobs are listed like those of a body, but with the sequence 0, which no
+/// body has, and the name of the document.
 extension DocumentWriter {
   /// Stores a local document, replacing an existing one.
   ///

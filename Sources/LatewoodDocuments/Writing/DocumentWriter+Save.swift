@@ -33,9 +33,9 @@ package struct SavedRevision: Sendable, Equatable {
 extension DocumentWriter {
   /// Saves an edit of a document.
   ///
-  /// With a parent of nil, creates the document or continues a deleted one. Whether an edit conflicts
-  /// depends only on its parent, never on its content: the second of two equal edits of one revision
-  /// is a conflict. Only equal edits from different replicas are the same revision.
+  /// With a parent of nil, creates the document or continues a deleted one. Whether an edit
+  /// conflicts depends only on its parent, never on its content: the second of two equal edits of
+  /// one revision is a conflict. Only equal edits from different replicas are the same revision.
   ///
   /// - Parameters:
   ///   - id: the id of the document; the caller checks its form.
@@ -83,8 +83,8 @@ extension DocumentWriter {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
-      // Another replica sent the same edit without its history, so it is a root of the tree: make it
-      // a child of the leaf. If its latest descendant is deleted, continue from there.
+      // Another replica sent the same edit without its history, so it is a root of the tree: make
+      // it a child of the leaf. If its latest descendant is deleted, continue from there.
       let next = try tree.tie(revision, to: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(

@@ -9,8 +9,8 @@ package final class DocumentWriter {
   let core: DocumentCore
   let transaction: Transaction
   let shared: DatabaseSpaces
-  /// The time when the batch began, in seconds since 1970. Documents that expired before are treated
-  /// as absent.
+  /// The time when the batch began, in seconds since 1970. Documents that expired before are
+  /// treated as absent.
   package let now: UInt64
   private var works: [String: CollectionWork] = [:]
   /// The collection of the last call, which is usually that of the next.
@@ -21,7 +21,8 @@ package final class DocumentWriter {
   /// that has just been committed.
   var given: [String: DocumentCollection] = [:]
   private var droppedNames: [String] = []
-  /// The number of changes so far: if an inner batch fails after a change, the outer one fails, too.
+  /// The number of changes so far: if an inner batch fails after a change, the outer one fails,
+  /// too.
   var changeCount = 0
   /// The number of changes that free space.
   private var removalCount = 0

@@ -66,8 +66,8 @@ extension CollationReader {
     }
   }
 
-  /// Skips the next value of any type. Returns false at the end and at bytes that are not a key. The
-  /// name of a member is skipped like a value.
+  /// Skips the next value of any type. Returns false at the end and at bytes that are not a key.
+  /// The name of a member is skipped like a value.
   package mutating func skipWhole() -> Bool {
     var depth = 0
     repeat {

@@ -71,8 +71,8 @@ package enum ScalarValue: Sendable {
   /// The length of a number's key without its tail.
   package static let numberLength = 9
 
-  /// Returns the first value of a key if it is a whole number less than 2^53, as nearly all are; nil
-  /// for anything else. Inlined, for loops over many keys.
+  /// Returns the first value of a key if it is a whole number less than 2^53, as nearly all are;
+  /// nil for anything else. Inlined, for loops over many keys.
   ///
   /// - Parameter key: at least `numberLength` bytes.
   @inlinable @inline(__always) package static func wholeNumber(

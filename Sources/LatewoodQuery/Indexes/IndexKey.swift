@@ -28,8 +28,8 @@ package struct IndexKeyInPlace {
 }
 
 extension IndexDefinition {
-  /// Calls a closure with each key that `keys` returns for a document, without allocating memory for
-  /// each.
+  /// Calls a closure with each key that `keys` returns for a document, without allocating memory
+  /// for each.
   ///
   /// - Parameter memory: reused for each document; its limit applies to the keys.
   package func forEachKey(

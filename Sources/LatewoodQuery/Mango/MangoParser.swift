@@ -7,8 +7,8 @@ import LatewoodFleece
 /// ```
 ///
 /// A selector means the same as in CouchDB 3.5. Where its documentation is silent: strings compare
-/// by their bytes, and numbers by their value, so that `$eq` and `$all` with 1.0 find 1. Source: the
-/// documentation of `/db/_find`.
+/// by their bytes, and numbers by their value, so that `$eq` and `$all` with 1.0 find 1. Source:
+/// the documentation of `/db/_find`.
 package struct MangoParser {
   /// The maximum depth of nested conditions, greater than in any selector written by hand.
   static let depthLimit = 100

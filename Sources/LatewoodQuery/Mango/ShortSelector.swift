@@ -82,8 +82,8 @@ struct ShortSelector {
     return Member(name: name, predicate: .field(path, .compare(comparison, constant)))
   }
 
-  /// Returns the index at which a member belongs among others, which are ordered by name; nil if one
-  /// has the same name, or there are too many.
+  /// Returns the index at which a member belongs among others, which are ordered by name; nil if
+  /// one has the same name, or there are too many.
   private func place(of name: Range<Int>, among members: [Member]) -> Int? {
     guard members.count < ShortSelector.memberLimit else { return nil }
     var place = members.count

@@ -1,7 +1,8 @@
 import LatewoodBytes
 
 extension FieldTest {
-  /// The intervals with the keys of all values that the test accepts, in order and without overlaps.
+  /// The intervals with the keys of all values that the test accepts, in order and without
+  /// overlaps.
   var intervals: [KeyInterval] {
     switch self {
     case .compare(let comparison, let constant): return FieldTest.intervals(comparison, constant)
@@ -47,8 +48,8 @@ extension FieldTest {
     KeyOrder.successor(ofPrefix: constant.key).map { [KeyInterval(low: $0, high: nil)] } ?? []
   }
 
-  /// The intervals of the elements that an array must contain one of to be accepted; nil if the test
-  /// does not concern elements.
+  /// The intervals of the elements that an array must contain one of to be accepted; nil if the
+  /// test does not concern elements.
   ///
   /// An array with such an element is accepted, unless a check is needed.
   var elementIntervals: [KeyInterval]? {

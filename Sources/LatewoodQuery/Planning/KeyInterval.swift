@@ -2,8 +2,8 @@ import LatewoodBytes
 
 /// An interval of the keys of a value: from `low` up to, but not including, `high`.
 ///
-/// The bounds need not be complete keys: `low` may be the common prefix of all keys of a type, or of
-/// strings with a prefix.
+/// The bounds need not be complete keys: `low` may be the common prefix of all keys of a type, or
+/// of strings with a prefix.
 package struct KeyInterval: Sendable, Equatable {
   package var low: [UInt8]
   /// The upper bound; nil if there is none.

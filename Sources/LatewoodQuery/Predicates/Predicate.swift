@@ -30,7 +30,8 @@ package indirect enum FieldTest: Sendable {
   case hasRemainder(Int64, modulo: Int64)
   case begins(Constant)
   case matches(Pattern)
-  /// An array that contains all of these constants; or, if the only constant is an array, that array.
+  /// An array that contains all of these constants; or, if the only constant is an array, that
+  /// array.
   case containsAll([Constant])
   case anyElement(Predicate)
   /// An array with at least one element, all of which match.

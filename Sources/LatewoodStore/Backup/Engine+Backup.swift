@@ -9,24 +9,24 @@ extension Engine {
     /// The offset of the newest checkpoint's frame.
     var checkpoint: UInt64
     var record: CheckpointRecord
-    /// The end of the part. All space before it that a checkpoint has reserved is filled.
+    /// The end of the part. All space before it that a checkpoint reserved has been written.
     var end: ReplayPosition
     var transaction: UInt64
     var version: Version
   }
 
-  /// Brings a backup up to date, on this thread.
+  /// Creates or updates a backup, on the current thread.
   func backup(
     to path: String, bytesPerSecond: UInt64?, _ progress: ((BackupProgress) -> Void)?
   ) throws(Fault) -> BackupReport {
     try checkOpen()
-    try refuseInsideCompaction("a backup was asked for")
+    try refuseInsideCompaction("a backup was requested")
     if isReadOnly {
       throw Fault(.readOnly, "only the writing process can make a backup; any process can make a copy")
     }
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
-    // Otherwise dead blocks could read as zeros here and as their old bytes in the backup.
+    // Otherwise dead blocks could be zeros here but still have their old bytes in the backup.
     reclaimer.pause()
     defer { reclaimer.resume() }
     let began = MonotonicClock.nanoseconds
@@ -50,7 +50,7 @@ extension Engine {
     var report = BackupReport()
     report.isIncremental = file.isIncremental
     report.transaction = range.transaction
-    // Nothing was appended since.
+    // Nothing has been appended since.
     if range.end.offset == file.start, file.isIncremental {
       report.fileSize = try file.size()
       return report
@@ -83,7 +83,7 @@ extension Engine {
   }
 
   private func rangeToBackUp() throws(Fault) -> BackupRange {
-    // No checkpoint is under way, so all space reserved for nodes is filled.
+    // No checkpoint is running, so all space reserved for nodes has been written.
     try checkpointer.exclude { () throws(Fault) in
       let version = try versions.current()
       let (log, offset) = file.logAndCheckpoint
@@ -91,7 +91,7 @@ extension Engine {
         throw Fault.damaged(at: offset, "there is no sound checkpoint here")
       }
       let (end, transaction) = try committedEnd()
-      // A power cut must not take commits from this file that the backup has, or the next backup
+      // A power cut must not remove commits from this file that the backup has, or the next backup
       // could not continue from there.
       try log.flush(through: CommitPosition(offset: end.offset), durable: true)
       return BackupRange(
@@ -103,12 +103,12 @@ extension Engine {
     try head.withMaintenance { () throws(Fault) in
       try checkOpen()
       try log.checkWriting()
-      if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: make room, then try again") }
+      if log.isInterrupted { throw Fault(.outOfSpace, "the disk is full: free space, then try again") }
       return (log.writer.replayPosition, log.writer.lastTransaction)
     }
   }
 
-  /// Verifies everything that the backup will copy, so that no damage gets into it.
+  /// Verifies everything that the backup will copy, so that it contains no damage.
   private func verify(_ range: BackupRange, from start: UInt64) throws(Fault) {
     let log = log
     let tree = TreeVerification.run(range.record.root, in: log.view, from: start, progress: nil)

@@ -15,12 +15,13 @@ import Synchronization
 ///                      +------------------------+
 /// ```
 ///
-/// - *Frozen*: the full write buffer no longer changes, readers see it between the active buffer
-///   and the base tree, and transactions fill an empty one. `unfinished` holds it. Takes the writer
-///   lock for microseconds.
+/// - *Frozen*: the full write buffer, in `unfinished`, no longer changes. Readers see it between
+///   the active buffer and the base tree, and transactions fill an empty one. Freezing takes the
+///   writer lock for microseconds.
 /// - *Merged*: the next tree is in the file and durable, with all of the log before it, but nothing
-///   leads to it.
-/// - Then the checkpoint's frame is appended, a root slot names it, and readers find the new tree.
+///   refers to it.
+/// - Then the checkpoint's frame is appended, a root slot refers to it, and readers see the new
+///   tree.
 ///
 /// A failure, on a full disk, leaves the buffer frozen. The next checkpoint merges it first. If the
 /// process ends instead, recovery begins at the older checkpoint and finds everything in the log.
@@ -30,9 +31,9 @@ import Synchronization
 ///    compaction. Only its owner changes the base tree, the frozen buffer and the file.
 /// 2. `running` is taken before the writer lock, never after it.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class Checkpointer: @unchecked Sendable {
-  /// The contents of a checkpoint, fixed when it froze the write buffer.
+  /// The contents of a checkpoint, fixed when the write buffer is frozen.
   private struct Frozen {
     var buffer: BufferState
     var transaction: UInt64
@@ -85,7 +86,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Calls a closure after a time, on the queue of checkpoints.
+  /// Calls a closure after a delay, on the queue of checkpoints.
   func runOnQueue(afterMilliseconds delay: Int, _ body: @escaping @Sendable () -> Void) {
     queue.asyncAfter(deadline: .now() + .milliseconds(delay), execute: body)
   }
@@ -98,9 +99,9 @@ final class Checkpointer: @unchecked Sendable {
   /// Writes a checkpoint, so that recovery starts from here.
   ///
   /// - Parameters:
-  ///   - isForced: whether to write one even if nothing was committed since the last.
-  ///   - reclaims: whether to give dead blocks back to the file system afterwards. Otherwise they
-  ///     wait for the next checkpoint.
+  ///   - isForced: whether to write one even if nothing has been committed since the last.
+  ///   - reclaims: whether to reclaim dead blocks afterwards. Otherwise they wait for the next
+  ///     checkpoint.
   func run(isForced: Bool, reclaims: Bool = true) throws(Fault) {
     try exclude { () throws(Fault) in
       try write(isForced: isForced)
@@ -109,10 +110,10 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Gives back every block that is known to be dead, however few there are. Writes a checkpoint in
-  /// between, which makes more of them dead, if there is enough space for it. In `exclude`.
+  /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
+  /// writes a checkpoint, after which more blocks are dead. In `exclude`.
   ///
-  /// - Returns: whether any were given back, besides those that the checkpoint itself had used.
+  /// - Returns: whether more blocks were reclaimed than the checkpoint itself used.
   @discardableResult func mergeAndReclaim() throws(Fault) -> Bool {
     let given = reclaimer.reclaimedBytes
     try reclaimer.reclaim(least: 1)
@@ -129,7 +130,7 @@ final class Checkpointer: @unchecked Sendable {
     return reclaimer.reclaimedBytes > given
   }
 
-  /// Forgets what was frozen, because the store goes on in another file that has it in its tree. In
+  /// Discards the frozen buffer, because the store switches to a file that has it in its tree. In
   /// `exclude`, under the writer lock.
   func forget() {
     unfinished = nil
@@ -142,7 +143,7 @@ final class Checkpointer: @unchecked Sendable {
     var isForced = isForced
     try rollBackUnwritten()
     while true {
-      // A checkpoint that failed, on a full disk, has left its frozen buffer. Merge that first.
+      // Merge the frozen buffer that a checkpoint left when it failed on a full disk.
       let left = unfinished
       var next = left
       if next == nil { next = try freeze(isForced: isForced) }
@@ -152,9 +153,9 @@ final class Checkpointer: @unchecked Sendable {
         try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
-        // The log restarted after this buffer was frozen, so no checkpoint may lead a reader to its
-        // old place. The tree can still be built upon: the next checkpoint, of everything, is the
-        // one that the log needs.
+        // The log restarted after this buffer was frozen, so no checkpoint may refer to its old
+        // position. But the tree is usable: the next checkpoint, of everything, is the one that the
+        // log needs.
         guard error.kind == .unsupported else { throw error }
         reclaimer.keep(dead)
         install(root, of: frozen)
@@ -182,10 +183,9 @@ final class Checkpointer: @unchecked Sendable {
     try log.flush(through: log.committedPosition, durable: head.awaitsSync(of: log))
     return try head.withMaintenance { () throws(Fault) in
       try head.rollBackUnwritten(in: log) { versions.held() }
-      // The pending bytes count frames of aborted transactions too: they are useless, but a replay
-      // has to read them.
+      // The pending bytes include frames of aborted transactions, because a replay must read them.
       if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
-      // Readers see the whole frozen buffer from here on.
+      // Readers will see the entire frozen buffer.
       try log.flush(through: log.writer.position, durable: head.awaitsSync(of: log))
       let buffer = head.freeze()
       let frozen = Frozen(
@@ -227,7 +227,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// Appends the checkpoint of the new tree, and writes a root slot that names it.
+  /// Appends the checkpoint of the new tree, and writes a root slot that refers to it.
   private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(Fault) {
     let log = file.log
     let record = CheckpointRecord(
@@ -254,9 +254,9 @@ final class Checkpointer: @unchecked Sendable {
 
   // MARK: The reserve
 
-  /// The least and greatest length of the reserve, in bytes, while the disk has plenty of space and
-  /// while it has little. The greatest is what a checkpoint that rewrites a tree of this length
-  /// takes.
+  /// The minimum and maximum length of the reserve, in bytes, while the disk has plenty of space
+  /// and while it has little. The maximum is the space for a checkpoint that rewrites a tree of
+  /// this length.
   static let plentifulReserve: ClosedRange<UInt64> = 64 << 10...1 << 20
   private static let littleReserve: ClosedRange<UInt64> = 256 << 10...16 << 20
 

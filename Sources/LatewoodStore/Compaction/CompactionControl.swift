@@ -12,7 +12,7 @@ final class CompactionControl: @unchecked Sendable {
     var runner: UInt = 0
     /// Whether it is a compaction, whose result other callers may share.
     var isShared = false
-    /// Whether the policy has started it.
+    /// Whether the policy started it.
     var isAutomatic = false
     var isPaused = false
     var isCancelled = false
@@ -32,18 +32,17 @@ final class CompactionControl: @unchecked Sendable {
   // SAFETY: only accessed with the monitor held.
   private var state = State()
 
-  static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is as it was")
+  static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is unchanged")
 
   /// Begins a run and returns nil, or waits for the running compaction and returns its report.
   ///
   /// - Parameters:
   ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
-  ///     copy or backup runs, this waits until it can begin a run of its own. So does a caller that
-  ///     requested a compaction after the failure of a run that was started by the policy, or
-  ///     cancelled by its owner.
+  ///     copy or backup runs, this waits until it can begin its own run. It also begins its own run
+  ///     if the running one was started by the policy and fails, or is cancelled by its owner.
   ///   - isAutomatic: whether the policy starts it.
   ///   - isCancelled: called before each attempt, after which no `cancel()` is missed, and whenever
-  ///     a cancellation may have ended the waiting.
+  ///     a cancellation may have ended the wait.
   func begin(
     joins: Bool, isAutomatic: Bool = false, unless isCancelled: () -> Bool
   ) throws(Fault) -> CompactionReport? {
@@ -100,7 +99,7 @@ final class CompactionControl: @unchecked Sendable {
   }
 
   /// Cancels the running compaction if it belongs to the caller, and wakes the threads that wait
-  /// for it, which check whether they are cancelled too and otherwise begin a run of their own.
+  /// for it, which check whether they are also cancelled and otherwise begin their own run.
   ///
   /// - Parameter isOwn: returns whether a run on a given thread is the caller's.
   func cancel(ifRunBy isOwn: (_ runner: UInt) -> Bool) {
@@ -113,7 +112,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Cancels the running one, waits for its end, and lets no other begin.
+  /// Cancels the running one, waits for its end, and prevents new ones.
   func close() {
     monitor.withLock {
       state.isClosed = true

@@ -10,7 +10,7 @@ final class CompactionHooks: Sendable {
   private let entryRewriters = Guarded<[UInt32: Rewriter]>([:])
   private let work = Guarded<CompactionPreparation?>(nil)
 
-  /// The rewriters of entries, by number of keyspace.
+  /// The rewriters of entries, by the number of the keyspace.
   var rewriters: [UInt32: Rewriter] { entryRewriters.withLock { $0 } }
 
   func setRewriter(_ rewriter: Rewriter?, forKeyspace number: UInt32) {
@@ -21,7 +21,7 @@ final class CompactionHooks: Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// The work that a layer above wants to do before a compaction.
+  /// The work of a layer above before a compaction.
   var preparation: CompactionPreparation? { work.withLock { $0 } }
 
   func setPreparation(_ preparation: CompactionPreparation) {

@@ -4,12 +4,12 @@ import Synchronization
 ///
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {
-  /// The number of bytes committed when the compaction began; `followed` is how many of the
-  /// committed bytes it has followed. Both are `.max` if none is running.
+  /// The number of bytes committed when the compaction began; `followed` is the number of committed
+  /// bytes that it has followed. Both are `.max` if none is running.
   private let begun = Atomic<UInt64>(.max)
   private let followed = Atomic<UInt64>(.max)
-  /// The number of bytes that writers may get ahead of it in total; `free` is how many since it
-  /// last followed.
+  /// The number of bytes that writers may get ahead in total; `free` is the number since the last
+  /// round of following.
   private let whole = Atomic<UInt64>(.max)
   private let free = Atomic<UInt64>(0)
   private let headroom = Atomic<UInt64>(0)
@@ -18,10 +18,10 @@ final class CompactionLag: Sendable {
   private let bounded = Atomic<Bool>(false)
   private let paused = Atomic<Bool>(false)
 
-  /// Whether a compaction runs that keeps within the bounds of `CompactionPolicy`.
+  /// Whether a compaction is running that obeys the bounds of `CompactionPolicy`.
   var isBounded: Bool { bounded.load(ordering: .relaxed) }
 
-  /// Sets whether the compaction stands still. Writers then do not wait for it.
+  /// Sets whether the compaction is paused. Writers do not wait for a paused one.
   func setPaused(_ isPaused: Bool) { paused.store(isPaused, ordering: .relaxed) }
 
   /// Begins a compaction. Writers may get ahead by a part of the live data, plus the same part of
@@ -30,10 +30,10 @@ final class CompactionLag: Sendable {
   /// - Parameters:
   ///   - committed: number of bytes of log committed so far.
   ///   - live: number of bytes of live data.
-  ///   - divisor: the divisor that gives the part.
-  ///   - least: number of bytes that writers may get ahead in any case.
-  ///   - isBounded: whether the limit is for the whole compaction, and not only since it last
-  ///     followed. Both files hold these bytes.
+  ///   - divisor: the divisor of the part.
+  ///   - least: number of bytes that writers may always get ahead.
+  ///   - isBounded: whether the limit applies to the entire compaction, not only since the last
+  ///     round. Both files contain these bytes.
   func begin(at committed: UInt64, live: UInt64, divisor: UInt64, least: UInt64, isBounded: Bool) {
     share.store(max(least, live / divisor), ordering: .relaxed)
     self.divisor.store(divisor, ordering: .relaxed)
@@ -54,8 +54,8 @@ final class CompactionLag: Sendable {
 
   /// - Parameters:
   ///   - copied: number of bytes of live data copied so far.
-  ///   - rounds: how often the compaction has followed the log. Each time writers get half as much,
-  ///     so that little is left for the time when they wait.
+  ///   - rounds: the number of rounds of following the log. Each one halves the limit for writers,
+  ///     so that little is left for the switch, during which they wait.
   func allow(copied: UInt64 = 0, rounds: Int = 0) {
     let share = share.load(ordering: .relaxed)
     let least = CompactionRun.shortTail
@@ -82,7 +82,7 @@ final class CompactionLag: Sendable {
 
   /// The price of a byte, in nanoseconds, at a number of committed bytes; 0 during a pause.
   func price(at committed: UInt64) -> Double {
-    // Nearly always no compaction is running.
+    // Usually no compaction is running.
     if begun.load(ordering: .relaxed) == .max || paused.load(ordering: .relaxed) { return 0 }
     return backlogs(at: committed).reduce(0) { max($0, $1.price) }
   }

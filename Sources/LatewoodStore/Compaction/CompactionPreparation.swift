@@ -1,11 +1,10 @@
 import LatewoodBytes
 
-/// The work that a layer above does before a compaction: it deletes entries that it has kept only
-/// until then.
+/// The work of a layer above before a compaction: it deletes entries that it kept only until then.
 struct CompactionPreparation: Sendable {
   /// Returns the number of bytes that `prepare` would delete.
   let reclaimable: @Sendable () -> UInt64
-  /// Deletes those bytes, in transactions of its own.
+  /// Deletes those bytes, in separate transactions.
   let prepare: @Sendable () throws -> Void
 
   /// Runs `prepare`. Rethrows a `StoreError` as a fault of the same kind, any other error as
@@ -32,11 +31,11 @@ extension Store {
   /// bytes it would free.
   ///
   /// - Parameters:
-  ///   - reclaimable: returns how many of the live bytes `prepare` would delete; they count as
-  ///     dead. Called after checkpoints, from any thread; it must not take long.
+  ///   - reclaimable: returns the number of live bytes that `prepare` would delete; they count as
+  ///     dead. Called after checkpoints, from any thread; it must return quickly.
   ///   - prepare: called on the compacting thread before the compaction begins. It may use the
-  ///     store, but `compact`, `copy`, `backup` and `close` throw `invalidRange` there. A
-  ///     `StoreError` that it throws ends the compaction with the same code, any other error with
+  ///     store, but `compact`, `copy`, `backup` and `close` throw `invalidRange` there. If it
+  ///     throws a `StoreError`, the compaction ends with the same code; with any other error,
   ///     `cancelled`.
   package func setCompactionPreparation(
     reclaimable: @escaping @Sendable () -> UInt64, prepare: @escaping @Sendable () throws -> Void

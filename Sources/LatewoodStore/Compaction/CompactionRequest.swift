@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// One caller's request for a compaction, which can be cancelled from any thread: before it begins,
-/// while it waits for a compaction that another caller has begun, and while it runs.
+/// A caller's request for a compaction, which can be cancelled from any thread: before it begins,
+/// while it waits for a compaction that another caller began, and while it runs.
 ///
-/// Cancelling it does not touch compactions that others have begun.
+/// Cancelling it does not affect compactions that others began.
 final class CompactionRequest: Sendable {
   private struct State {
     var isCancelled = false

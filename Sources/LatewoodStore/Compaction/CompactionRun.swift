@@ -61,7 +61,7 @@ final class CompactionRun {
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
     options.punchesHoles = false
-    // Fewer checkpoints: each tree but the last would soon be dead, and no space is given back
+    // Fewer checkpoints: each tree but the last would soon be dead, and its space is not reclaimed
     // here.
     options.writeBufferBudget *= 4
     self.new = new
@@ -75,13 +75,13 @@ final class CompactionRun {
 
   /// Runs the compaction. If this throws, the caller discards the new file.
   ///
-  /// - Parameter version: a version with the tree of `start`, which keeps that tree and the log
-  ///   after it from being given back.
+  /// - Parameter version: a version with the tree of `start`, which prevents that tree and the log
+  ///   after it from being reclaimed.
   func run(keeping version: Version) throws(Fault) -> CompactionReport {
     readBack.start()
     defer { readBack.stop() }
     tell(0)
-    // Until the end of the log has been read, which could be given back without the version.
+    // Until the end of the log has been read, which could be reclaimed without the version.
     defer { withExtendedLifetime(version) {} }
     try copy()
     try follow(until: CompactionRun.shortTail)
@@ -99,7 +99,7 @@ final class CompactionRun {
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
       reserve: { (length) throws(Fault) in try new.writer.reserveNodes(length: length) },
-      // Nobody commits to this file meanwhile.
+      // No transaction commits to this file meanwhile.
       write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 256 << 10) },
       didPlace: { (region) throws(Fault) in
         // Writes the frame headers too, so that the blocks they share with nodes are not written
@@ -128,11 +128,11 @@ final class CompactionRun {
 
   // MARK: Follow
 
-  /// Commits the transactions that the old log has brought since, in rounds that get shorter, until
-  /// at most `rest` bytes of log are left.
+  /// Commits the transactions that have been appended to the old log since, in shorter and shorter
+  /// rounds, until at most `rest` bytes of log are left.
   ///
-  /// - Parameter isSwitching: whether a lock is held that others wait for. Then this neither pauses
-  ///   nor calls code that might want the lock.
+  /// - Parameter isSwitching: whether the caller holds a lock that others wait for. Then this
+  ///   neither pauses nor calls code that might take the lock.
   private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
     defer { if new.isReplacement { engine.pacer.lag.allow() } }
     for round in 0..<64 {
@@ -173,13 +173,13 @@ final class CompactionRun {
 
   // MARK: Verify
 
-  /// Verifies the new file by reading the disk, because the cache does not prove what the disk has.
+  /// Verifies the new file by reading the disk, because the cache may differ from it.
   private func verify() throws(Fault) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
     target.versions.publishAgain(target.head.newest)
     let isVerified = try isTreeVerified()
-    // The header, the root slots, the log, and the tree if `ReadBack` has not read it, are read
+    // The header, the root slots, the log, and the tree unless `ReadBack` has read it, are read
     // through the cache.
     new.device.dropCache(0..<(isVerified ? FileLayout.logStart : .max))
     if isVerified { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
@@ -196,8 +196,8 @@ final class CompactionRun {
     try engine.compaction.waitWhilePaused()
   }
 
-  /// Whether the newest tree is the copied one and was read back from the disk. It is another one
-  /// if so many transactions were followed that checkpoints were written.
+  /// Returns whether the newest tree is the copied one and was read back from the disk. It is
+  /// another one if checkpoints were written while following the log.
   private func isTreeVerified() throws(Fault) -> Bool {
     guard try target.versions.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.waitWhilePaused() }

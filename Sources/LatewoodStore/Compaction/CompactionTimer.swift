@@ -3,7 +3,7 @@ import LatewoodBytes
 import LatewoodConcurrency
 import Synchronization
 
-/// The urgency of a scheduled compaction: none, once nobody has committed for a while, or now.
+/// The urgency of a scheduled compaction: none, after a time without commits, or now.
 enum CompactionUrgency: UInt8, AtomicRepresentable {
   case none, whenQuiet, now
 }
@@ -30,9 +30,9 @@ final class CompactionTimer: Sendable {
   /// Schedules a compaction, unless another thread has scheduled or begun one meanwhile.
   ///
   /// - Parameters:
-  ///   - last: the urgency when the caller decided.
+  ///   - last: the urgency at the caller's decision.
   ///   - delay: seconds until it may begin.
-  ///   - body: called on the queue of compactions if this is still scheduled then.
+  ///   - body: called on the queue of compactions after the delay if this is still scheduled.
   func schedule(
     _ urgency: CompactionUrgency, instead last: CompactionUrgency, after delay: Double,
     _ body: @escaping @Sendable () -> Void
@@ -47,7 +47,7 @@ final class CompactionTimer: Sendable {
     scheduled.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
   }
 
-  /// Whether a commit should consider a compaction: once for each `step` of log.
+  /// Returns whether a commit should consider a compaction: once for each `step` of log.
   func shouldConsider(at end: UInt64, step: UInt64) -> Bool {
     let last = considered.load(ordering: .relaxed)
     guard end < last || end - last >= step else { return false }
@@ -60,7 +60,7 @@ final class CompactionTimer: Sendable {
   /// The error of the last automatic compaction, if it failed.
   var failure: Fault? { attempts.withLock { $0.failure } }
 
-  /// Whether another attempt may be made; see `CompactionAttempts`.
+  /// Returns whether another attempt is allowed; see `CompactionAttempts`.
   func mayTry(at committed: UInt64) -> Bool { attempts.withLock { $0.mayTry(at: committed) } }
 
   func didFail(_ fault: Fault, at committed: UInt64, step: UInt64) {
@@ -70,15 +70,15 @@ final class CompactionTimer: Sendable {
   func didSucceed() { attempts.withLock { $0 = CompactionAttempts() } }
 }
 
-/// The record of automatic compactions that failed one after the other.
+/// The record of consecutive failures of automatic compactions.
 struct CompactionAttempts {
   /// The error of the last one.
   private(set) var failure: Fault?
   private var failures: UInt64 = 0
   private var next: UInt64 = 0
 
-  /// Whether another may be tried. A compaction that failed will often fail again, at the same
-  /// cost.
+  /// Returns whether another attempt is allowed. A compaction that failed will often fail again, at
+  /// the same cost.
   ///
   /// - Parameter committed: number of bytes of log written by commits so far.
   func mayTry(at committed: UInt64) -> Bool { committed >= next }

@@ -7,8 +7,8 @@ import LatewoodTree
 extension Engine {
   /// Runs a compaction on this thread, or waits for the running one.
   ///
-  /// - Parameter isAutomatic: whether the policy started it. Then it keeps the space that it takes
-  ///   within the bounds of `CompactionPolicy`, and writers wait longer.
+  /// - Parameter isAutomatic: whether the policy started it. Then it obeys the bounds of
+  ///   `CompactionPolicy`, and writers wait longer.
   func compact(
     bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
@@ -33,7 +33,7 @@ extension Engine {
     _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> DatabaseFile
   ) throws(Fault) -> CompactionReport {
     try checkOpen()
-    try refuseInsideCompaction("a compaction or copy was asked for")
+    try refuseInsideCompaction("a compaction or copy was requested")
     if let report = try compaction.begin(joins: joins, isAutomatic: isAutomatic, unless: isCancelled) {
       return report
     }
@@ -62,7 +62,7 @@ extension Engine {
   }
 
   /// Pauses the running compaction and later ones, or lets them continue. Writers do not wait for a
-  /// compaction that is paused.
+  /// paused compaction.
   func setCompactionPaused(_ isPaused: Bool) {
     compaction.setPaused(isPaused)
     pacer.lag.setPaused(isPaused)
@@ -79,7 +79,7 @@ extension Engine {
     try compaction.waitWhilePaused()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
     if isAutomatic { checkpointer.exclude {} }
-    // From here on writers that are faster than the compaction are held back, or it might never
+    // Writers that are faster than the compaction are slowed down from now on, or it might never
     // end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
@@ -89,10 +89,10 @@ extension Engine {
     // Fail early if the new file cannot get the owner and attributes of the old one.
     if holdsWriters { try log.checkReplaceable() }
     if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
-    // A checkpoint, so that the tree is complete and few transactions have to be followed. Giving
-    // back blocks of a file that will soon be gone would take half as long as its compaction and
-    // delay every commit, which is only worthwhile to keep a bound on the space. A file that was
-    // moved away gets no checkpoint any more; its log is followed from the last one.
+    // A checkpoint, so that the tree is complete and few transactions must be followed. Reclaiming
+    // blocks of a file that will soon be replaced would take half as long as its compaction and
+    // delay every commit, which is only worthwhile to obey the bounds on space. A file that was
+    // moved away gets no more checkpoints; its log is followed from the last one.
     let isFirst = file.checkpoint == 0
     let isWorthIt = !isAutomatic || pacer.pendingBytes >= pacer.checkpointThreshold / 4
     if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
@@ -136,8 +136,8 @@ extension Engine {
       isBounded: isAutomatic)
   }
 
-  /// Returns the newest checkpoint, and a version that keeps its tree mapped. The version also
-  /// keeps the tree, and the log from its replay offset on, from being given back.
+  /// Returns the newest checkpoint, and a version that keeps its tree mapped and prevents it, and
+  /// the log from its replay offset on, from being reclaimed.
   private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
     try checkpointer.exclude { () throws(Fault) in
       let version = try versions.current()
@@ -150,8 +150,8 @@ extension Engine {
     }
   }
 
-  /// In a new file: writes the first checkpoint, names it in both root slots, and publishes its
-  /// tree. Both slots must name it, because the log before it does not have these entries.
+  /// Writes the first checkpoint of a new file, refers to it in both root slots, and publishes its
+  /// tree. Both slots must refer to it, because the log before it does not have these entries.
   func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
     try log.flush(through: log.writer.position, durable: false)
     try log.syncNodes()

@@ -16,8 +16,8 @@ extension Engine {
       recent: max(pacer.pendingBytes, end - min(end, checkpoint)))
   }
 
-  /// Schedules a compaction if the policy asks for one: at once, or when nobody has committed for
-  /// the quiet time. Cheap when there is nothing to do.
+  /// Schedules a compaction if the policy requires one: now, or after the quiet time without
+  /// commits. Cheap when there is nothing to do.
   func scheduleCompaction() {
     let scheduled = schedule.urgency
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly, !isClosed,
@@ -45,8 +45,8 @@ extension Engine {
   /// A number that changes with every commit.
   private var committedCount: UInt64 { log.committedPosition.offset }
 
-  /// The dead fraction if the policy wants a compaction, now or after the quiet time; otherwise
-  /// nil.
+  /// Returns the dead fraction if the policy requires a compaction, now or after the quiet time;
+  /// otherwise nil.
   private func wantedShare() -> Double? {
     do throws(Fault) {
       guard schedule.mayTry(at: pacer.committedBytes) else { return nil }
@@ -59,10 +59,10 @@ extension Engine {
         return 1
       }
       if occupancy.deadShare >= options.compaction.urgentDeadShare { return occupancy.deadShare }
-      // 0 is below every urgent fraction.
+      // 0 is less than every urgent fraction.
       return occupancy.removableShare >= options.compaction.deadShare ? 0 : nil
     } catch {
-      // The file has been closed meanwhile, or its size cannot be read: nothing to compact.
+      // The file has been closed, or its size cannot be read: nothing to compact.
       return nil
     }
   }
@@ -71,8 +71,8 @@ extension Engine {
     SpaceBounds(live: occupancy.live, wholeCheckpoints: options.wholeCheckpoints)
   }
 
-  /// The number of bytes that may still be allocated for log, beside the present file and the next
-  /// tree or compacted file, within the bounds; 0 if that is unknown.
+  /// Returns the number of bytes that may still be allocated for log within the bounds, besides the
+  /// current file and the next tree or compacted file; 0 if that is unknown.
   func spare() -> UInt64 {
     guard options.compaction.isAutomatic, reclaimer.isCollecting else { return 0 }
     do throws(Fault) {
@@ -83,15 +83,15 @@ extension Engine {
     }
   }
 
-  /// Sets how much log may gather until the next checkpoint has ended. Right after a checkpoint,
-  /// when its dead blocks have been given back.
+  /// Sets the limit on log until the end of the next checkpoint. Called right after a checkpoint,
+  /// when its dead blocks have been reclaimed.
   func measureSpare() { pacer.setSpare(spare()) }
 
   private func compactInBackground(_ urgency: CompactionUrgency) {
     do throws(Fault) {
       guard !isClosed, wantedShare() != nil else { return }
       if urgency == .whenQuiet {
-        // A checkpoint gives back blocks without a copy; then see how much is left.
+        // A checkpoint reclaims blocks without a copy; then measure again.
         try checkpoint(isForced: false)
         guard wantedShare() != nil else { return }
       }

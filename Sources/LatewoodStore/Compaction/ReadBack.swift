@@ -5,7 +5,7 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// Reads a new file back from the disk and verifies it, behind the thread that writes it.
+/// Reads a new file back from the disk and verifies it, following the thread that writes it.
 ///
 /// ```
 /// writing thread      region | region | region | region ...
@@ -19,12 +19,12 @@ import LatewoodTree
 /// reads past its cache, `finish` returns false.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
-// SAFETY: `state` is only touched with the monitor held; `behind` only by the thread of its own.
+// SAFETY: `state` is only accessed with the monitor held; `behind` only by the separate thread.
 final class ReadBack: @unchecked Sendable {
   private struct State: ~Copyable {
     /// Written regions that no thread reads yet, in order.
     var regions: ArraySlice<Range<UInt64>> = []
-    /// The number of regions taken from `regions`; `joined` is how many of these are in `tree`.
+    /// The number of regions taken from `regions`; `joined` is the number of these in `tree`.
     var taken = 0
     var joined = 0
     /// Regions that have been read but are not in `tree` yet, because an earlier one is still being
@@ -117,19 +117,19 @@ final class ReadBack: @unchecked Sendable {
       if let fault = state.fault { throw fault }
       if state.isImpossible { return false }
       state.regions.append(region)
-      // The block that it ends in will be written again.
+      // Its last block will be written again.
       state.limit = region.upperBound & ~UInt64(directAlignment - 1)
       if state.next != nil { monitor.broadcast() }
       return true
     }
-    // Reading would make the system write the file. If nothing is read, ask it to begin, or
-    // everything is left to the sync at the end.
+    // Reading makes the system write the file. Without reads, request it, or everything is left to
+    // the final sync.
     if !isPossible {
       device.startWriteback(offset: region.lowerBound, length: region.upperBound - region.lowerBound)
     }
   }
 
-  /// Verifies the remaining regions. The whole file must have been synced.
+  /// Verifies the remaining regions. The entire file must have been synced.
   ///
   /// - Parameter step: called after each region.
   /// - Returns: false if the file cannot be read past the cache.

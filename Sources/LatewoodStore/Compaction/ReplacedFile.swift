@@ -12,7 +12,7 @@ final class ReplacedFile: Sendable {
 
   func keep(_ file: DatabaseFile, _ version: Version) { replaced.withLock { $0 = (file, version) } }
 
-  /// Releases the file on this thread, so that its blocks are free when this returns.
+  /// Releases the file on the current thread, so that its blocks are free on return.
   func release() {
     let old = replaced.withLock { old in
       defer { old = nil }

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Applies operations of another file's log, which have been verified.
+/// Applies verified operations of another file's log.
 extension Transaction {
   func replay(_ record: LogRecord) throws(Fault) {
     switch record.code {

@@ -16,7 +16,7 @@ struct TransactionReplayer {
     self.rewriters = rewriters
   }
 
-  /// Takes an operation. The operations of one transaction must come one after the other.
+  /// Adds an operation. The operations of a transaction must be consecutive.
   mutating func take(_ record: LogRecord, of number: UInt64) throws(Fault) {
     if number != self.number || transaction == nil {
       try finish()
@@ -59,8 +59,8 @@ struct TransactionReplayer {
     transaction = nil
     do throws(Fault) {
       try target.commit(open)
-      // There are no readers, but as long as an older version is published, the write buffer keeps
-      // every value replaced since.
+      // There are no readers, but while an older version is published, the write buffer keeps every
+      // value replaced since.
       target.versions.publish(target.head.newest)
     } catch {
       target.abort(open)

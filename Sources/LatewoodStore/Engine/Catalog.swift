@@ -15,7 +15,8 @@ enum Catalog {
   static let numberTag = UInt8(ascii: "i")
   static let counterKey: [UInt8] = [UInt8(ascii: "c")]
   static let maximumNameLength = 1024
-  /// The greatest number of a keyspace. There must be one more, which ends the range of its keys.
+  /// The maximum number of a keyspace. Its successor must exist as the end of the range of its
+  /// keys.
   static let maximumNumber = UInt32.max - 1
 
   static func nameKey(_ name: String) -> [UInt8] { [nameTag] + Array(name.utf8) }
@@ -24,10 +25,11 @@ enum Catalog {
   }
   static func encode(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 
-  /// The lower bound of a keyspace's full keys; the first key of the next number is the upper one.
+  /// Returns the lower bound of a keyspace's full keys; the first key of the next number is the
+  /// upper one.
   static func firstKey(of number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }
 
-  /// Whether an operation changes the catalog.
+  /// Returns whether an operation changes the catalog.
   static func isInside(_ record: LogRecord) -> Bool {
     record.keyCount >= FullKey.prefixLength
       && UInt32(bigEndian: record.key.loadUnaligned(as: UInt32.self)) == keyspace
@@ -54,14 +56,15 @@ enum Catalog {
     return number
   }
 
-  /// The number of the keyspace with this name, or nil if there is none.
+  /// Returns the number of the keyspace with this name, or nil if there is none.
   static func number(of name: String, in view: ReadView) throws(Fault) -> UInt32? {
     guard let value = try find(nameKey(name), in: view) else { return nil }
     return try decodeNumber(value)
   }
 
-  /// Whether the keyspace with this number has this name. The number of an aborted transaction's
-  /// keyspace is assigned again, so only number and name together identify a keyspace.
+  /// Returns whether the keyspace with this number has this name. The number of an aborted
+  /// transaction's keyspace is assigned again, so only number and name together identify a
+  /// keyspace.
   static func exists(_ number: UInt32, named name: String, in view: ReadView) throws(Fault) -> Bool {
     guard let value = try find(numberKey(number), in: view) else { return false }
     return value.elementsEqual(name.utf8)
@@ -77,7 +80,7 @@ enum Catalog {
     return try full.withStart { (start, count) throws(Fault) in try view.find(start, count) }
   }
 
-  /// All keyspaces, by name.
+  /// Returns all keyspaces, by name.
   static func all(in view: ReadView) throws(Fault) -> [(name: String, number: UInt32)] {
     let prefix = firstKey(of: keyspace)
     let low = prefix + [nameTag]

@@ -2,12 +2,12 @@ import LatewoodBytes
 import LatewoodTree
 
 /// Verifies the catalog of keyspaces of one state against FORMAT.md, section 9, and that every
-/// entry is in a keyspace which the catalog names.
+/// entry is in a keyspace listed in the catalog.
 ///
 /// Readers skip entries in a keyspace without a name, so these do no harm. But no writer leaves
 /// such entries behind, and they are the only sign that the name of a keyspace was lost, so they
-/// are faults here. Keys of keyspace 0 that are not in the table of that section are reserved for
-/// later versions and are no faults.
+/// are faults. Keys of keyspace 0 that are not in the table of that section are reserved for later
+/// versions and are not faults.
 ///
 /// O(keyspaces x log n).
 struct CatalogVerify {
@@ -160,11 +160,11 @@ struct CatalogVerify {
     try cursor.seek(Catalog.firstKey(of: last + 1))
     while cursor.isValid, faults.count < VerifyReport.faultLimit {
       let number = try cursor.fullKey().prefix(FullKey.prefixLength).reduce(0) { $0 << 8 | UInt32($1) }
-      // Only a leaf that changes meanwhile is out of order without an error.
+      // Only a leaf that changes meanwhile can be out of order without an error.
       guard number > last else { break }
       last = number
       let low = Catalog.firstKey(of: number)
-      // No key is greater: a full key has at most 16,388 bytes.
+      // No key is greater, because a full key has at most 16,388 bytes.
       let high = number < .max ? Catalog.firstKey(of: number + 1) : [UInt8](repeating: 0xFF, count: 16_389)
       if !known.contains(number) {
         let count = try view.count(low: low, high: high)

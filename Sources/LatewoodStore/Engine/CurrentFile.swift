@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 import LatewoodFile
 
-/// The file that a store works with, and the offset of the newest checkpoint in it.
+/// The file of a store, and the offset of the newest checkpoint in it.
 ///
-/// A compaction replaces the file while no checkpoint and no transaction runs. A thread that could
-/// meet that moment reads `log` once and keeps the result.
+/// A compaction replaces the file while no checkpoint and no transaction runs. Any other thread
+/// must read `log` once and keep the result.
 ///
 /// Thread safety: any thread.
 final class CurrentFile: Sendable {

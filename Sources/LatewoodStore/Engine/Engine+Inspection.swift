@@ -14,7 +14,7 @@ extension Engine {
   func requestCheckpoint() throws(Fault) {
     try checkOpen()
     if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
-    try refuseInsideTransaction("a checkpoint was asked for")
+    try refuseInsideTransaction("a checkpoint was requested")
     try checkpoint(isForced: false)
   }
 
@@ -64,7 +64,7 @@ extension Engine {
     return result
   }
 
-  /// The bytes of a file id in their order in the file.
+  /// Returns the bytes of a file id in hexadecimal, in their order in the file.
   private static func hexadecimal(_ id: (first: UInt64, last: UInt64)) -> String {
     [id.first, id.last].map { half in
       let digits = String(half.byteSwapped, radix: 16)
@@ -85,8 +85,7 @@ extension Engine {
   }
 
   func history() throws(Fault) -> [Checkpoint] {
-    // The version keeps the newest checkpoint in the file; older ones may disappear while this
-    // looks for them.
+    // The version keeps the newest checkpoint in the file; older ones may be reclaimed meanwhile.
     let version = try versions.current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
@@ -123,12 +122,12 @@ extension Engine {
     }
     guard let pin = reclaimer.pin(checkpoint: checkpoint.offset) else {
       throw Fault(
-        .notFound, "the checkpoint is no longer complete: its space was given back", offset: checkpoint.offset
+        .notFound, "the checkpoint is no longer complete: its space was reclaimed", offset: checkpoint.offset
       )
     }
     let record = try record(at: checkpoint.offset, in: log)
     guard record.transaction == checkpoint.transaction else {
-      throw Fault.damaged(at: checkpoint.offset, "the checkpoint there is of another transaction")
+      throw Fault.damaged(at: checkpoint.offset, "there is a checkpoint of another transaction")
     }
     return Version(of: record, in: log, pin: pin)
   }
@@ -143,8 +142,8 @@ extension Engine {
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
-    // Not the committed position: that includes space just reserved by a checkpoint, whose frame
-    // header may not be written yet.
+    // Not the committed position, which includes space just reserved by a checkpoint, whose frame
+    // header may not have been written.
     let logEnd = log.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // `liveBytes` is untrusted and may exceed any file.

@@ -32,7 +32,7 @@ extension Engine: ReadGate {
   /// - Parameters:
   ///   - load: returns the version for a registered reader. A closure, because passing the
   ///     reference itself would count a reference to its owner, which all threads share.
-  ///   - fault: the error to throw if there is no version any more.
+  ///   - fault: the error to throw if there is no longer a version.
   @inline(__always) func begin(
     _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault
   ) throws(Fault) -> ShortRead {
@@ -44,11 +44,11 @@ extension Engine: ReadGate {
     return ShortRead(state: state(of: face), ticket: ReadTicket(registered: ticket))
   }
 
-  /// Looks up a key in a version, and keeps the value valid until the read is ended.
+  /// Looks up a key in a version, and keeps the value valid until the end of the read.
   ///
   /// - Parameters:
   ///   - load: as for `begin`.
-  ///   - fault: the error to throw if there is no version any more.
+  ///   - fault: the error to throw if there is no longer a version.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
     of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault

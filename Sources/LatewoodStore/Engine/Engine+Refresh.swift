@@ -3,7 +3,7 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// In a read-only store: applies new commits of another process. Returns whether there were any.
+  /// Applies new commits of another process to a read-only store. Returns whether there were any.
   func refresh() throws(Fault) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
@@ -54,7 +54,7 @@ extension Engine {
     }
   }
 
-  /// Replaces the state in memory with the tree of a newer checkpoint, perhaps in another file, and
+  /// Replaces the state in memory by the tree of a newer checkpoint, perhaps in another file, and
   /// the log after it.
   private func startOver(in next: DatabaseFile) throws(Fault) -> Bool {
     var state = head.newest

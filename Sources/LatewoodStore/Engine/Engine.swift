@@ -5,7 +5,7 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// One open store: its components, and the operations that need several of them.
+/// An open store: its components, and the operations that need several of them.
 ///
 /// ```
 /// write:       writer lock [ run the closure, encode, change the write buffer ]
@@ -16,15 +16,15 @@ import Synchronization
 ///              a snapshot or cursor holds the version instead
 /// ```
 ///
-/// Each component guards its own state and writes down its invariants:
+/// Each component guards its own state and documents its invariants:
 ///
 /// | component | owns |
 /// | --- | --- |
 /// | `CurrentFile` | the open file, and its newest checkpoint |
 /// | `CommitHead` | the writer lock, and the state that the next transaction starts from |
 /// | `VersionPublisher` | the state that readers see |
-/// | `WritePacer` | the number of bytes of log that wait, and the debt of writers |
-/// | `Checkpointer` | the frozen write buffer, and the turn to write a checkpoint |
+/// | `WritePacer` | the number of waiting bytes of log, and the debt of writers |
+/// | `Checkpointer` | the frozen write buffer, and the right to write a checkpoint |
 /// | `SpaceReclaimer` | the dead parts of the file |
 /// | `DiskSpace` | what is known about a disk that fills up |
 /// | `CompactionControl`, `CompactionTimer` | the running compaction, and the next automatic one |
@@ -32,7 +32,7 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
-///    the others. While a caller's closure runs, no lock but the writer's is held.
+///    the others. No lock except the writer's is held while a caller's closure runs.
 /// 2. Memory that readers may use is retired through `readers`; no thread waits for a reader.
 ///
 /// Thread safety: all calls may come from any thread.
@@ -47,7 +47,7 @@ final class Engine: Sendable {
   let file: CurrentFile
   let head: CommitHead
   let versions: VersionPublisher
-  /// `versions`, for reads, which must not count references that all threads share.
+  /// `versions` for reads, which must not count references that all threads share.
   // SAFETY: used only by methods, during which `versions` holds it.
   private let uncountedVersions: Unmanaged<VersionPublisher>
   let pacer: WritePacer
@@ -65,13 +65,13 @@ final class Engine: Sendable {
   private let closed = Atomic<Bool>(false)
   private let found = Guarded(RecoveryReport())
 
-  /// The short reads under way, and the memory to release after them.
+  /// The running short reads, and the memory to release after them.
   let readers = ReaderRegistry { milliseconds, body in
     DispatchQueue.global(qos: .utility).asyncAfter(
       deadline: .now() + .milliseconds(milliseconds), execute: body)
   }
 
-  /// Opens a store, and writes a checkpoint if recovery asks for one. If this throws, the file is
+  /// Opens a store, and writes a checkpoint if recovery requires one. If this throws, the file is
   /// closed.
   init(
     log: DatabaseFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
@@ -112,8 +112,7 @@ final class Engine: Sendable {
   /// The result of recovery when the store was opened.
   var recovery: RecoveryReport { found.withLock { $0 } }
 
-  /// Goes on in another file that has the same state. While no checkpoint runs, under the writer
-  /// lock.
+  /// Switches to another file with the same state. While no checkpoint runs, under the writer lock.
   func switchFile(to next: DatabaseFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     next.device.cache?.waitFor(readers)
@@ -128,16 +127,16 @@ final class Engine: Sendable {
     do throws(Fault) {
       try checkpoint(isForced: true)
     } catch {
-      // A full disk does not prevent reading. The first transaction tries again; until that
-      // succeeds, none can begin.
+      // A full disk does not prevent reading. The first transaction tries again, and none can begin
+      // before that succeeds.
       guard error.kind == .outOfSpace else { throw error }
     }
   }
 
   /// Replays the log and publishes its state. Returns whether a checkpoint must follow.
   ///
-  /// A separate function, so that its version is released before that checkpoint, which could
-  /// otherwise give nothing back and would wait in vain.
+  /// A separate function, so that its version is released before that checkpoint, which otherwise
+  /// could reclaim nothing and would wait in vain.
   @inline(never) private func show(replayed log: DatabaseFile) throws(Fault) -> Bool {
     var state = Head()
     let report: LatewoodFile.RecoveryReport
@@ -190,7 +189,7 @@ final class Engine: Sendable {
     if reclaims { scheduleCompaction() }
   }
 
-  /// Starts a checkpoint on the background queue if enough log has gathered.
+  /// Starts a checkpoint on the background queue if there is enough log.
   func checkpointIfDue() {
     guard pacer.isCheckpointDue else { return }
     checkpointer.schedule { [self] () throws(Fault) in
@@ -227,16 +226,16 @@ final class Engine: Sendable {
     }
   }
 
-  /// Switches to the file of `other`, which holds the same state and has replaced this one's. While
+  /// Switches to the file of `other`, which has the same state and has replaced this one's. While
   /// no checkpoint runs, under the writer lock.
   func takeOver(_ other: Engine) {
     let newest = head.newest
-    // Threads that still wait for the old file must find this published, and not publish it with
-    // the new file.
+    // Publish for threads that still wait for the old file, so that they do not publish this with
+    // the new one.
     versions.publish(newest)
     let base = other.versions.held()?.base
     var next = other.head.newest
-    // Version numbers never decrease, neither here nor in the buffer that `other` made.
+    // Version numbers never decrease, neither here nor in the buffer of `other`.
     next.number = max(newest.number, next.number) + 1
     next.known = newest.known
     head.replace(with: next)
@@ -253,7 +252,7 @@ final class Engine: Sendable {
 
   // MARK: Closing
 
-  /// Closes the store and its snapshots, whose reads throw from here on. Idempotent.
+  /// Closes the store and its snapshots, whose reads then throw. Idempotent.
   func close() throws(Fault) {
     try refuseInsideCompaction("the store was closed")
     let wasClosed = head.withMaintenance { closed.exchange(true, ordering: .acquiringAndReleasing) }
@@ -277,6 +276,6 @@ final class Engine: Sendable {
     if let failure { throw failure }
   }
 
-  /// Notes that this store's file now belongs to another engine, or to nobody.
+  /// Records that this store's file now belongs to another engine, or to none.
   func abandon() { closed.store(true, ordering: .relaxed) }
 }

@@ -1,17 +1,17 @@
 import LatewoodBytes
 
-/// Keys as they are in the tree: the keyspace's number, big-endian, followed by the caller's bytes.
+/// Keys of the tree: the keyspace's number, big-endian, followed by the caller's bytes.
 enum FullKey {
   static let prefixLength = 4
-  /// The greatest length of the caller's bytes.
+  /// The maximum length of the caller's bytes.
   static let maximumKeyLength = 16384
 
   @inline(__always) static func check(_ key: UnsafeRawBufferPointer) throws(Fault) {
     if key.count &- 1 >= maximumKeyLength || key.isEmpty { throw refusal(key.count) }
   }
 
-  /// Returns the caller's part of a full key. Throws `damaged` if the key is too short to have one:
-  /// a node may change after it was verified.
+  /// Returns the caller's part of a full key. Throws `damaged` if the key is too short, because its
+  /// node has changed.
   @inline(__always) static func rest(
     of full: UnsafeRawBufferPointer
   ) throws(Fault) -> UnsafeRawBufferPointer {
@@ -43,7 +43,7 @@ enum FullKey {
     }
   }
 
-  /// Calls `body` with the full key in memory on the stack (or, if it is long, from the heap).
+  /// Calls `body` with the full key on the stack or, if it is long, on the heap.
   @inline(__always) static func with<R>(
     _ keyspace: UInt32, _ key: UnsafeRawBufferPointer,
     _ body: (UnsafeRawPointer, Int) throws(Fault) -> R

@@ -1,6 +1,6 @@
 import LatewoodConcurrency
 
-/// The open snapshots of a store, for its statistics, and to close them with the store.
+/// The open snapshots of a store, for its statistics and for closing them with the store.
 ///
 /// Thread safety: any thread.
 final class SnapshotRegistry: Sendable {
@@ -18,8 +18,8 @@ final class SnapshotRegistry: Sendable {
 
   func remove(_ snapshot: Snapshot) { entries.withLock { $0[ObjectIdentifier(snapshot)] = nil } }
 
-  /// Closes all open snapshots. Otherwise an unused snapshot would keep space of the file from
-  /// being given back although its store is closed.
+  /// Closes all open snapshots. Otherwise an unused snapshot would keep space of the file occupied
+  /// although its store is closed.
   func closeAll() {
     // Outside the lock: each snapshot removes itself, and the last reference to one may be released
     // here.

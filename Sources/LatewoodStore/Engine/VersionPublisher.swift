@@ -3,22 +3,22 @@ import LatewoodConcurrency
 import LatewoodFile
 import LatewoodTree
 
-/// The newest published version of a store, and the making of the next one.
+/// The newest published version of a store, and the creation of the next one.
 ///
-/// The rule of publishing: a commit publishes itself, and everything before it, once the log is as
-/// durable as this commit asks: written if it is relaxed, synced if it is synchronous. Nothing else
-/// publishes commits: before a checkpoint or a compaction publishes the newest state in another
-/// form, every commit in it is as durable as it asks. So everything that readers see is in the
-/// file, and no write that fails for lack of space undoes it; and if all transactions are
-/// synchronous, everything that readers see is durable. A relaxed commit waits for no sync: it also
-/// publishes synchronous ones before it whose sync is still under way. If that sync fails, all
-/// writing ends, and the published state stays visible until the store is closed.
+/// A commit publishes itself, and everything before it, once the log is as durable as the commit
+/// requires: written if it is relaxed, synced if it is synchronous. Nothing else publishes commits:
+/// before a checkpoint or a compaction publishes the newest state in another form, every commit in
+/// it is as durable as it requires. So everything that readers see is in the file, and no write
+/// that fails for lack of space undoes it; and if all transactions are synchronous, everything that
+/// readers see is durable. A relaxed commit waits for no sync: it also publishes earlier
+/// synchronous ones whose sync is still running. If that sync fails, all writing ends, and the
+/// published state stays visible until the store is closed.
 ///
 /// Thread safety: any thread.
 final class VersionPublisher: Sendable {
-  /// The newest version; clear once the store is closed.
+  /// The newest version; none once the store is closed.
   private let newest: VersionReference
-  /// The versions that somebody may still read, whose buffer nodes stay as they are.
+  /// The versions that may still be read, whose buffer nodes must not change.
   let registry = VersionRegistry()
   private let file: CurrentFile
 
@@ -33,10 +33,10 @@ final class VersionPublisher: Sendable {
     newest.load(ticket)
   }
 
-  /// The newest state, held; nil once the store is closed.
+  /// Returns the newest version, retained; nil once the store is closed.
   func held() -> Version? { newest.held() }
 
-  /// The newest state, held.
+  /// Returns the newest version, retained. Throws `closed`.
   func current() throws(Fault) -> Version {
     guard let version = newest.held() else { throw Engine.closedFault }
     return version
@@ -55,7 +55,7 @@ final class VersionPublisher: Sendable {
     newest.update { _ in version(of: head, base: base, frozen: frozen, pin: pin) }
   }
 
-  /// Publishes the state that recovery has found.
+  /// Publishes the recovered state.
   func start(with head: Head, base: Subtree?, pin: BasePin?) {
     newest.set(version(of: head, base: base, frozen: nil, pin: pin))
   }
@@ -75,12 +75,12 @@ final class VersionPublisher: Sendable {
     }
   }
 
-  /// Publishes a state again, with a view of everything that has been written to the file.
+  /// Publishes a state again, with a view of everything written to the file.
   func publishAgain(_ head: Head) {
     newest.update { old in version(of: head, base: old.base, frozen: old.frozen, pin: old.pin) }
   }
 
-  /// Withdraws the published version. Reads throw `closed` from here on.
+  /// Withdraws the published version. Reads then throw `closed`.
   func close() { newest.clear() }
 
   private func version(

@@ -7,8 +7,8 @@ import Synchronization
 ///
 /// Thread safety: any thread. A change that depends on the current version uses `update`, one
 /// thread at a time; `clear` may come at any time.
-// SAFETY: the face that the pointer leads to never changes, and is freed only when no registered
-// reader could have found it.
+// SAFETY: the face at the pointer never changes, and is freed only when no registered reader could
+// have loaded it.
 struct VersionReference: ~Copyable, @unchecked Sendable {
   /// The address of the face. This owns one reference to its version.
   private let pointer: Atomic<UnsafePointer<VersionReads>?>
@@ -31,7 +31,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
 
   var isClear: Bool { pointer.load(ordering: .relaxed) == nil }
 
-  /// The version, retained for as long as the caller needs it.
+  /// Returns the version, retained for the caller.
   func held() -> Version? {
     let ticket = readers.enter()
     defer { ticket.leave() }

@@ -3,7 +3,7 @@ import LatewoodDevice
 
 /// The progress of a backup.
 public struct BackupProgress: Sendable, Equatable {
-  /// The completed fraction of the whole work, 0 to 1. Half of it is writing, half is reading back.
+  /// The completed fraction of the work, 0 to 1. Half of it is writing, half is reading back.
   public var fraction = 0.0
   /// The number of bytes to copy.
   public var bytesTotal: UInt64 = 0
@@ -13,7 +13,7 @@ public struct BackupProgress: Sendable, Equatable {
 public struct BackupReport: Sendable, Equatable {
   /// Whether it extended an earlier backup.
   public var isIncremental = false
-  /// The number of bytes copied now. Holes of the file are counted, but take no space.
+  /// The number of bytes copied by this backup. Includes holes of the file, which take no space.
   public var bytesCopied: UInt64 = 0
   /// The size of the backup, in bytes.
   public var fileSize: UInt64 = 0
@@ -27,17 +27,17 @@ public struct BackupReport: Sendable, Equatable {
 }
 
 extension Store {
-  /// Makes a backup, or brings an earlier one up to date by copying only the bytes appended to the
-  /// file since. Reads, writes and checkpoints continue meanwhile.
+  /// Creates a backup, or updates an earlier one by copying only the bytes appended to the file
+  /// since. Reads, writes and checkpoints continue meanwhile.
   ///
   /// **After a compaction the next backup is a full one** and replaces the old one, because the
   /// compacted file has nothing in common with the backed-up one. Compactions are automatic unless
   /// ``CompactionPolicy/isAutomatic`` is false; ``BackupReport/isIncremental`` tells whether a
-  /// backup was incremental or full. To keep backups small, compact by hand, right before a backup
+  /// backup was incremental or full. To keep backups small, compact manually, right before a backup
   /// that may take long.
   ///
-  /// The backup is a database that can be opened by itself. It has the state of the moment of this
-  /// call or a little later. The copied bytes are verified first, and read back from the disk.
+  /// The backup is a complete database. It has the state at the time of this call or a little
+  /// later. The copied bytes are verified first, and read back from the disk.
   /// After a crash at any moment the backup is the complete earlier one or the complete new one,
   /// and the next call continues from there. Open it read-only, or work with a copy of it: once it
   /// has been written to, it is no longer a backup, and this method refuses to touch it. It belongs
@@ -46,13 +46,13 @@ extension Store {
   /// database, see ``copy(to:bytesPerSecond:progress:)``.
   ///
   /// A backup waits for a running compaction, and obeys ``pauseCompaction()`` and
-  /// ``cancelCompaction()``. While it runs, no space is given back to the file system. O(bytes
-  /// appended since); after a compaction O(bytes of the file).
+  /// ``cancelCompaction()``. While it runs, no space is reclaimed. O(bytes appended since); after a
+  /// compaction O(bytes of the file).
   ///
   /// - Parameters:
   ///   - path: path of a new file, or of an earlier backup of this database. On any file system.
-  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
-  ///   - progress: called now and then, on the calling thread.
+  ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
+  ///   - progress: called regularly, on the calling thread.
   /// - Throws: ``StoreError`` `alreadyExists` if the file there is not a backup of this
   ///   database, or has been written to; `lockedByOtherProcess` if another process has it open for
   ///   writing; `damaged` if this store's file is damaged; `outOfSpace`, `inputOutput`;

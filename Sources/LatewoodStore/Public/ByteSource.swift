@@ -1,7 +1,7 @@
 /// A type that can serve as a key or a value: anything with contiguous bytes.
 ///
-/// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform; your own types may,
-/// in a line or two:
+/// Arrays and slices of bytes, strings (their UTF-8) and raw buffers conform. Conforming your own
+/// types takes a line or two:
 ///
 /// ```swift
 /// extension UserID: ByteSource {
@@ -14,7 +14,7 @@
 /// Keys are compared by unsigned bytes, so a number sorts by value only if it is encoded
 /// big-endian.
 public protocol ByteSource {
-  /// Calls `body` with the bytes. They need to stay valid only during the call.
+  /// Calls `body` with the bytes, which must stay valid during the call.
   ///
   /// - Throws: what `body` throws.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
@@ -97,7 +97,7 @@ extension String: ByteSource {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    // As for a substring. Making one would take longer than all the rest.
+    // As for a substring, whose creation would take longer than everything else.
     var copy = self
     return try copy.withUTF8 { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }

@@ -4,29 +4,29 @@ import LatewoodTree
 
 /// The settings for automatic compactions of a store's file.
 ///
-/// Where space of the file is given back to the file system (``Store/Options/punchesHoles``), a
-/// file of up to 100 MiB of live data that is overwritten at full speed takes at most 3 times its
-/// live data plus 32 MiB on the disk, including a compaction under way, and its size is at most 8
-/// times the live data plus 64 MiB. It is compacted before it exceeds these bounds, whatever the
-/// fractions below say, and writers are slowed in proportion to their bytes. With more live data,
-/// or on a machine that is busy with other work, a checkpoint beside the compaction can add the
-/// live data once more. The bounds do not include space that is held by open snapshots, by readers
-/// in other processes, by running copies and backups, by a paused compaction, by
-/// ``Store/Options/wholeCheckpoints``, or by a single transaction longer than the bounds.
+/// Where dead space is returned to the file system (``Store/Options/punchesHoles``), a file of up
+/// to 100 MiB of live data that is overwritten at full speed takes at most 3 times its live data
+/// plus 32 MiB on the disk, including a running compaction, and its size is at most 8 times the
+/// live data plus 64 MiB. It is compacted before it exceeds these bounds, regardless of the
+/// fractions below, and writers are slowed down in proportion to their bytes. With more live data,
+/// or on a busy machine, a checkpoint during the compaction can add the live data once more. The
+/// bounds do not include space that is kept by open snapshots, by readers in other processes, by
+/// running copies and backups, by a paused compaction, by ``Store/Options/wholeCheckpoints``, or by
+/// a single transaction longer than the bounds.
 public struct CompactionPolicy: Sendable, Equatable {
-  /// Whether the file is compacted automatically. Default: true. Without
-  /// ``Store/Options/checkpointsInBackground`` it is not.
+  /// Whether the file is compacted automatically. Has no effect without
+  /// ``Store/Options/checkpointsInBackground``. Default: true.
   public var isAutomatic = true
-  /// The least size of a file, in bytes, that is compacted. Default: 4 MiB.
+  /// The minimum size of a file to compact, in bytes. Default: 4 MiB.
   public var minimumSize: UInt64 = 4 << 20
-  /// The dead fraction of the bytes on the disk from which a file is compacted once nobody has
-  /// written for `quietTime`; 0.05 to 0.95. Default: 0.4.
+  /// The dead fraction of the bytes on the disk at which a file is compacted after a `quietTime`
+  /// without commits; 0.05 to 0.95. Default: 0.4.
   public var deadShare = 0.4
-  /// The dead fraction from which a compaction starts without waiting for quiet. Default: 0.6.
+  /// The dead fraction at which a file is compacted without waiting for `quietTime`. Default: 0.6.
   public var urgentDeadShare = 0.6
   /// The time without a commit, in seconds, before a compaction that is not urgent. Default: 2.
   public var quietTime = 2.0
-  /// The greatest number of bytes to write per second; nil for no limit. Default: nil.
+  /// The maximum number of bytes to write per second; nil for no limit. Default: nil.
   public var bytesPerSecond: UInt64?
 
   /// Creates the default policy.
@@ -42,15 +42,15 @@ public struct CompactionPolicy: Sendable, Equatable {
 
 /// The progress of a compaction.
 public struct CompactionProgress: Sendable, Equatable {
-  /// The completed fraction of the whole work, 0 to 1.
+  /// The completed fraction of the work, 0 to 1.
   public var fraction = 0.0
   /// The number of bytes of live data already in the new file.
   public var bytesCopied: UInt64 = 0
-  /// The number of bytes of live data when it began.
+  /// The number of bytes of live data at the beginning.
   public var bytesTotal: UInt64 = 0
-  /// The number of bytes of the old file that will be given back.
+  /// The number of bytes of the old file that will be removed.
   public var deadBytes: UInt64 = 0
-  /// Whether ``Store/pauseCompaction()`` holds it.
+  /// Whether it is paused by ``Store/pauseCompaction()``.
   public var isPaused = false
 }
 
@@ -62,12 +62,12 @@ public struct CompactionReport: Sendable, Equatable {
   public var bytesAfter: UInt64 = 0
   /// The number of transactions committed meanwhile.
   public var transactionsMeanwhile: UInt64 = 0
-  /// The longest time for which writers were held back, in microseconds.
+  /// The longest time for which writers had to wait, in microseconds.
   public var longestPause: UInt64 = 0
   /// The duration, in microseconds.
   public var duration: UInt64 = 0
-  /// Whether the compaction had no space for a new file and gave dead blocks of the old one back to
-  /// the file system instead. `bytesBefore` and `bytesAfter` are then the sizes on the disk; the
+  /// Whether the compaction had no space for a new file and instead returned dead blocks of the old
+  /// one to the file system. `bytesBefore` and `bytesAfter` are then the sizes on the disk; the
   /// length of the file does not change.
   public var isInPlace = false
 
@@ -78,7 +78,7 @@ public struct CompactionReport: Sendable, Equatable {
 /// The decision about an entry when the file is compacted: see
 /// ``Store/setCompactionRewriter(for:_:)``.
 public enum CompactedEntry: Sendable {
-  /// Keep the entry as it is.
+  /// Keep the entry unchanged.
   case keep
   /// Keep the entry with a new value.
   case replace([UInt8])
@@ -98,23 +98,23 @@ extension Store {
   /// The new file has the owner, permissions, access control list and extended attributes of the
   /// old one (of the system's own attributes only the label of SELinux or Smack, where it can be
   /// set). If this process may not give a file that owner, or if the file has a second name that
-  /// would keep the old file, the compaction fails before it has cost anything.
+  /// would keep the old file, the compaction fails immediately.
   ///
   /// Temporarily needs additional space on the disk for a copy of the live data. If there is not
-  /// enough, it gives dead blocks of the file back to the file system in place, if the file system
-  /// supports that: see ``CompactionReport/isInPlace``. Blocks that an open snapshot or a reader in
-  /// another process may need are not given back. O(live bytes).
+  /// enough, it instead returns dead blocks of the file to the file system, if that supports it:
+  /// see ``CompactionReport/isInPlace``. Blocks that an open snapshot or a reader in another
+  /// process may need are not returned. O(live bytes).
   ///
   /// - Parameters:
-  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
-  ///   - progress: called now and then, on the thread that compacts. It may use the store, but
-  ///     `compact`, `copy`, `backup` and `close` throw `invalidRange` there. If it throws, the
-  ///     compaction is given up, which leaves the file as it was and nothing else behind. Only an
-  ///     error thrown by its last call, with the fraction 1, comes too late.
+  ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
+  ///   - progress: called regularly, on the compacting thread. It may use the store, but `compact`,
+  ///     `copy`, `backup` and `close` throw `invalidRange` there. If it throws, the compaction is
+  ///     cancelled, which leaves the file unchanged and nothing else behind. Only an error thrown
+  ///     by its last call, with the fraction 1, is too late.
   /// - Throws: any error of `progress`, unchanged; ``StoreError`` `cancelled` after
-  ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if nothing could be given back in place
+  ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if no dead blocks could be returned
   ///   either; `inputOutput`, `damaged` if the old file cannot be read or the new one cannot be
-  ///   written: the old file then stays in use as if nothing had happened; `permissionDenied` if
+  ///   written: the old file then stays in use; `permissionDenied` if
   ///   the new one cannot be given the old one's owner; `hardLinked`; `fileMoved` if the file is no
   ///   longer at its path; `readOnly`, `closed`; `invalidRange` inside the closure of a
   ///   transaction, or of another compaction.
@@ -129,7 +129,7 @@ extension Store {
   /// priority. Otherwise as the blocking form.
   ///
   /// Cancelling the task cancels the compaction, at its next step. If the task is only waiting for
-  /// a compaction that another caller has begun, that compaction goes on.
+  /// a compaction that another caller began, that compaction continues.
   ///
   /// - Throws: as the blocking form; `cancelled` also if the task is cancelled.
   @discardableResult
@@ -139,8 +139,8 @@ extension Store {
     let request = CompactionRequest()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // Not on the queue of automatic compactions, on which a cancelled request would wait for
-        // their end.
+        // Not on the queue of automatic compactions, where a cancelled request would wait for their
+        // end.
         DispatchQueue.global(qos: .utility).async {
           continuation.resume(
             with: Result { try request.run(in: self.engine, bytesPerSecond: bytesPerSecond, progress) })
@@ -152,7 +152,7 @@ extension Store {
   }
 
   /// Writes the newest state into a new database file, compacted and with its own file id. Reads
-  /// and writes continue meanwhile, and nearly everything committed until the end is copied too.
+  /// and writes continue meanwhile, and nearly everything committed until the end is also copied.
   ///
   /// The copy appears at `path` when it is complete, verified and durable; if this fails, nothing
   /// is left there. It belongs to this process's user, who can write to it; otherwise its
@@ -162,8 +162,8 @@ extension Store {
   ///
   /// - Parameters:
   ///   - path: path of a new file, on any file system.
-  ///   - bytesPerSecond: the greatest number of bytes to write per second; nil for no limit.
-  ///   - progress: called now and then, on the calling thread; as for `compact`.
+  ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
+  ///   - progress: called regularly, on the calling thread; as for `compact`.
   /// - Returns: a report, in which `bytesAfter` is the size of the copy.
   /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after
   ///   ``cancelCompaction()``; and as `compact`.
@@ -174,7 +174,7 @@ extension Store {
     do throws(Fault) {
       return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch {
-      // Damage is in the file that was read.
+      // Damage is in the source file.
       throw StoreError(error, path: error.kind == .damaged ? engine.path : path)
     }
   }
@@ -183,8 +183,8 @@ extension Store {
   /// copied, so that a layer above can drop entries that it no longer needs.
   ///
   /// The closure is called once for each entry, and once more for each put committed meanwhile, on
-  /// the thread that compacts. It must not use the store. An error that it throws ends the
-  /// compaction, and the file stays as it was.
+  /// the compacting thread. It must not use the store. If it throws, the compaction ends, and the
+  /// file stays unchanged.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace of the entries.
@@ -205,15 +205,15 @@ extension Store {
   /// Lets paused compactions continue.
   public func resumeCompaction() { engine.setCompactionPaused(false) }
 
-  /// Cancels the running compaction, if there is one. It leaves nothing behind, and callers that
-  /// wait for it get `cancelled`. From any thread.
+  /// Cancels the running compaction, if there is one. It leaves nothing behind, and throws
+  /// `cancelled` in callers that wait for it. From any thread.
   public func cancelCompaction() { engine.compaction.cancel() }
 
   /// The progress of the running compaction; nil if none is running.
   public var compactionProgress: CompactionProgress? { engine.compaction.progress }
 }
 
-/// Adapts a caller's closure to the form that the tree's copy calls.
+/// Adapts a caller's closure to the rewriter of the tree's copy.
 private struct EntryRewriter: Sendable {
   let keyspace: String
   let rewrite: @Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry

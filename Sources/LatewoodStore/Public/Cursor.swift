@@ -13,11 +13,11 @@ import LatewoodTree
 /// }
 /// ```
 ///
-/// A cursor sees the state it was made from. For a store that is the newest commit at that time;
+/// A cursor sees the state it was created from. For a store that is the newest commit at that time;
 /// for a transaction it includes changes made while the cursor is open. A cursor may outlive the
-/// object it was made from, but then every call throws.
+/// object it was created from, but then every call throws.
 ///
-/// Thread safety: one thread at a time. Make one for each thread; they are cheap.
+/// Thread safety: one thread at a time. Create one for each thread; they are cheap.
 public final class Cursor {
   private var reader: Reader
   private var merged: MergedCursor
@@ -29,7 +29,7 @@ public final class Cursor {
   private var placeKey: [UInt8] = []
   /// Whether the current entry has been deleted, so that `merged` is already past its place.
   private var isBesidePlace = false
-  /// The ticket of the last call that read, if the file is read through a cache; nil before that.
+  /// The ticket of the last read, if the file is read through a cache; nil before that.
   private var seen: ReaderRegistry.Ticket?
 
   init(_ reader: Reader, _ bounds: (low: [UInt8], high: [UInt8]), _ keyspace: UInt32) {
@@ -41,7 +41,7 @@ public final class Cursor {
     changeCount = reader.gate.changeCount
   }
 
-  /// Makes a cursor over the same entries, before any seek.
+  /// Creates a cursor over the same entries, before any seek.
   fileprivate init(like other: Cursor) {
     reader = other.reader
     merged = MergedCursor(other.reader.state.view)
@@ -192,8 +192,8 @@ public final class Cursor {
 
   // MARK: -
 
-  /// Registers a call that reads. If the cache may have released something since the last call,
-  /// obtains the nodes at the cursor's position again: an idle cursor keeps nothing in memory.
+  /// Registers a read. If the cache may have released memory since the last one, reads the nodes at
+  /// the cursor's position again: an idle cursor keeps nothing in memory.
   private func begin() throws(Fault) -> ReaderRegistry.Ticket {
     let view = reader.state.view
     guard view.isBuffered else { return .none }
@@ -210,7 +210,7 @@ public final class Cursor {
   }
 
   private var isPlaced = false
-  /// Whether the cursor has left the range or has failed. Only a seek brings it back.
+  /// Whether the cursor has left the range or has failed, and must seek again.
   private var isPastEnd: Bool { isPlaced && !isValid }
 
   private func stay() throws(StoreError) -> Bool {
@@ -227,12 +227,12 @@ public final class Cursor {
     }
     guard isValid, !isBesidePlace else {
       throw Fault(
-        .invalidRange, isValid ? "the entry has been deleted" : "the cursor does not stand on an entry")
+        .invalidRange, isValid ? "the entry has been deleted" : "the cursor is not on an entry")
     }
   }
 
-  /// Renews the reader if the transaction has changed since. Returns true if so; the position must
-  /// then be found again by `placeKey`.
+  /// Renews the reader if the transaction has changed since. Returns true in that case: the
+  /// position must then be found again by `placeKey`.
   private func refreshPlace() throws(Fault) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
     reader = try reader.gate.currentReader().withoutHold
@@ -278,7 +278,7 @@ public final class Cursor {
   }
 }
 
-/// The greater or the lesser of two full keys.
+/// A choice of the greater or the lesser of two full keys.
 enum RangeLimit {
   static func later(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? b : a }
   static func earlier(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? a : b }
@@ -314,8 +314,8 @@ public final class Entries: Sequence {
       self.cursor = cursor
     }
 
-    /// Returns the next entry; nil after the last, and after an error, which ``Entries/failure``
-    /// then holds.
+    /// Returns the next entry; nil after the last, and after an error, which is in
+    /// ``Entries/failure``.
     public mutating func next() -> Entry? { entries.advance(cursor) }
   }
 

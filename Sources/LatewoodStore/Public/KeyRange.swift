@@ -21,9 +21,9 @@ public struct KeyRange: Sendable, Equatable {
     case excluded([UInt8])
   }
 
-  /// The end with the least key.
+  /// The lower end of the range.
   public var lower: Bound
-  /// The end with the greatest key.
+  /// The upper end of the range.
   public var upper: Bound
 
   /// Creates a range between two bounds; by default, of all keys. It is empty if the lower one is
@@ -60,7 +60,7 @@ public struct KeyRange: Sendable, Equatable {
   }
 
   /// Calls a closure with the range as full keys of a keyspace, including `low` and excluding
-  /// `high`. `low` may be above `high`. They are on the stack or, if they are long, in the heap.
+  /// `high`. `low` may be above `high`. They are on the stack or, if long, on the heap.
   func withFullKeys<R>(
     in keyspace: UInt32, _ body: (_ low: UnsafeRawBufferPointer, _ high: UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {

@@ -1,15 +1,15 @@
 import LatewoodBytes
 import LatewoodTree
 
-/// Looks up keys of one keyspace in a held state, one after the other: faster than single reads
-/// where the keys lie near each other. For one thread.
+/// Looks up keys of one keyspace in a pinned state, one after the other: faster than single reads
+/// if the keys are near each other. Not thread-safe.
 package struct NearbyReads {
   private let state: PinnedState
   private let keyspace: UInt32
   private var finder: NearbyFinder
 
-  /// Returns nil if the file of the state is read through a cache, which may release what was found
-  /// before.
+  /// Returns nil if the file of the state is read through a cache, which may release the memory of
+  /// earlier results.
   package init?(_ state: PinnedState, in keyspace: Keyspace) throws(StoreError) {
     guard let view = try state.view(of: keyspace) else { return nil }
     self.state = state

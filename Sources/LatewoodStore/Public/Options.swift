@@ -26,19 +26,19 @@ extension Store {
     /// process ends.
     case mapped
     /// The file is read into a bounded cache in memory: for removable disks, networks, and systems
-    /// that do not map files. A failure is an error of the read that needed the bytes, and never
-    /// ends the process.
+    /// that do not map files. A failure throws an error in the read that needed the bytes, and
+    /// never ends the process.
     ///
-    /// The cache takes at most `cacheBytes` for each open file, but at least 1 MiB. More memory is
-    /// needed for commits that no checkpoint has merged yet (see
+    /// The limit of the cache is `cacheBytes` for each open file, but at least 1 MiB. More memory
+    /// is needed for commits that no checkpoint has merged yet (see
     /// ``Store/Options/writeBufferBudget``), and for everything that is read while a closure has a
     /// value, a checkpoint runs, or ``Snapshot/changes(since:in:_:)`` compares two states: until
     /// these end, the cache releases nothing. A scan passes copies of values of up to 64 KiB to its
-    /// closure, so that closure may take its time.
+    /// closure, so that closure may run for long.
     ///
-    /// Values of more than 64 KiB are verified at every read. Addresses are reserved in proportion
-    /// to the file, as for a mapping. If the process does not have enough of them, opening throws
-    /// `outOfMemory`.
+    /// Values of more than 64 KiB are verified at every read. Address space is reserved in
+    /// proportion to the file, as for a mapping. If the process does not have enough, opening
+    /// throws `outOfMemory`.
     case buffered(cacheBytes: Int)
 
     #if DEBUG
@@ -59,35 +59,35 @@ extension Store {
     }
   }
 
-  /// The settings of an open store. None of them is kept in the file; each open may choose others.
+  /// The settings of an open store. They are not stored in the file; each open may choose others.
   public struct Options: Sendable, Equatable {
     /// The durability of transactions that do not specify one. Default: `.synchronous`.
     public var durability = Durability.synchronous
     /// The size of a full tree node, in bytes; 1,024 to 32,768. Default: 8,192.
     public var nodeSize = 8192
-    /// The greatest length of a value, in bytes, that is copied into the tree; 64 to 1,024. Longer
+    /// The maximum length of a value, in bytes, that is copied into the tree; 64 to 1,024. Longer
     /// values stay where the commit wrote them. Default: 512.
     public var inlineValueLimit = 512
     /// The number of bytes of log after which a checkpoint is written; at least 65,536. A greater
-    /// budget makes writes cheaper, but recovery after a crash longer, and takes more memory.
+    /// budget makes writes cheaper, but recovery after a crash slower, and needs more memory.
     /// Default: 64 MiB.
     public var writeBufferBudget = 64 << 20
-    /// The permissions of a new file. Default: 0600, for the owner alone.
+    /// The permissions of a new file. Default: 0600, only for the owner.
     public var permissions: UInt16 = 0o600
     /// Whether checkpoints run automatically on a background queue. If false, they run only on
     /// close and when ``Store/checkpoint()`` is called. Default: true.
     public var checkpointsInBackground = true
     /// The policy for automatic compactions. Default: see ``CompactionPolicy``.
     public var compaction = CompactionPolicy()
-    /// Whether unused parts of the file are given back to the file system after checkpoints, where
-    /// it supports that (Linux and Apple systems). The file then has holes and takes less space on
-    /// the disk than its size says. No space is given back while another process has the file open,
-    /// or this process has it open a second time, and none that an open snapshot needs. If false,
-    /// no blocks are kept in reserve for freeing a full disk either. Default: true.
+    /// Whether unused parts of the file are returned to the file system after checkpoints, if it
+    /// supports that (Linux and Apple systems). The file then has holes and takes less space on the
+    /// disk than its size. No space is returned while another process has the file open, or this
+    /// process has it open a second time, and none that an open snapshot needs. If false, no blocks
+    /// are kept in reserve for freeing a full disk either. Default: true.
     public var punchesHoles = true
     /// The number of checkpoints, including the newest, that stay complete for ``Store/history()``
     /// and ``Store/snapshot(asOf:)``; at least 1. Under random overwrites each takes about as much
-    /// space as all live data. If no space is given back, all stay complete. Default: 1.
+    /// space as all live data. If no space is returned, all stay complete. Default: 1.
     public var wholeCheckpoints = 1
     /// The time, in seconds, after which the checksum of a tree node or large value is compared
     /// again when it is read. Until then verified bytes are trusted and read at the speed of
@@ -100,7 +100,7 @@ extension Store {
     /// The way in which the file is read. A database in memory ignores it. Default:
     /// ``Reading/automatic``.
     public var reading = Reading.usual
-    /// The least number of dead bytes that are worth two syncs and a root slot.
+    /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 
     /// Creates the default options.

@@ -2,14 +2,14 @@ import LatewoodBytes
 import LatewoodTree
 import Synchronization
 
-/// One state of the database behind a reference, for a layer that reads several values of it
-/// without copying a reader each time.
+/// A pinned state of the database, for a layer that reads several values of it without copying a
+/// reader each time.
 ///
 /// Obtained from `Store.held`. Thread safety: any thread.
 package final class PinnedState: Readable {
   private let version: Version
   private let engine: Engine
-  /// The number that `once` has returned; 0 if it was not called yet.
+  /// The result of `once`; 0 if it has not been called yet.
   private let note = Atomic<UInt64>(0)
 
   init(_ version: Version, of engine: Engine) {
@@ -17,7 +17,7 @@ package final class PinnedState: Readable {
     self.engine = engine
   }
 
-  /// The number of the version: no other state of the open store has it.
+  /// The number of the version, unique among the states of the open store.
   package var number: UInt64 { version.number }
 
   public func _reader() throws(StoreError) -> Reader {
@@ -29,7 +29,7 @@ package final class PinnedState: Readable {
   public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
   public var _path: String? { engine.path }
 
-  /// Returns a number that is not 0 and that this state keeps from the first call on.
+  /// Returns the result of `find`, which must not be 0, and remembers it for later calls.
   package func once(_ find: () -> UInt64) -> UInt64 {
     let noted = note.load(ordering: .relaxed)
     if noted != 0 { return noted }
@@ -38,15 +38,15 @@ package final class PinnedState: Readable {
     return isFirst ? found : kept
   }
 
-  /// Returns the view in which a keyspace can be read as long as the state is held; nil if memory
-  /// of it may be released before.
+  /// Returns the view for reading a keyspace for the lifetime of this state; nil if its memory may
+  /// be released earlier.
   func view(of keyspace: Keyspace) throws(StoreError) -> ReadView? {
     let state = engine.state(of: version)
     do throws(Fault) { try state.check(keyspace) } catch { throw StoreError(error, path: _path) }
     return state.view.isBuffered ? nil : state.view
   }
 
-  /// Calls a closure with each entry of a range: what `forEach` does, without making a reader.
+  /// Calls a closure with each entry of a range, like `forEach` but without creating a reader.
   package func scan(
     _ keyspace: Keyspace, _ range: KeyRange, reversed: Bool,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -66,11 +66,11 @@ package final class PinnedState: Readable {
     }
   }
 
-  /// Calls a closure with the entries of a range, in order and several at a time: much faster where
-  /// many are read. Up to 64 are read ahead.
+  /// Calls a closure with the entries of a range, in order and several at a time: much faster for
+  /// many entries. Up to 64 are read ahead.
   ///
-  /// The bytes are valid during the call. If the file is read through a cache, each entry comes by
-  /// itself.
+  /// The bytes are valid during the call. If the file is read through a cache, entries are passed
+  /// one by one.
   package func scanBatches(
     _ keyspace: Keyspace, _ range: KeyRange, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
   ) throws {
@@ -108,7 +108,7 @@ package final class PinnedState: Readable {
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     do throws(Fault) {
-      // The face is read in place: it is too large to be copied for one value.
+      // Read in place, because the face is too large to copy for one value.
       let face = version.face
       if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try engine.state(of: version).check(keyspace)
@@ -121,7 +121,7 @@ package final class PinnedState: Readable {
 }
 
 extension Store {
-  /// Returns the newest state, held for as long as the result is kept. Throws as all reads do.
+  /// Returns the newest state, pinned for the lifetime of the result. Throws like all reads.
   package func held() throws(StoreError) -> PinnedState {
     do { return PinnedState(try engine.versions.current(), of: engine) } catch {
       throw StoreError(error, path: engine.path)

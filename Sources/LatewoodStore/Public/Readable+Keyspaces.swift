@@ -2,10 +2,10 @@ import LatewoodBytes
 import LatewoodTree
 
 extension Readable {
-  /// The keyspace with this name, or nil if there is none in this state. O(log n).
+  /// Returns the keyspace with this name, or nil if there is none in this state. O(log n).
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
-  /// - Throws: ``StoreError`` `invalidName`, and as all reads do.
+  /// - Throws: ``StoreError`` `invalidName`, and like all reads.
   public func existingKeyspace(_ name: String) throws -> Keyspace? {
     try read { (state) throws(Fault) in
       try Catalog.checkName(name)
@@ -25,7 +25,7 @@ extension Readable {
 }
 
 extension ReadState {
-  /// Makes the handle of a keyspace that was found in this state.
+  /// Creates the handle of a keyspace that was found in this state.
   func handle(_ name: String, _ number: UInt32) -> Keyspace {
     let handle = Keyspace(name, number, of: store)
     known._withUnsafeGuaranteedRef { $0.insert(handle.fingerprint) }

@@ -5,21 +5,21 @@ import LatewoodTree
 /// ``Transaction`` (including its own changes).
 ///
 /// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` after
-/// the end of the object; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for bad arguments; `damaged`
-/// with the offset if bytes of the file are not as they were written. n is the number of entries in
-/// the database. Counts are O(log n). The first count of a range also looks up each of its entries
-/// that was written since the last checkpoint, O(log n) for each.
+/// the end of the object; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for invalid arguments;
+/// `damaged` with the offset if bytes of the file have changed. n is the number of entries in the
+/// database. Counts are O(log n). The first count of a range also looks up each of its entries
+/// written since the last checkpoint, O(log n) for each.
 public protocol Readable {
-  // None of these is for use outside of this module.
+  // Not for use outside this module.
 
-  /// Returns the state to read, held for as long as the reader is kept.
+  /// Returns the state to read, pinned for the lifetime of the reader.
   func _reader() throws(StoreError) -> Reader
   /// Returns the state to read, valid until `_end`. Cheaper than `_reader`.
   func _begin() throws(StoreError) -> ShortRead
   /// Looks up the value of a key, which is valid until `_end`.
   func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue
   func _end(_ ticket: ReadTicket)
-  /// The path to name in errors.
+  /// The path for errors.
   var _path: String? { get }
 }
 
@@ -45,7 +45,7 @@ extension Readable {
 }
 
 extension Readable {
-  /// The value of a key, copied, or nil. O(log n).
+  /// Returns a copy of the value of a key, or nil. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
@@ -83,7 +83,7 @@ extension Readable {
     }
   }
 
-  /// Whether there is a key. O(log n).
+  /// Returns whether there is a key. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
@@ -129,9 +129,9 @@ extension Readable {
     }
   }
 
-  /// The entries of a range in order, copied, read one by one as they are asked for.
+  /// Returns a sequence of the entries of a range in order, which reads and copies them on demand.
   ///
-  /// Iteration cannot throw in Swift: if it meets damage it ends, and ``Entries/failure`` says why.
+  /// Iteration cannot throw in Swift: it ends at damage, and ``Entries/failure`` has the error.
   /// Check it after the loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``, which
   /// throw.
   ///
@@ -147,7 +147,7 @@ extension Readable {
     Entries(try cursor(in: keyspace, range), isReversed: reversed)
   }
 
-  /// Returns a position that can be moved among the entries of a keyspace, or of a range of it.
+  /// Returns a cursor over the entries of a keyspace, or of a range of it.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
@@ -160,7 +160,7 @@ extension Readable {
     return Cursor(reader, range.fullKeys(in: keyspace.id), keyspace.id)
   }
 
-  /// The first entry of a range, or nil. O(log n).
+  /// Returns the first entry of a range, or nil. O(log n).
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
@@ -172,7 +172,7 @@ extension Readable {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
   }
 
-  /// The last entry of a range, or nil. O(log n).
+  /// Returns the last entry of a range, or nil. O(log n).
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
@@ -184,8 +184,8 @@ extension Readable {
     try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
-  /// The number of keys in a range. O(log n), and the first time another O(log n) for each entry of
-  /// the range that was written since the last checkpoint.
+  /// Returns the number of keys in a range. O(log n), and the first time another O(log n) for each
+  /// entry of the range written since the last checkpoint.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
@@ -201,7 +201,7 @@ extension Readable {
     }
   }
 
-  /// The key at `index` of a range in ascending order; nil if the range has fewer keys.
+  /// Returns the key at `index` of a range in ascending order; nil if the range has fewer keys.
   ///
   /// O(log n) if everything is in a checkpoint; otherwise O(log n) counts.
   ///
@@ -224,8 +224,8 @@ extension Readable {
     }
   }
 
-  /// The number of keys in the keyspace that are less than `key`, which need not exist. Complexity
-  /// as ``count(in:_:)``.
+  /// Returns the number of keys in the keyspace that are less than `key`, which need not exist. The
+  /// same complexity as ``count(in:_:)``.
   ///
   /// - Parameters:
   ///   - key: a key of any length.

@@ -3,13 +3,13 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodTree
 
-/// One state of the database, held by a counted reference. ``Readable`` is built on it; it has no
-/// use by itself.
+/// A state of the database, pinned by a counted reference. The basis of ``Readable``; not useful on
+/// its own.
 public struct Reader {
-  /// Keeps the memory that `state` points into.
+  /// The owner of the memory that `state` points into.
   let owner: AnyObject
-  /// A hold on what is read, if the file is read through a cache. nil if the file is mapped, or if
-  /// each read is registered by itself.
+  /// The hold on read memory, if the file is read through a cache. Nil if the file is mapped, or if
+  /// each read is registered separately.
   private(set) var hold: CacheHold?
   /// Checks whether reading is still allowed.
   let gate: any ReadGate
@@ -35,11 +35,10 @@ public struct Reader {
   /// The path of the file. Not stored, because only errors need it and each read copies a reader.
   var path: String? { gate.path }
 
-  /// Runs a closure that uses bytes in place. Until it returns, a transaction refuses to be
-  /// changed.
+  /// Runs a closure that uses bytes in place. Until it returns, a transaction refuses changes.
   @discardableResult
   func lending<R>(_ body: () throws -> R) rethrows -> R {
-    // The closure need not use this reader, so its owner is kept until the end.
+    // The closure may not use this reader, so keep its owner alive until the end.
     defer { withExtendedLifetime(owner) {} }
     guard isOfTransaction else { return try body() }
     gate.lend()
@@ -48,13 +47,13 @@ public struct Reader {
   }
 }
 
-/// The object that a cursor was made from. The cursor may outlive its validity, so it checks before
-/// each step.
+/// The object that a cursor was created from. The cursor may outlive its validity, so it checks
+/// before each step.
 protocol ReadGate: AnyObject {
-  /// Throws `closed`, `snapshotClosed` or `transactionFinished` once it is too late to read.
+  /// Throws `closed`, `snapshotClosed` or `transactionFinished` after the end of the object.
   func checkOpen() throws(Fault)
-  /// A number that changes with every operation of a transaction, so that its cursors find their
-  /// place again.
+  /// A number that changes with every operation of a transaction, so that its cursors know when to
+  /// find their place again.
   var changeCount: Int { get }
   func currentReader() throws(Fault) -> Reader
   /// The path of the file; nil if it has none.
@@ -71,8 +70,8 @@ extension ReadGate {
   func takeBack() {}
 }
 
-/// One state to read: plain pointers, copied without counting references. Their memory is kept by
-/// the owner of the read.
+/// A state to read: plain pointers, copied without counting references. The owner of the read keeps
+/// their memory.
 struct ReadState {
   let view: ReadView
   let store: UInt64
@@ -93,7 +92,7 @@ struct ReadState {
     known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
   }
 
-  /// The value of a key, or nil. The bytes are valid as long as the state.
+  /// Returns the value of a key, or nil. The bytes are valid as long as the state.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(Fault) -> UnsafeRawBufferPointer? {
@@ -101,7 +100,7 @@ struct ReadState {
     return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in try view.find(full, count) }
   }
 
-  /// The first or last entry of a range, or nil if it is empty.
+  /// Returns the first or last entry of a range, or nil if it is empty.
   func edge(
     of keyspace: Keyspace, _ range: KeyRange, isLast: Bool
   ) throws(Fault) -> Entry? {
@@ -118,13 +117,13 @@ struct ReadState {
   }
 }
 
-/// A state for one short read, which must be ended. It has no use by itself.
+/// A state for one short read, which must be ended. Not useful on its own.
 public struct ShortRead {
   let state: ReadState
   let ticket: ReadTicket
 }
 
-/// A value in place, for one short read, which must be ended. It has no use by itself.
+/// A value in place, for one short read, which must be ended. Not useful on its own.
 public struct FoundValue {
   /// The value; nil if there is no such key.
   @usableFromInline let bytes: UnsafeRawBufferPointer?
@@ -136,7 +135,7 @@ public struct FoundValue {
   }
 }
 
-/// A ticket that ends a short read. It has no use by itself.
+/// A ticket that ends a short read. Not useful on its own.
 public struct ReadTicket {
   let registered: ReaderRegistry.Ticket
 }

@@ -5,9 +5,9 @@ import LatewoodTree
 public struct Change: Sendable, Equatable {
   /// The key whose value differs.
   public var key: [UInt8]
-  /// The value in the older state; nil if the key was not there.
+  /// The value in the older state; nil if it does not have the key.
   public var old: [UInt8]?
-  /// The value in the newer state; nil if the key is not there.
+  /// The value in the newer state; nil if it does not have the key.
   public var new: [UInt8]?
 }
 

@@ -2,10 +2,12 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodTree
 
-/// A consistent state of the whole database, over all keyspaces, for as long as it is held.
+/// A consistent state of the entire database, with all keyspaces, kept for the lifetime of the
+/// snapshot.
 ///
-/// Taking a snapshot costs next to nothing, whatever the size of the database. Holding one keeps
-/// the space of its state and never blocks a writer. It may be used from any number of threads.
+/// Taking a snapshot costs next to nothing, regardless of the size of the database. An open one
+/// keeps the space of its state and never blocks a writer. It may be used from any number of
+/// threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
   private let version: VersionReference
@@ -21,7 +23,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   deinit { close() }
 
-  /// Releases the state. Idempotent; happens automatically with the last reference.
+  /// Releases the state. Idempotent; also happens when the snapshot is deallocated.
   public func close() {
     if version.clear() { engine.snapshots.remove(self) }
   }
@@ -59,8 +61,8 @@ public final class Snapshot: Readable, ReadGate, Sendable {
     return version
   }
 
-  /// The error for a read of a closed snapshot. A closing store closes its snapshots too, perhaps
-  /// after a read has seen the store open.
+  /// The error for a read of a closed snapshot. A closing store also closes its snapshots, perhaps
+  /// after a read has found the store open.
   private var closedFault: Fault {
     engine.isClosed
       ? Engine.closedFault : Fault(.snapshotClosed, "the snapshot has been closed")

@@ -5,11 +5,11 @@ import LatewoodTree
 public struct Statistics: Sendable, Equatable {
   /// The size of the file, in bytes.
   public var fileSize: UInt64 = 0
-  /// The number of bytes that the file takes on the disk, with `reservedBytes`; less than
+  /// The number of bytes that the file occupies on the disk, including `reservedBytes`; less than
   /// `fileSize` if it has holes.
   public var allocatedSize: UInt64 = 0
-  /// The number of bytes that are allocated behind the end of the log since the store was opened,
-  /// so that a full disk can be freed by deleting; see ``Store/Options/punchesHoles``.
+  /// The number of bytes allocated after the end of the log, so that deletes can free a full disk;
+  /// see ``Store/Options/punchesHoles``.
   public var reservedBytes: UInt64 = 0
   /// The number of bytes of the nodes and large values that the newest checkpoint refers to.
   public var liveBytes: UInt64 = 0
@@ -20,9 +20,9 @@ public struct Statistics: Sendable, Equatable {
   public var logEnd: UInt64 = 0
   /// The number of bytes that neither the newest checkpoint nor the log after it needs.
   public var deadBytes: UInt64 = 0
-  /// The number of bytes given back to the file system since the store was opened.
+  /// The number of bytes returned to the file system since the store was opened.
   public var punchedBytes: UInt64 = 0
-  /// The error after which no more space is given back; nil if there was none. It has no other
+  /// The error after which no more space is returned; nil if there was none. It has no other
   /// effect.
   public var punchingFailure: StoreError?
   /// The number of entries in the newest checkpoint, including those of the catalog.
@@ -50,7 +50,7 @@ public struct Statistics: Sendable, Equatable {
   public var oldestSnapshot: UInt64?
   /// Everything in the file before this offset survives a power cut.
   public var durableThrough: UInt64 = 0
-  /// The number of bytes of memory that the write buffers and the log's chunks take.
+  /// The number of bytes of memory for the write buffers and the log's chunks.
   public var memoryBytes: UInt64 = 0
   /// Whether the file is mapped; if not, it is read through a cache (see ``Store/Reading``).
   public var isMapped = true
@@ -59,7 +59,7 @@ public struct Statistics: Sendable, Equatable {
   public var cachedBytes: UInt64 = 0
   /// The file id, as 32 hexadecimal digits.
   public var fileID = ""
-  /// The version of the format that the file is written in.
+  /// The version of the file format.
   public var formatVersion: UInt32 = 0
   /// The time at which the file was created, in microseconds since 1970-01-01 00:00 UTC.
   public var created: UInt64 = 0
@@ -68,17 +68,16 @@ public struct Statistics: Sendable, Equatable {
 extension Store {
   /// Returns sizes and counters of the store. O(pending ranges).
   ///
-  /// - Throws: ``StoreError`` `closed`; `inputOutput` if the system cannot tell the sizes of the
-  ///   file.
+  /// - Throws: ``StoreError`` `closed`; `inputOutput` if the sizes of the file cannot be read.
   public func statistics() throws -> Statistics {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
   /// Returns the checkpoints that are still complete in the file, newest first: as many as
-  /// ``Store/Options/wholeCheckpoints`` says, and older ones of which no part was given back yet.
+  /// ``Store/Options/wholeCheckpoints``, and older ones of which no part has been reclaimed yet.
   /// O(checkpoints).
   ///
-  /// If one before the newest is damaged or gone, the list ends with its successor, whose
+  /// If one before the newest is damaged or lost, the list ends with its successor, whose
   /// ``Checkpoint/isOlderLost`` is set.
   ///
   /// - Throws: ``StoreError`` `closed`; `damaged` if the newest one cannot be read.
@@ -86,13 +85,12 @@ extension Store {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Opens an earlier checkpoint as a snapshot. While it is open, none of its space is given back
-  /// to the file system.
+  /// Opens an earlier checkpoint as a snapshot. While it is open, none of its space is reclaimed.
   ///
   /// - Parameter checkpoint: a checkpoint from ``history()``.
   ///
-  /// - Throws: ``StoreError`` `notFound` if part of it was given back since; `damaged` if there is
-  ///   no checkpoint at its offset.
+  /// - Throws: ``StoreError`` `notFound` if part of it has been reclaimed since; `damaged` if there
+  ///   is no checkpoint at its offset.
   public func snapshot(asOf checkpoint: Checkpoint) throws -> Snapshot {
     do {
       return Snapshot(engine, try engine.version(asOf: checkpoint))

@@ -2,22 +2,22 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Whole database files that no store has open.
+/// Operations on database files that no store has open.
 extension Store {
-  /// Returns whether there is a file at a path, whether it is a database or not.
+  /// Returns whether there is a file at a path, which need not be a database.
   ///
   /// - Parameter path: a path as for ``open(at:mode:options:)``.
-  /// - Throws: ``StoreError`` `permissionDenied`, `invalidName` or `inputOutput` if the system does
-  ///   not tell.
+  /// - Throws: ``StoreError`` `permissionDenied`, `invalidName` or `inputOutput` if this cannot be
+  ///   determined.
   public static func exists(at path: String) throws -> Bool { try exists(at: path, on: FileVolume()) }
 
-  /// Deletes a database that nobody has open for writing, and its lock file. Readers that have it
-  /// open can continue. The file stays away after a power failure once this has returned.
+  /// Deletes a database that is not open for writing, and its lock file. Readers that have it open
+  /// can continue. Once this has returned, the deletion survives a power cut.
   ///
   /// Complexity: that of opening it read-only, which replays the log since the last checkpoint.
   ///
-  /// - Parameter path: a path as for ``open(at:mode:options:)``. Of a symbolic link, the file that
-  ///   it leads to is deleted.
+  /// - Parameter path: a path as for ``open(at:mode:options:)``. If it is a symbolic link, its
+  ///   target is deleted.
   /// - Returns: false if there was no file.
   /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if it is open for
   ///   writing; `notADatabase`, and every other error of opening it read-only, so that no other
@@ -51,24 +51,24 @@ extension Store {
     }
   }
 
-  /// Puts a new database at a path where there is no file. A closure builds it at another path in
-  /// the same directory.
+  /// Installs a new database at a path without a file. A closure builds it at another path in the
+  /// same directory.
   ///
   /// ```
   /// build     NAME.installing, under the lock of NAME
   /// rename    NAME.installing -> NAME, directory synced
   /// ```
   ///
-  /// After a crash at any moment NAME does not exist, or is complete. A NAME.installing that is
-  /// left behind is removed by the next attempt, and by opening NAME for writing.
+  /// After a crash at any moment NAME does not exist, or is complete. A remaining NAME.installing
+  /// is removed by the next attempt, and by opening NAME for writing.
   ///
   /// - Parameters:
   ///   - path: the path of the new database.
   ///   - volume: the volume of that path.
   ///   - build: makes a complete, durable and closed database at the path that it is given.
   /// - Throws: ``StoreError`` `alreadyExists`; `lockedByThisProcess` or `lockedByOtherProcess` if
-  ///   somebody else is creating a database there; `inputOutput`, `outOfSpace`. Errors of `build`
-  ///   unchanged.
+  ///   another thread or process is creating a database there; `inputOutput`, `outOfSpace`. Errors
+  ///   of `build` unchanged.
   package static func install(
     at path: String, on volume: any Volume = FileVolume(), _ build: (_ staging: String) throws -> Void
   ) throws {
@@ -77,7 +77,7 @@ extension Store {
       try refuseExisting(path, on: volume)
       let lock = try volume.lockForWriting(path)
       defer { lock.unlock() }
-      // Check again: another process may have created one before this one got the lock.
+      // Another process may have created one before this one got the lock.
       try refuseExisting(path, on: volume)
       DatabaseFile.removeStaging(of: path, on: volume)
       defer { DatabaseFile.removeStaging(of: path, on: volume) }
@@ -90,7 +90,7 @@ extension Store {
     }
   }
 
-  /// Replaces a database that nobody has open with a new one, or puts it where there is no file. A
+  /// Replaces a database that is not open by a new one, or installs it if there is no file. A
   /// closure builds the new one at another path in the same directory.
   ///
   /// ```
@@ -103,13 +103,12 @@ extension Store {
   /// database can be replaced, but no other file.
   ///
   /// - Parameters:
-  ///   - path: the path of the database. If it is a symbolic link, the file that it leads to is
-  ///     replaced.
+  ///   - path: the path of the database. If it is a symbolic link, its target is replaced.
   ///   - volume: the volume of that path.
   ///   - build: makes a complete, durable and closed database at the path that it is given.
-  /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if somebody has the
-  ///   database open, or is creating one there; `notADatabase`, and every other error of opening it
-  ///   read-only but `damaged`; `inputOutput`, `outOfSpace`. Errors of `build` unchanged.
+  /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if the database is
+  ///   open, or being created; `notADatabase`, and every other error of opening it read-only except
+  ///   `damaged`; `inputOutput`, `outOfSpace`. Errors of `build` unchanged.
   package static func replace(
     at path: String, on volume: any Volume = FileVolume(), _ build: (_ staging: String) throws -> Void
   ) throws {
@@ -118,8 +117,7 @@ extension Store {
       try refuseOthers(path, on: volume)
       let lock = try volume.lockForWriting(path)
       defer { lock.unlock() }
-      // Before the work, too: most readers that have the database open now still have it
-      // afterwards.
+      // Also checked before the work, because most readers will keep the database open.
       try alone(path, on: volume) { () throws(Fault) in }
       DatabaseFile.removeStaging(of: path, on: volume)
       defer { DatabaseFile.removeStaging(of: path, on: volume) }
@@ -139,11 +137,11 @@ extension Store {
       let options = Options()
       try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
     } catch let error as StoreError where error.code == .damaged {
-      // A good copy may take its place.
+      // A damaged database may be replaced.
     }
   }
 
-  /// Runs a closure while nobody reads the file at a path. Whoever opens it meanwhile waits.
+  /// Runs a closure while no process reads the file at a path. Opening it meanwhile waits.
   private static func alone(
     _ path: String, on volume: any Volume, _ body: () throws(Fault) -> Void
   ) throws(Fault) {

@@ -6,12 +6,12 @@ extension Store {
   /// not at all if it throws.
   ///
   /// Transactions run one after the other. Each sees everything committed before it, and every read
-  /// that begins after its end sees at least the state that it saw, unless the disk has refused to
-  /// write that state since. Reads continue meanwhile. Transactions that commit at the same time
+  /// that begins after its end sees at least the state that it saw, unless writing that state to
+  /// the disk has failed since. Reads continue meanwhile. Transactions that commit at the same time
   /// share one sync.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - durability: the durability of the commit; default: the store's option.
   ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
   /// - Throws: errors of the closure; then nothing was changed. ``StoreError``: `outOfSpace`
@@ -29,8 +29,8 @@ extension Store {
     return result
   }
 
-  /// Runs a transaction whose result is kept elsewhere: with a generic type of result, each commit
-  /// would look up the metadata of several types.
+  /// Runs a transaction without a result. With a generic result, each commit would look up the
+  /// metadata of several types.
   @usableFromInline func run(_ durability: Durability?, _ body: (Transaction) throws -> Void) throws {
     try engine.write(durability ?? engine.options.durability, body)
   }
@@ -38,11 +38,11 @@ extension Store {
   /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
   ///
   /// Transactions of this form run one after the other, in the order of the calls, on a Dispatch
-  /// queue. However many wait, they take two threads, and those that wait at the same time share a
+  /// queue. Any number of them needs two threads, and those that wait at the same time share a
   /// sync.
   ///
   /// - Parameters:
-  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - durability: the durability of the commit; default: the store's option.
   ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
   /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the
@@ -66,13 +66,13 @@ extension Store {
     engine.enqueue(QueuedWrite(durability ?? engine.options.durability, body), completion)
   }
 
-  /// Puts one entry, in a transaction of its own.
+  /// Puts one entry, in a separate transaction.
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - value: 0 bytes to 2 GiB.
   ///   - keyspace: the keyspace of the entry.
-  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - durability: the durability of the commit; default: the store's option.
   /// - Throws: ``StoreError`` as ``Transaction/put(_:_:in:)`` and a commit do.
   public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
@@ -81,7 +81,7 @@ extension Store {
       try write(durability: durability) { try $0.put(key, value, in: keyspace) }
     } catch {
       let error = StoreError.from(error)
-      // A large value is refused before the commit, which would free space and try again.
+      // A large value is refused before the commit, so free space here and try again.
       guard error.code == .outOfSpace, engine.disk.isReliefHopeful else { throw error }
       do {
         try write(durability: durability) { try $0.put(key, value, in: keyspace) }
@@ -89,13 +89,13 @@ extension Store {
     }
   }
 
-  /// Deletes one key, in a transaction of its own. Deleting a key that does not exist is not an
+  /// Deletes one key, in a separate transaction. Deleting a key that does not exist is not an
   /// error.
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace of the key.
-  ///   - durability: when the commit counts as done; default: the store's option.
+  ///   - durability: the durability of the commit; default: the store's option.
   /// - Throws: ``StoreError`` as ``Transaction/delete(_:in:)`` and a commit do.
   public func delete(
     _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
@@ -123,11 +123,11 @@ extension Store {
     } catch { throw StoreError.from(error) }
   }
 
-  /// Deletes a keyspace and all its entries, in a transaction of its own. Its space becomes free
-  /// with the next checkpoint.
+  /// Deletes a keyspace and all its entries, in a separate transaction. Its space becomes free with
+  /// the next checkpoint.
   ///
-  /// - Throws: ``StoreError`` `noSuchKeyspace` if it has been dropped already or belongs to another
-  ///   store; and as a commit does.
+  /// - Throws: ``StoreError`` `noSuchKeyspace` if it has already been dropped or belongs to another
+  ///   store; and like a commit.
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try write { try $0.dropKeyspace(keyspace) }

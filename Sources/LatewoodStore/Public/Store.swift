@@ -18,10 +18,10 @@ import LatewoodTree
 /// for entry in try store.entries(in: fruit, .prefix("p")) { print(entry.key, entry.value) }
 /// ```
 ///
-/// One process writes; any number of processes read beside it. In the writing process all calls may
-/// come from any thread: one transaction runs at a time, and reads and transactions never wait for
-/// each other. Each read on the store itself sees the newest commit; a ``Snapshot`` holds one state
-/// for many reads.
+/// One process writes while any number of processes read. All methods may be called from any
+/// thread: one transaction runs at a time, and reads and transactions never wait for each other.
+/// Each read on the store itself sees the newest commit; a ``Snapshot`` keeps one state for many
+/// reads.
 ///
 /// The store closes with the last reference to it, but then an error of the last checkpoint cannot
 /// be reported: call ``close()``.
@@ -44,10 +44,10 @@ public final class Store: Sendable {
   ///
   /// - Parameters:
   ///   - path: path of the file, in a directory that exists. A tilde at its start is not expanded.
-  ///     Symbolic links are followed once. Beside the file lies its lock file, with the suffix
+  ///     Symbolic links are followed once. The lock file is next to the file, with the suffix
   ///     ".lock". Do not remove, rename or replace the file, or give it a second name, while a
-  ///     store has it open: a call that finds it gone throws `fileMoved`, and so does every write
-  ///     from then on.
+  ///     store has it open: a call that notices this throws `fileMoved`, and so does every later
+  ///     write.
   ///   - mode: default: for writing, created if there is no file.
   ///   - options: see ``Options``.
   /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`,
@@ -60,7 +60,7 @@ public final class Store: Sendable {
     try open(at: path, on: FileVolume(), mode: mode, options: options, environment: .system)
   }
 
-  /// Makes a database in memory, which exists as long as the store.
+  /// Creates a database in memory, which exists as long as the store.
   ///
   /// - Throws: ``StoreError`` `outOfMemory` if the system has no address space for it.
   public static func inMemory(options: Options = Options()) throws -> Store {
@@ -89,7 +89,8 @@ public final class Store: Sendable {
           try DatabaseFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
-          // Another process or thread has made it meanwhile, which is fine unless it had to be new.
+          // Another process or thread has created it meanwhile, which is fine unless it must be
+          // new.
           guard mode == .openOrCreate, error.kind == .alreadyExists else { throw error }
         }
       default: break
@@ -110,8 +111,8 @@ public final class Store: Sendable {
   /// Waits for the running transaction, checkpoints pending commits, then releases the file. Later
   /// calls on the store, and reads on its snapshots, throw `closed`.
   ///
-  /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed all the
-  ///   same, and acknowledged commits are in the file: the next open finds them in the log.
+  /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed
+  ///   nevertheless, and acknowledged commits are in the file: the next open finds them in the log.
   ///   `invalidRange` inside the closure of a transaction or of a compaction; then the store stays
   ///   open.
   public func close() throws {
@@ -124,8 +125,8 @@ public final class Store: Sendable {
   /// Whether the store was opened read-only.
   public var isReadOnly: Bool { engine.isReadOnly }
 
-  /// Whether this thread is in a closure of a transaction, compaction, copy or backup, so that it
-  /// must not wait for the end of that.
+  /// Whether the current thread runs a closure of a transaction, compaction, copy or backup, so
+  /// that it must not wait for the end of that.
   package var isWorkingHere: Bool { engine.head.isInTransaction || engine.compaction.isRunningHere }
 
   // MARK: Durability
@@ -140,22 +141,22 @@ public final class Store: Sendable {
 
   /// Merges the commits since the last checkpoint into the tree, and waits until that is done.
   ///
-  /// Checkpoints run automatically; call this to get a short recovery time or the least memory use
-  /// now. Writers and readers continue meanwhile. O(changes x log n).
+  /// Checkpoints run automatically; call this to minimize recovery time and memory use now. Writers
+  /// and readers continue meanwhile. O(changes x log n).
   ///
-  /// - Throws: ``StoreError`` `damaged` if the log is not as it was written. Then nothing is
-  ///   merged, and the store is `poisoned` for writing, because recovery would not find commits
-  ///   after the damage. `outOfSpace`, after which it can be tried again; `inputOutput`,
+  /// - Throws: ``StoreError`` `damaged` if the log is damaged. Then nothing is merged, and the
+  ///   store is `poisoned` for writing, because recovery would not find commits after the damage.
+  ///   `outOfSpace`, after which it can be tried again; `inputOutput`,
   ///   `poisoned`, `fileMoved`, `readOnly`, `closed`.
   public func checkpoint() throws {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Brings a read-only store up to date with the commits of another process.
+  /// Updates a read-only store with the commits of another process.
   ///
   /// - Returns: whether there were new commits.
   /// - Throws: ``StoreError`` `closed`; `damaged` or `inputOutput` if the new commits cannot be
-  ///   read. The state then stays as it was.
+  ///   read. The state then stays unchanged.
   @discardableResult
   public func refresh() throws -> Bool {
     do { return try engine.refresh() } catch { throw StoreError(error, path: engine.path) }

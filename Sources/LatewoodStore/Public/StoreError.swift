@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The error type of `LatewoodStore`: what went wrong, where, and what to do about it.
+/// The error type of `LatewoodStore`: a kind, a message, a place and advice.
 ///
 /// Errors that your own closures throw pass through unchanged.
 public struct StoreError: Error, Sendable, Equatable {
@@ -8,9 +8,9 @@ public struct StoreError: Error, Sendable, Equatable {
   public enum Code: String, Sendable, CaseIterable {
     /// The file is not a Latewood database, or its header is damaged beyond recognition.
     case notADatabase
-    /// The file was written by a newer version of Latewood, in a format this one does not know.
+    /// The file was written by a newer version of Latewood, in an unknown format.
     case tooNew
-    /// Bytes of the file are not as they were written. `offset` says where.
+    /// Bytes of the file have changed since they were written. `offset` is their place.
     case damaged
     /// The file is empty.
     case emptyFile
@@ -18,7 +18,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case isDirectory
     /// There is no such file.
     case notFound
-    /// The system does not permit this user to do that.
+    /// The user does not have the required permission.
     case permissionDenied
     /// The file system is read-only.
     case readOnlyMedia
@@ -44,11 +44,11 @@ public struct StoreError: Error, Sendable, Equatable {
     case keyEmpty
     /// A value is longer than 2 GiB.
     case valueTooLarge
-    /// The file has reached the greatest size that can be addressed.
+    /// The file has reached the maximum addressable size.
     case fileTooLarge
     /// The snapshot has been closed.
     case snapshotClosed
-    /// The transaction has ended: it must not be used outside of its closure.
+    /// The transaction has ended: it must not be used outside its closure.
     case transactionFinished
     /// The store was opened read-only.
     case readOnly
@@ -56,32 +56,31 @@ public struct StoreError: Error, Sendable, Equatable {
     case noSuchKeyspace
     /// A keyspace's name is empty or longer than 1,024 bytes.
     case invalidName
-    /// The parts of a call do not fit together: a lower bound above the upper, a transaction inside
-    /// a transaction.
+    /// A call is not valid: a lower bound above the upper, or a transaction inside a transaction.
     case invalidRange
     /// The system has no more memory or address space.
     case outOfMemory
-    /// This file system or operating system cannot do that.
+    /// The file system or operating system does not support the operation.
     case unsupported
     /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
     case cancelled
     /// The file was removed, renamed or replaced while the store had it open. Nothing more is
     /// written to it; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.
     case fileMoved
-    /// The file has a second name, a hard link. A compaction replaces the file under one name only,
-    /// which would make two databases of it.
+    /// The file has a second name, a hard link. A compaction would replace the file only under one
+    /// name, which would result in two databases.
     case hardLinked
   }
 
   /// The kind of the error.
   public var code: Code
-  /// A sentence that says what is wrong.
+  /// A description of the problem, in one sentence.
   public var message: String
-  /// A sentence that says what to do about it.
+  /// A recommended action, in one sentence.
   public var advice: String
-  /// The offset in the file, if the error is about a place in it.
+  /// The offset in the file, if the error concerns a place in it.
   public var offset: UInt64?
-  /// The path of the file, if the error is about one.
+  /// The path of the file, if the error concerns one.
   public var path: String?
   /// The system's error number, if a system call failed.
   public var systemError: Int32?

@@ -1,7 +1,7 @@
 import LatewoodBytes
 
-/// Changes by layers that have read before they write, so that the store need not look up how they
-/// change a count.
+/// Changes by layers that read before they write, so that the store need not look up their effect
+/// on counts.
 extension Transaction {
   /// Puts an entry, like the public form.
   ///

@@ -3,14 +3,14 @@ import LatewoodDevice
 import LatewoodFile
 import LatewoodTree
 
-/// A transaction, for the closure of a store's `write`: changes that are committed together, and
-/// reads that see them.
+/// The argument of the closure of a store's `write`: makes changes that are committed together, and
+/// provides reads that see them.
 ///
 /// A transaction is valid only inside the closure; after that every call throws
 /// `transactionFinished`. It belongs to the thread that runs the closure.
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
-  /// The file that the commit goes to.
+  /// The file of the commit.
   let log: DatabaseFile
   let writer: LogWriter
   private let version: Version
@@ -42,12 +42,12 @@ public final class Transaction: Readable, ReadGate {
     buffer.reclaim(published: version.number, registry: engine.versions.registry)
   }
 
-  /// Whether the commit must survive a power cut although the caller asked for less, because
+  /// Whether the commit must survive a power cut although the caller requested less, because
   /// another batch has joined it.
   package var isSynchronous = false
 
-  /// Whether the commit may use the space that is kept for freeing a full disk. Nil if it may when
-  /// all its changes are removals.
+  /// Whether the commit may use the reserve for freeing a full disk. Nil: only if all its changes
+  /// are removals.
   package var freesSpace: Bool?
 
   /// The records of the transaction, if its commit was refused for lack of space.
@@ -124,9 +124,9 @@ public final class Transaction: Readable, ReadGate {
     } catch { throw failed(error) }
   }
 
-  /// Deletes all keys of a range in one operation, however many keys there are.
+  /// Deletes all keys of a range in one operation, regardless of their number.
   ///
-  /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops whole
+  /// O(log of the ranges deleted since the last checkpoint); the next checkpoint drops entire
   /// subtrees without reading them.
   ///
   /// - Parameters:
@@ -189,8 +189,8 @@ public final class Transaction: Readable, ReadGate {
 
   /// Deletes a keyspace and all its entries.
   ///
-  /// - Parameter keyspace: the keyspace to delete. All its handles throw `noSuchKeyspace` from here
-  ///   on, even if a keyspace of the same name is created later.
+  /// - Parameter keyspace: the keyspace to delete. All its handles then throw `noSuchKeyspace`,
+  ///   even if a keyspace with the same name is created later.
   /// - Throws: ``StoreError`` `noSuchKeyspace`, `transactionFinished`.
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
@@ -258,8 +258,8 @@ public final class Transaction: Readable, ReadGate {
     return try body(try currentState())
   }
 
-  /// Begins a short read, during which the transaction must not be changed, as with a closure that
-  /// sees values in place.
+  /// Begins a short read, during which the transaction must not be changed, as during a closure
+  /// that uses values in place.
   public func _begin() throws(StoreError) -> ShortRead {
     let state: ReadState
     do { state = try currentState() } catch { throw StoreError(error, path: engine.path) }
@@ -317,7 +317,7 @@ public final class Transaction: Readable, ReadGate {
     guard loans == 0 else {
       throw Fault(
         .invalidRange,
-        "a transaction cannot be changed while a closure reads its bytes in place: collect the changes and make them after"
+        "a transaction cannot be changed while a closure reads its bytes in place: make the changes afterwards"
       )
     }
     if !isLogOpen {
@@ -333,7 +333,7 @@ public final class Transaction: Readable, ReadGate {
     return StoreError(fault, path: engine.path)
   }
 
-  /// Whether the commit may use the space that is kept for freeing a full disk.
+  /// Whether the commit may use the reserve for freeing a full disk.
   var isRemoval: Bool { freesSpace ?? (removalCount == changeCount) }
 
   /// Appends the commit to the log, and returns the state with its changes.
@@ -351,7 +351,7 @@ public final class Transaction: Readable, ReadGate {
     return committed
   }
 
-  /// Repeats the changes of a refused transaction, in the state that it has seen.
+  /// Repeats the changes of a refused transaction, in the same state.
   func make(_ changes: RefusedTransaction) throws(Fault) {
     freesSpace = changes.freesSpace
     // It may have dropped keyspaces: then known handles to them are no longer right.
@@ -369,7 +369,7 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Drops the changes. Returns the number of bytes of log that they have taken nevertheless.
+  /// Drops the changes. Returns the number of bytes of log that they have used nevertheless.
   func abort() -> UInt64 {
     var taken: UInt64 = 0
     if isLogOpen {
@@ -382,8 +382,8 @@ public final class Transaction: Readable, ReadGate {
     return taken
   }
 
-  /// After an abort: makes `committed` and `position` describe the state that the transaction
-  /// found, which may still have to be published.
+  /// After an abort: sets `committed` and `position` to the state that the transaction found, which
+  /// may still have to be published.
   func found(_ head: Head) {
     committed = head
     position = writer.position

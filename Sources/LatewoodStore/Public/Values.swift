@@ -5,14 +5,14 @@ public struct Entry: Sendable, Equatable {
   /// The value, 0 bytes to 2 GiB.
   public var value: [UInt8]
 
-  /// Creates an entry, which is in no store.
+  /// Creates an entry, independent of any store.
   public init(key: [UInt8], value: [UInt8]) {
     self.key = key
     self.value = value
   }
 }
 
-/// The point at which a commit counts as done.
+/// The guarantee of a commit when its call returns.
 public enum Durability: Sendable, Equatable {
   /// The transaction survives a power cut when the call returns, and so does everything committed
   /// before it, even if it changed nothing itself. Costs one sync, shared with transactions that
@@ -65,7 +65,7 @@ public struct Checkpoint: Sendable, Equatable {
   public var offset: UInt64
   /// The newest transaction in the checkpoint.
   public var transaction: UInt64
-  /// The time at which it was written, in microseconds since 1970-01-01 00:00 UTC.
+  /// The time of writing, in microseconds since 1970-01-01 00:00 UTC.
   public var time: UInt64
   /// The number of keys in all keyspaces, including those of the catalog.
   public var entries: UInt64
@@ -75,8 +75,8 @@ public struct Checkpoint: Sendable, Equatable {
   public var isCompaction: Bool
   /// The first half of the id of its file.
   var fileID: UInt64
-  /// Whether it names a previous checkpoint that cannot be read, so that ``Store/history()`` ends
-  /// here although older ones were written.
+  /// Whether its previous checkpoint cannot be read, so that ``Store/history()`` ends here although
+  /// older ones were written.
   public var isOlderLost = false
 }
 

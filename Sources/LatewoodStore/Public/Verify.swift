@@ -5,9 +5,9 @@ import LatewoodTree
 public struct VerifyFault: Sendable, Equatable {
   /// The offset in the file.
   public var offset: UInt64
-  /// A sentence that says what is wrong.
+  /// A description of the fault, in one sentence.
   public var what: String
-  /// `inputOutput` if the device could not read what is there.
+  /// `inputOutput` if the device could not read the bytes.
   package var kind = Fault.Kind.damaged
 }
 
@@ -19,22 +19,21 @@ public struct VerifyProgress: Sendable, Equatable {
   public var bytesTotal: UInt64
 }
 
-/// Bytes behind the last complete frame of the log that are not zero.
+/// Nonzero bytes after the last complete frame of the log.
 public struct TornTail: Sendable, Equatable {
   /// The range of the bytes, up to the end of the file or to the place where the log continues.
   public var range: Range<UInt64>
-  /// Whether the file says that durable commits were there; then this is also among the faults. If
-  /// false, the bytes are the remains of the last commits before a crash, a power cut or a full
-  /// disk, or of a truncated copy. Everything that the file records as durable lies before them,
-  /// and readers and writers skip them. (That an acknowledged commit is durable is recorded by what
-  /// is written after it, at the latest when the store is closed or has been idle.)
+  /// Whether the file records durable commits there; then this is also among the faults. If false,
+  /// the bytes are the remains of the last commits before a crash, a power cut or a full disk, or
+  /// of a truncated copy. Everything that the file records as durable is before them, and readers
+  /// and writers skip them. (The durability of an acknowledged commit is recorded by later writes,
+  /// at the latest when the store is closed or has been idle.)
   public var isDamage: Bool
 }
 
 /// The result of ``Store/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// The greatest number of faults kept. More add nothing, and a crafted file can have as many as
-  /// it has entries.
+  /// The maximum number of faults to keep. A crafted file can have as many faults as entries.
   static let faultLimit = 10_000
 
   /// The faults by offset; at most 10,000 are kept.
@@ -51,7 +50,7 @@ public struct VerifyReport: Sendable, Equatable {
   public var bytesChecked: UInt64 = 0
   /// The transaction whose state was checked.
   public var transaction: UInt64 = 0
-  /// The torn tail behind the log; nil if there is nothing or only zeros, and in a read-only store
+  /// The torn tail after the log; nil if there is nothing or only zeros, and in a read-only store
   /// while another process writes to the file.
   public var tornTail: TornTail?
 
@@ -63,13 +62,13 @@ extension Store {
   /// Reads and checks everything that the newest state refers to: checksums, order of keys,
   /// separators, counts, live bytes, extents within the file, no overlaps; header, root slots, and
   /// the log that reads still need; and, unless the log is damaged, that the catalog of keyspaces
-  /// is consistent and names all keyspaces that have entries.
+  /// is consistent and lists all keyspaces with entries.
   ///
   /// Reads the disk instead of the system's cache where the system supports that (Linux, except for
   /// file systems in memory). A block that cannot be read is a fault like any other. Reads and
   /// writes continue meanwhile. O(size of the live data).
   ///
-  /// - Parameter progress: called now and then.
+  /// - Parameter progress: called regularly.
   /// - Returns: a report with all faults by offset. Faults are not thrown.
   /// - Throws: ``StoreError`` `closed`, `inputOutput`.
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws -> VerifyReport {

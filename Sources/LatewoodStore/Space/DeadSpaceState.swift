@@ -16,15 +16,15 @@ import LatewoodTree
 /// `n`.
 ///
 /// Invariants:
-/// 1. For every range in here there is a checkpoint that does not need it, and a slot that names
-///    this checkpoint. Before the range is punched, both are durable, and both slots name such a
-///    checkpoint. Nodes of a checkpoint that failed before any slot named it are the exception:
-///    nothing ever led to them.
-/// 2. No part of a checkpoint in `complete` is reclaimed before it is removed from there.
+/// 1. For every range in this state there is a checkpoint that does not need it, and a slot that
+///    refers to this checkpoint. Before the range is punched, both are durable, and both slots
+///    refer to such a checkpoint. Nodes of a checkpoint that failed before any slot referred to it
+///    are the exception: nothing ever referred to them.
+/// 2. No part of a checkpoint in `complete` is reclaimed before the checkpoint is removed from it.
 /// 3. A block is punched only if nothing else refers to it: see `Ownership`.
 ///
-/// None of this is stored in the file: ranges that are waiting when the store is closed stay until
-/// the file is compacted.
+/// This state is not stored in the file: ranges that are waiting when the store is closed stay
+/// until the file is compacted.
 struct DeadSpaceState {
   struct Dead {
     var epoch: UInt64
@@ -49,7 +49,7 @@ struct DeadSpaceState {
   var waiting: [Dead] = []
   var punchable = DeadRanges()
   var complete: [Complete] = []
-  /// The offset of the oldest checkpoint that can be read; 0 if all can be.
+  /// The offset of the oldest readable checkpoint; 0 if all are.
   var oldestWhole: UInt64 = 0
   var reclaimedBytes: UInt64 = 0
   /// Whether reclaiming has ended, because the file system does not support it or failed.

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```
 /// plenty  ->  low      transactions write smaller checkpoints
-///         ->  tight    only the reserve is left: whatever becomes dead is given back at once
+///         ->  tight    only the reserve is left: dead space is reclaimed immediately
 /// ```
 ///
 /// The log finds out; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
@@ -23,7 +23,7 @@ final class DiskSpace: Sendable {
   var isLow: Bool { low.load(ordering: .relaxed) }
   var isTight: Bool { tight.load(ordering: .relaxed) }
 
-  /// Notes the space that the log has found. Under the writer lock.
+  /// Records the space that the log has found. Under the writer lock.
   ///
   /// - Returns: whether that changes anything.
   @discardableResult func note(_ log: DatabaseFile) -> Bool {
@@ -34,36 +34,36 @@ final class DiskSpace: Sendable {
     return true
   }
 
-  /// Notes a commit, under the number of its transaction.
+  /// Records a commit, with the number of its transaction.
   ///
   /// - Parameter removes: whether it only freed space.
   func didCommit(_ transaction: UInt64, removes: Bool) {
     attempts.withLock { $0.didCommit(transaction, removes: removes) }
   }
 
-  /// Notes that there was no space besides the reserve for the commit after a transaction. There
-  /// may be space for shorter commits.
+  /// Records that the commit after a transaction found no space besides the reserve. There may be
+  /// space for shorter commits.
   func wasRefused(after transaction: UInt64) {
     tight.store(true, ordering: .relaxed)
     attempts.withLock { $0.wasRefused(after: transaction) }
   }
 
-  /// Whether a commit was refused, and may find space once the next transaction has tried to free
+  /// Whether a commit was refused, and may find space after the next transaction has tried to free
   /// some.
   var isReliefHopeful: Bool { attempts.withLock { $0.isHopeful } }
 
-  /// Whether freeing space should be tried now; if so, the next time is later.
+  /// Returns whether freeing space should be tried now, and postpones the next attempt if so.
   func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
 
-  /// Notes that the reserve is complete again.
+  /// Records that the reserve is complete again.
   func wasRelieved() { attempts.withLock { $0.end() } }
 }
 
 /// The events since a full disk was last freed, and the decision to try that again.
 ///
-/// Freeing takes a checkpoint, which may find little to give back. So it is tried after the first
-/// transaction that removes something, and then after twice as many each time; and after a refused
-/// commit, if anything was committed since it was last tried.
+/// Freeing requires a checkpoint, which may reclaim little. So it is tried after the first
+/// transaction that removes something, then after twice as many each time; and after a refused
+/// commit, if anything has been committed since the last attempt.
 struct ReliefAttempts {
   private static let greatestDue = 64
 
@@ -73,7 +73,7 @@ struct ReliefAttempts {
   private var isWanted = false
   /// The number of the newest transaction.
   private var newest: UInt64 = 0
-  /// The number of the newest transaction when freeing was last tried; nil if it never was.
+  /// The number of the newest transaction at the last attempt; nil if there was none.
   private var tried: UInt64?
 
   mutating func didCommit(_ transaction: UInt64, removes: Bool) {
@@ -86,10 +86,10 @@ struct ReliefAttempts {
     isWanted = true
   }
 
-  /// Whether a commit was refused, and may find space once freeing has been tried.
+  /// Whether a commit was refused, and may find space after another attempt.
   var isHopeful: Bool { isWanted && tried != newest }
 
-  /// Whether freeing should be tried now; if so, the next time is later.
+  /// Returns whether freeing should be tried now, and postpones the next attempt if so.
   mutating func take() -> Bool {
     let isDue = removals >= due
     guard isDue || isHopeful else { return false }

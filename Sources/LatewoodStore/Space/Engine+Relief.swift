@@ -2,14 +2,14 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodFile
 
-/// Freeing a full disk. Deletes and checkpoints use the blocks that the log has kept in reserve,
-/// and what they leave dead is given back, until there is a whole reserve again.
+/// Freeing a full disk. Deletes and checkpoints use the blocks of the log's reserve, and the space
+/// that they make dead is reclaimed, until the reserve is complete again.
 extension Engine {
-  /// The greatest length of live data, in bytes, for whose compaction the reserve is lent.
+  /// The maximum length of live data, in bytes, for whose compaction the reserve is lent.
   /// Transactions wait meanwhile.
   private static let greatestLent: UInt64 = 256 << 20
 
-  /// Notes what a commit found out about the space. Under the writer lock.
+  /// Records the space that a commit has found. Under the writer lock.
   ///
   /// - Parameter removes: whether it only freed space.
   func didCommit(to log: DatabaseFile, removes: Bool) {
@@ -17,15 +17,15 @@ extension Engine {
     if log.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
   }
 
-  /// Notes that there was no space for a commit besides the reserve. The next transaction tries to
-  /// free some. Under the writer lock.
+  /// Records that a commit found no space besides the reserve. The next transaction tries to free
+  /// some. Under the writer lock.
   func wasRefusedSpace(by log: DatabaseFile) {
     noteSpace(of: log)
     disk.wasRefused(after: head.newest.transaction)
   }
 
   private func noteSpace(of log: DatabaseFile) {
-    // The threshold of checkpoints depends on it, and so what writers pay.
+    // The threshold of checkpoints, and so the price for writers, depends on it.
     if disk.note(log) { pacer.wake() }
   }
 
@@ -39,7 +39,7 @@ extension Engine {
       head.withMaintenance {
         checkpointer.fitReserve()
         let log = log
-        // A compaction may have borrowed the reserve meanwhile, and would find it gone.
+        // A compaction may have borrowed the reserve meanwhile.
         if !disk.loan.isUnderWay { log.writer.refillReserve() }
         noteSpace(of: log)
         if !log.writer.isTight { disk.wasRelieved() }
@@ -49,8 +49,8 @@ extension Engine {
     if disk.isTight { scheduleCompaction() }
   }
 
-  /// Whether the disk is full, and a compaction would give back what cannot be given back in place:
-  /// parts of blocks, and what a layer above keeps until then.
+  /// Returns whether the disk is full, and a compaction would remove bytes that cannot be reclaimed
+  /// in place: parts of blocks, and entries that a layer above keeps until then.
   func wouldRelieve(_ occupancy: Occupancy) -> Bool {
     guard disk.isTight else { return false }
     let kept = pacer.liveBytes - min(pacer.liveBytes, occupancy.live)
@@ -67,10 +67,10 @@ extension Engine {
     return disk.loan.waitForEnd { compaction.isPaused }
   }
 
-  /// Runs a compaction again, which had no space, with the space of the reserve. Meanwhile
-  /// transactions wait; those that cannot wait are refused.
+  /// Repeats a compaction that had no space, with the space of the reserve. Transactions wait
+  /// meanwhile; those that cannot wait are refused.
   ///
-  /// - Parameter otherwise: what to do if that is not enough, or there is no reserve.
+  /// - Parameter otherwise: called if that is not enough, or there is no reserve.
   func withReserve(
     orElse otherwise: () throws(Fault) -> CompactionReport, _ compact: () throws(Fault) -> CompactionReport
   ) throws(Fault) -> CompactionReport {
@@ -92,8 +92,8 @@ extension Engine {
     }
   }
 
-  /// Lends the reserve if the compacted file may have enough space with it, and takes little time
-  /// to write.
+  /// Lends the reserve if it may provide enough space for the compacted file, and writing that
+  /// takes little time.
   private func lendReserve() -> Bool {
     head.withMaintenance {
       let (live, log) = (pacer.liveBytes, log)
@@ -113,9 +113,9 @@ extension Engine {
     }
   }
 
-  /// Does the part of a compaction that needs no space for a new file.
+  /// Performs the part of a compaction that needs no space for a new file.
   ///
-  /// Throws `fault` if no block could be given back.
+  /// Throws `fault` if no block could be reclaimed.
   func reclaimInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     var report = CompactionReport()

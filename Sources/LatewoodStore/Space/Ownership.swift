@@ -11,13 +11,13 @@ import LatewoodTree
 /// ```
 ///
 /// No byte that this process writes has two owners. A file from outside can contain anything, with
-/// correct checksums. So before any of its space is given back, all references before the newest
+/// correct checksums. So before any of its space is reclaimed, all references before the newest
 /// checkpoint's frame are counted: those of its tree, of the log after its replay offset, and of
-/// the dead ranges that still wait. (A tree that refers to bytes behind it is refused, because they
-/// are written later and for something else.) A dead range is removed from the count when nobody
-/// can read it any more, and a block is given back when its count is 0. Bytes written later lie
-/// behind that frame, and only this process refers to them. So no tree that can still be read, and
-/// no replay, needs a block that is given back, however references overlap or repeat.
+/// the dead ranges that still wait. (A tree that refers to bytes after that frame is refused,
+/// because they are written later and for another purpose.) A dead range is removed from the count
+/// when it can no longer be read, and a block is reclaimed when its count is 0. Bytes written later
+/// are after that frame, and only this process refers to them. So no readable tree and no replay
+/// needs a reclaimed block, even if references overlap or repeat.
 ///
 /// - `kept` values stay counted as a part of the log; they die with their entries.
 /// - Older base trees refer only to what the newest one refers to, and to waiting ranges.
@@ -27,7 +27,7 @@ enum Ownership {
   case counting(ReferenceCount)
   case counted(BlockClaims)
 
-  /// Removes dead ranges from the count once nobody can read them.
+  /// Removes dead ranges from the count when they can no longer be read.
   mutating func remove(_ ranges: [DeadRange]) {
     guard case .counted(var claims) = self else { return }
     // Avoids a copy of the array of counts.
@@ -37,7 +37,7 @@ enum Ownership {
   }
 
   /// Returns the blocks of `length` in `blocks` that nothing refers to. The other blocks can never
-  /// be given back, because the file contradicts itself there.
+  /// be reclaimed, because the file contradicts itself there.
   func free(in blocks: [Range<UInt64>], of length: UInt64) -> [Range<UInt64>] {
     guard case .counted(let claims) = self else { return blocks }
     var free: [Range<UInt64>] = []
@@ -93,7 +93,7 @@ extension Ownership {
   static func contradiction(at offset: UInt64) -> Fault {
     Fault.damaged(
       at: offset,
-      "the tree refers to what cannot be its own, so nothing of this file is given back to the file system: compact the store"
+      "the tree refers to bytes that cannot belong to it, so no space of this file is reclaimed: compact the store"
     )
   }
 }

@@ -6,7 +6,7 @@ import Synchronization
 /// Even deletes could fail meanwhile, so transactions wait for its end, at most ten seconds: the
 /// compaction may itself be waiting for a transaction.
 ///
-/// Thread safety: all calls from any thread; a loan begins under the lock of the writer.
+/// Thread safety: all methods may be called from any thread; a loan begins under the writer lock.
 final class ReserveLoan: Sendable {
   private static let longestWait: UInt64 = 10_000_000_000
   private let monitor = Monitor()
@@ -23,11 +23,11 @@ final class ReserveLoan: Sendable {
     }
   }
 
-  /// Lets waiting threads ask again whether the compaction is paused.
+  /// Lets waiting threads check again whether the compaction is paused.
   func wake() { monitor.withLock { monitor.broadcast() } }
 
-  /// Waits until the reserve is back; returns false after ten seconds, or if `isPaused` returns
-  /// true. Whoever pauses the compaction then calls `wake`.
+  /// Waits until the reserve is back. Returns false after ten seconds, or if `isPaused` returns
+  /// true; pausing the compaction must be followed by `wake`.
   func waitForEnd(unless isPaused: () -> Bool) -> Bool {
     let began = MonotonicClock.nanoseconds
     monitor.lock()

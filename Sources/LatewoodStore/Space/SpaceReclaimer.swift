@@ -4,19 +4,19 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// Collects the dead parts of a store's file, and gives their blocks back to the file system once
-/// nobody can read them any more.
+/// Collects the dead parts of a store's file, and returns their blocks to the file system when they
+/// can no longer be read.
 ///
-/// Called by checkpoints, one at a time, unless a method says otherwise. The path of a dead range
-/// is written down at `DeadSpaceState`.
+/// Called by checkpoints, one at a time, unless a method says otherwise. See `DeadSpaceState` for
+/// the states of a dead range.
 final class SpaceReclaimer: Sendable {
-  /// The longest time for which readers are kept out at once, and the pause after it.
+  /// The maximum time for which readers are kept out, and the pause after it.
   private static let punchNanoseconds: UInt64 = 10_000_000
   private static let pauseMilliseconds: UInt64 = 3
-  /// The longest wait for short reads of an older tree to end.
+  /// The maximum wait for the end of short reads of an older tree.
   private static let patienceMilliseconds: UInt64 = 20
-  /// The longest time that one checkpoint spends counting references. Up to `quickLength` live
-  /// bytes, counting begins however little is dead.
+  /// The maximum time that one checkpoint spends counting references. Up to `quickLength` live
+  /// bytes, counting begins regardless of the dead bytes.
   private static let countNanoseconds: UInt64 = 500_000_000
   private static let quickLength: UInt64 = 64 << 20
   /// A longer tree is counted only if the dead bytes are at least a sixteenth of its live bytes.
@@ -45,7 +45,7 @@ final class SpaceReclaimer: Sendable {
   /// The replay position of the newest checkpoint. Any thread.
   var replay: ReplayPosition { state.withLock { $0.replay } }
 
-  /// The offset of the oldest checkpoint that can be read; 0 if all can be. Any thread.
+  /// The offset of the oldest readable checkpoint; 0 if all are. Any thread.
   var oldestWhole: UInt64 { state.withLock { $0.oldestWhole } }
 
   /// The number of bytes reclaimed since the store was opened. Any thread.
@@ -58,7 +58,7 @@ final class SpaceReclaimer: Sendable {
   /// thread.
   var partialBlockBytes: UInt64 { state.withLock { $0.punchable.ranges.reduce(0) { $0 &+ $1.length } } }
 
-  /// Starts over with the file that is in use from now on.
+  /// Starts over with a new file.
   ///
   /// - Parameters:
   ///   - checkpoint: offset of its newest checkpoint; 0 if there is none.
@@ -97,15 +97,15 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  /// Calls a closure while everything that needs to know about dead space waits. For tests.
+  /// Calls a closure with the state of dead space locked. For tests.
   func withStateLocked<Result>(_ body: () throws -> Result) rethrows -> Result {
     try state.withLock { _ in try body() }
   }
 
   // MARK: Collecting
 
-  /// Keeps the dead space of a merge whose tree is in use although its checkpoint was not written.
-  /// The previous checkpoint still needs it.
+  /// Keeps the dead space of a merge whose tree is in use although its checkpoint was not written,
+  /// because the previous checkpoint still needs it.
   func keep(_ dead: DeadSpace) {
     if isCollecting { state.withLock { $0.unconcluded.append(dead) } }
   }
@@ -183,12 +183,12 @@ final class SpaceReclaimer: Sendable {
       state.punchable.insert(
         regions.map { DeadRange(start: $0.lowerBound, end: $0.upperBound, endsInNode: false) })
     }
-    // If this fails, they wait for the next checkpoint.
+    // If this fails, the regions wait for the next checkpoint.
     do throws(Fault) { try punchDead() } catch { return }
   }
 
-  /// Moves ranges that are no longer needed to `punchable`, after making sure that neither slot
-  /// leads to them.
+  /// Moves ranges that are no longer needed to `punchable`, after ensuring that neither slot leads
+  /// to them.
   private func joinDead(least: UInt64) throws(Fault) {
     let log = file.log
     let limit = state.withLock { state in
@@ -198,7 +198,7 @@ final class SpaceReclaimer: Sendable {
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
-    // From now on no older checkpoint can be opened, so that no new reader can pin these ranges.
+    // After this no older checkpoint can be opened, so no new reader can pin these ranges.
     let decided = state.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
         let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestPinned: state.bases.oldest),
@@ -219,8 +219,8 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  /// Waits briefly for transactions and short reads, which pin an older base tree for microseconds
-  /// only, and signal nothing when they end. Does not wait for snapshots.
+  /// Waits briefly for transactions and short reads, which pin an older base tree only for
+  /// microseconds and do not signal their end. Does not wait for snapshots.
   private func waitForReads(of epoch: UInt64) {
     let bases = state.withLock { $0.bases }
     var waited: UInt64 = 0
@@ -265,7 +265,7 @@ final class SpaceReclaimer: Sendable {
 
   // MARK: Owners
 
-  /// Whether all references to blocks with dead bytes are known. Counts them if necessary.
+  /// Returns whether all references to blocks with dead bytes are known. Counts them if necessary.
   ///
   /// Throws if the file contradicts itself, or cannot be read.
   private func knowsOwners(dead length: UInt64) throws(Fault) -> Bool {
@@ -308,7 +308,7 @@ final class SpaceReclaimer: Sendable {
 }
 
 extension Version {
-  /// The state of a checkpoint, without later commits.
+  /// Creates the state of a checkpoint, without later commits.
   convenience init(of record: CheckpointRecord, in log: DatabaseFile, pin: BasePin) {
     // It has no write buffer, so it keeps no buffer nodes. It needs a separate registry, because
     // the writer's accepts only ascending numbers and transactions continue meanwhile.

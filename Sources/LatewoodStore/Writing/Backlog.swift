@@ -6,14 +6,14 @@
 /// price          none              | grows without a bound    | 1 µs a byte
 /// ```
 ///
-/// The price is limited, so that writers are never stopped completely: the task that is behind may
-/// itself wait for a writer, such as a thread used by a compaction's closure.
+/// The price is limited, so that writers are never stopped completely: the lagging task may itself
+/// wait for a writer, such as a thread used by a compaction's closure.
 struct Backlog: Equatable {
-  /// The number of bytes of log that wait.
+  /// The number of waiting bytes of log.
   var bytes: UInt64
   /// The number of bytes that may wait without any cost.
   var free: UInt64
-  /// The number of further bytes at which writers are down to one MiB per second.
+  /// The number of further bytes at which writers are slowed down to one MiB per second.
   var headroom: UInt64
 
   /// The price of each byte committed now, in nanoseconds. In the middle of the headroom it is 10,

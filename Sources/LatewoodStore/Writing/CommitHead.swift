@@ -4,9 +4,10 @@ import LatewoodFile
 import LatewoodTree
 import Synchronization
 
-/// The state that the next transaction starts from. Committed in memory; perhaps not yet written.
+/// The state that the next transaction starts from: committed in memory, but perhaps not yet
+/// written.
 struct Head {
-  /// The number of the version that has this state, or will have it.
+  /// The number of the version with this state, which may not exist yet.
   var number: UInt64 = 1
   var transaction: UInt64 = 0
   var active = BufferState()
@@ -24,8 +25,8 @@ struct Head {
 /// Invariants:
 /// 1. The head, the trees of write buffers, and everything in the log that is marked "writer" are
 ///    touched only under the writer lock.
-/// 2. A service goes before the transactions that wait for the lock. The lock is unfair, and a
-///    service might otherwise never get it.
+/// 2. A service precedes the transactions that wait for the lock. The lock is unfair, so a service
+///    might otherwise never get it.
 /// 3. A commit is *settling* from its end under the lock until it is published or has failed. No
 ///    commit that is in the file but not published is undone.
 ///
@@ -44,7 +45,7 @@ final class CommitHead: @unchecked Sendable {
 
   // MARK: The lock
 
-  /// Takes the lock, and gives way to services that want it.
+  /// Takes the lock, giving way to services that wait for it.
   func lock() {
     services.waitForNone()
     monitor.lock()
@@ -73,12 +74,12 @@ final class CommitHead: @unchecked Sendable {
   /// Whether a service waits for the lock.
   var isServiceWaiting: Bool { !services.isNone }
 
-  /// Notes that this thread runs closures of transactions from here on. Under the lock.
+  /// Records that the current thread runs closures of transactions. Under the lock.
   func beginClosures() { writingThread.store(Monitor.currentThread, ordering: .relaxed) }
 
   func endClosures() { writingThread.store(0, ordering: .relaxed) }
 
-  /// Whether this thread runs the closure of a transaction, and so has the lock.
+  /// Whether the current thread runs the closure of a transaction, and so has the lock.
   var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
 
   // MARK: The state
@@ -102,7 +103,7 @@ final class CommitHead: @unchecked Sendable {
 
   // MARK: Settling
 
-  /// Notes a commit, or the end of a transaction that found an unpublished one. Under the lock.
+  /// Records a commit, or the end of a transaction that found an unpublished one. Under the lock.
   func beginSettling() { settling.begin() }
 
   func endSettling() { settling.end() }
@@ -110,10 +111,10 @@ final class CommitHead: @unchecked Sendable {
   /// Whether every commit is published or has failed.
   var isSettled: Bool { settling.isNone }
 
-  /// Notes the end of a synchronous commit in the log. Under the lock.
+  /// Records the end of a synchronous commit in the log. Under the lock.
   func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
 
-  /// Whether there is a synchronous commit that is not durable yet.
+  /// Returns whether there is a synchronous commit that is not durable yet.
   func awaitsSync(of log: DatabaseFile) -> Bool {
     synchronousEnd.load(ordering: .relaxed) > log.durableThrough
   }
@@ -138,8 +139,8 @@ final class CommitHead: @unchecked Sendable {
     do throws(Fault) {
       try log.recoverFromOutOfSpace()
     } catch {
-      // From here on the log refuses writes with an error that gives the reason; but this one has
-      // not been reported yet.
+      // The log now refuses writes with an error that states the reason, but this one has not been
+      // reported yet.
       if error.kind == .inputOutput { throw error }
     }
   }

@@ -4,7 +4,7 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// A transaction whose closure has run.
+  /// The outcome of a transaction whose closure has run.
   struct Ended {
     let transaction: Transaction
     /// The error of the closure for the caller; nil if it succeeded.
@@ -23,7 +23,7 @@ extension Engine {
         do throws(Fault) {
           try finish(ended.transaction, awaited)
         } catch {
-          // The closure's own error matters more to the caller than a failure here.
+          // The closure's own error is more important to the caller than a failure here.
           throw ended.failure ?? error
         }
       }
@@ -31,7 +31,7 @@ extension Engine {
     } catch { throw told(error) }
   }
 
-  /// The error that the caller of a transaction gets: a `Fault` becomes a `StoreError`.
+  /// Returns the error for the caller of a transaction: a `Fault` becomes a `StoreError`.
   func told(_ error: any Error) -> any Error { (error as? Fault).map { StoreError($0, path: path) } ?? error }
 
   private func runAlone(
@@ -51,11 +51,11 @@ extension Engine {
   /// Takes the writer lock for a transaction, after repairing the log, freeing space and throttling
   /// as needed.
   ///
-  /// The caller must have no commit left to settle: the owner of the lock may be waiting for all of
-  /// them.
+  /// The caller must have no unsettled commits, because the owner of the lock may be waiting for
+  /// all of them.
   func lockForTransaction() throws(Fault) {
     if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
-    try refuseInsideTransaction("a transaction was begun")
+    try refuseInsideTransaction("a transaction was started")
     while true {
       let isRestored = try restoreLog()
       try freeSpaceIfDue()
@@ -140,13 +140,13 @@ extension Engine {
     return ended(transaction, nil, durability)
   }
 
-  /// Makes the changes of a refused transaction once more, after freeing space. Its closure does
-  /// not run again, so this is only possible if no other transaction has committed meanwhile.
+  /// Repeats the changes of a refused transaction, after freeing space. Its closure does not run
+  /// again, so this is only possible if no other transaction has committed meanwhile.
   ///
-  /// The caller must have no commit left to settle. Throws the error of the refusal if there is
-  /// still no space.
+  /// The caller must have no unsettled commits. Throws the error of the refusal if there is still
+  /// no space.
   func runAgain(_ refused: RefusedTransaction) throws(Fault) -> Ended {
-    // Frees space, as for every transaction after one that was refused.
+    // Frees space, as for every transaction after a refused one.
     try lockForTransaction()
     defer { unlockTransaction() }
     guard head.newest.transaction == refused.seen, !log.isInterrupted else { throw refused.fault }
@@ -176,8 +176,8 @@ extension Engine {
     return Ended(transaction: transaction, failure: failure, awaited: awaited)
   }
 
-  /// Whether the newest state is published. Under the writer lock. Throws if it never will be,
-  /// because writing has ended.
+  /// Returns whether the newest state is published. Under the writer lock. Throws if it never will
+  /// be, because writing has ended.
   private func hasPublishedHead() throws(Fault) -> Bool {
     if let version = versions.held(), version.number >= head.newest.number { return true }
     try log.checkWriting()
@@ -231,7 +231,7 @@ extension Engine {
   }
 
   /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
-  /// there is a checkpoint beyond the gap. Returns false if the disk is still full;
+  /// there is a checkpoint after the gap. Returns false if the disk is still full;
   /// `beginTransaction` then throws the reason.
   private func restoreLog() throws(Fault) -> Bool {
     guard log.isInterrupted else { return true }
@@ -250,8 +250,8 @@ extension Engine {
     throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
-  /// Throws `invalidRange` inside a closure of the running compaction, copy or backup too, for
-  /// calls that would wait for its end.
+  /// Throws `invalidRange` inside the closure of a transaction, or of the running compaction, copy
+  /// or backup, for calls that would wait for its end.
   func refuseInsideCompaction(_ what: String) throws(Fault) {
     try refuseInsideTransaction(what)
     guard compaction.isRunningHere else { return }

@@ -1,7 +1,7 @@
 import LatewoodConcurrency
 import Synchronization
 
-/// The number of operations of some kind under way, with a wait until there are none.
+/// A counter of running operations of some kind, with a wait until there are none.
 ///
 /// `begin` and `end` cost one atomic operation each, unless a thread waits.
 final class InFlightCounter: Sendable {

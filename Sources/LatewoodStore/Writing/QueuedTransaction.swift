@@ -1,6 +1,6 @@
 import LatewoodConcurrency
 
-/// A transaction that waits for its turn, without the type of its result.
+/// A queued transaction, without the type of its result.
 protocol QueuedTransaction: Sendable {
   /// Runs the closure. Under the writer lock. Returns nil if its task was cancelled.
   func run(in engine: Engine) -> QueuedOutcome?
@@ -9,12 +9,12 @@ protocol QueuedTransaction: Sendable {
 }
 
 /// A queued transaction that has run and must be settled before its task continues.
-// SAFETY: it belongs to one thread at a time: first to the one that runs the transaction, then to
-// the one that settles it.
+// SAFETY: used by one thread at a time: first by the one that runs the transaction, then by the one
+// that settles it.
 struct QueuedOutcome: @unchecked Sendable {
   /// The transaction to settle and its durability; nil if there is nothing to settle.
   var awaited: (transaction: Transaction, durability: Durability)?
-  /// The changes to make again, once all transactions before it are settled; nil if there are none.
+  /// The changes to repeat once all earlier transactions are settled; nil if there are none.
   var refused: RefusedTransaction?
   /// Resumes the task, with the error of settling if it failed.
   let tell: ((any Error)?) -> Void
@@ -27,7 +27,7 @@ struct QueuedOutcome: @unchecked Sendable {
 ///    \________\-> cancelled      `completion` is called at once; the closure never runs
 /// ```
 final class QueuedWrite<R: Sendable>: QueuedTransaction {
-  /// A function called once, by any thread, under no lock.
+  /// A function called once, by any thread, without locks.
   typealias Completion = @Sendable (Result<R, any Error>) -> Void
 
   private enum Stage {
@@ -44,8 +44,7 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     self.body = body
   }
 
-  /// Begins to wait. If it was cancelled before, calls `completion` with the error and returns
-  /// false.
+  /// Begins to wait. If already cancelled, calls `completion` with the error and returns false.
   func wait(_ completion: @escaping Completion) -> Bool {
     let isWaiting = stage.withLock { stage in
       if case .cancelled = stage { return false }
@@ -93,7 +92,8 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
 
   /// - Parameters:
   ///   - value: the result of the closure, unless it failed.
-  ///   - failure: the closure's own error, which matters more to the caller than another failure.
+  ///   - failure: the closure's own error, which is more important to the caller than another
+  ///     failure.
   private func outcome(
     of value: R?, _ failure: (any Error)?, in engine: Engine, _ tell: @escaping Completion,
     _ awaited: (transaction: Transaction, durability: Durability)? = nil,

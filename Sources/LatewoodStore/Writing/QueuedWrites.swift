@@ -9,14 +9,14 @@ import LatewoodFile
 ///    synchronous:  -> unsynced -> sync, publish -> tasks
 /// ```
 ///
-/// One thread runs closures and another waits for syncs, however many tasks wait. Closures continue
-/// during a sync, and the next sync covers all that have ended meanwhile.
+/// One thread runs closures and another waits for syncs, regardless of the number of tasks.
+/// Closures continue during a sync, and the next sync covers all that have ended meanwhile.
 ///
 /// Thread safety: any thread.
 final class QueuedWrites: Sendable {
   /// The number of closures that run before the writer lock is released for a moment.
   private static let batchLimit = 128
-  /// The number of bytes of log after which it is released too.
+  /// The number of bytes of log after which it is also released.
   private static let batchBytes: UInt64 = 1 << 20
 
   /// The transactions that wait for their turn.
@@ -24,7 +24,7 @@ final class QueuedWrites: Sendable {
   /// Those that have run and wait for a sync.
   private let unsynced = SerialWorkQueue<QueuedOutcome>(label: "latewood.sync")
 
-  /// The number of transactions that wait for their turn.
+  /// The number of transactions that have not run.
   var count: Int { waiting.count }
 
   /// Adds a transaction, which runs in its turn in `engine`.
@@ -47,8 +47,8 @@ final class QueuedWrites: Sendable {
     if let refused, let last { runAgain(refused, last, in: engine) }
   }
 
-  /// Makes the changes of a refused transaction again, before those that wait behind it run. All
-  /// transactions before it are settled, or will be by another thread.
+  /// Repeats the changes of a refused transaction before later ones run. All earlier transactions
+  /// are settled, or will be by another thread.
   private func runAgain(_ refused: RefusedTransaction, _ outcome: QueuedOutcome, in engine: Engine) {
     do throws(Fault) {
       let ended = try engine.runAgain(refused)
@@ -93,7 +93,7 @@ final class QueuedWrites: Sendable {
   /// Settles transactions of one durability and resumes their tasks.
   private func settle(_ outcomes: [QueuedOutcome], in engine: Engine) {
     var failures = [Fault?](repeating: nil, count: outcomes.count)
-    // The last one first: its flush takes all the others along, and its version shows them.
+    // The last one first: its flush includes all others, and its version shows them.
     for (index, outcome) in outcomes.enumerated().reversed() {
       guard let (transaction, durability) = outcome.awaited else { continue }
       do throws(Fault) {
@@ -102,7 +102,7 @@ final class QueuedWrites: Sendable {
         failures[index] = error
       }
     }
-    // All that waited for the same flush get the failure itself.
+    // All that waited for the same flush get the original failure.
     let first = failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
     var final: Fault?
     if failures.contains(where: { $0?.kind == .outOfSpace }) {

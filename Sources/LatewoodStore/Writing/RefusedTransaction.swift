@@ -1,15 +1,15 @@
 import LatewoodBytes
 
-/// The changes of a transaction whose closure has run, and for whose commit there was no space
-/// besides the reserve.
+/// The changes of a transaction whose closure has run, but whose commit found no space besides the
+/// reserve.
 ///
 /// ```
 /// closure runs -> refused -> checkpoint, blocks given back -> the same changes -> committed
 ///                                                                            \-> refused
 /// ```
 ///
-/// It does not keep the transaction itself, whose version would keep dead blocks from being given
-/// back.
+/// It does not keep the transaction itself, whose version would prevent dead blocks from being
+/// reclaimed.
 struct RefusedTransaction: Error {
   let fault: Fault
   /// The records of its operations, one after the other.
@@ -17,6 +17,6 @@ struct RefusedTransaction: Error {
   /// Whether the commit may use the reserve.
   let freesSpace: Bool
   let durability: Durability
-  /// The number of the newest transaction in the state that the closure has seen.
+  /// The number of the newest transaction in the state that the closure saw.
   let seen: UInt64
 }

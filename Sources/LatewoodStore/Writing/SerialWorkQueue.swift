@@ -31,7 +31,7 @@ final class SerialWorkQueue<Item: Sendable>: Sendable {
     queue.async { while self.hasWork() { work() } }
   }
 
-  /// Whether an item waits. If not, the worker ends.
+  /// Returns whether an item is waiting. If not, the worker ends.
   private func hasWork() -> Bool {
     state.withLock { state in
       state.isWorking = state.next < state.items.count
@@ -39,7 +39,7 @@ final class SerialWorkQueue<Item: Sendable>: Sendable {
     }
   }
 
-  /// Removes and returns the item that has waited longest.
+  /// Removes and returns the oldest item.
   func takeFirst() -> Item? {
     state.withLock { state in
       guard state.next < state.items.count else { return nil }

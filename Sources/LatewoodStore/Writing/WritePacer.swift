@@ -6,21 +6,21 @@ import Synchronization
 ///
 /// ```
 /// pending    committed since the newest checkpoint froze the write buffer
-/// frozen     in the buffer that a checkpoint merges, until its dead blocks are given back
+/// frozen     in the buffer that a checkpoint merges, until its dead blocks are reclaimed
 /// committed  all log since the store was opened
 /// ```
 ///
-/// The price of a byte follows from these numbers (`Backlog`). A commit that finds a price owes its
-/// bytes (`WriterDebt`), and the next transaction waits until they are paid with time.
+/// These numbers determine the price of a byte (`Backlog`). A commit during a price owes its bytes
+/// (`WriterDebt`), and the next transaction waits until they are paid with time.
 ///
 /// Thread safety: any thread.
 final class WritePacer: Sendable {
-  /// The least threshold of a checkpoint, in bytes. With little live data, the log would otherwise
-  /// be merged all the time.
+  /// The minimum threshold of a checkpoint, in bytes. Otherwise the log would be merged all the
+  /// time with little live data.
   static let leastThreshold: UInt64 = 8 << 20
 
-  /// The threshold while the disk has little space, so that what waits for a checkpoint does not
-  /// need more than the reserve.
+  /// The threshold while the disk has little space, so that the next checkpoint does not need more
+  /// than the reserve.
   private static let lowThreshold: UInt64 = 1 << 20
 
   private let budget: UInt64
@@ -51,8 +51,8 @@ final class WritePacer: Sendable {
 
   /// The number of bytes of log that no checkpoint has frozen yet.
   var pendingBytes: UInt64 { pending.load(ordering: .relaxed) }
-  /// The number of bytes of log that the running checkpoint merges, until its dead blocks are given
-  /// back.
+  /// The number of bytes of log that the running checkpoint merges, until its dead blocks are
+  /// reclaimed.
   var frozenBytes: UInt64 { frozen.load(ordering: .relaxed) }
   /// The number of bytes of log written since the store was opened.
   var committedBytes: UInt64 { committed.load(ordering: .relaxed) }
@@ -69,7 +69,8 @@ final class WritePacer: Sendable {
     if price > 0 { debt.charge(bytes, at: MonotonicClock.nanoseconds) }
   }
 
-  /// Begins with a file: the log after its newest checkpoint, and the live bytes of that.
+  /// Starts with a file: the log after its newest checkpoint, and the live bytes of that
+  /// checkpoint.
   func start(pending bytes: UInt64, live: UInt64) {
     pending.store(bytes, ordering: .relaxed)
     frozen.store(0, ordering: .relaxed)
@@ -77,26 +78,26 @@ final class WritePacer: Sendable {
     wake()
   }
 
-  /// Notes that a checkpoint has frozen the write buffer. Under the writer lock.
+  /// Records that a checkpoint has frozen the write buffer. Under the writer lock.
   func didFreeze() {
     frozen.store(pendingBytes, ordering: .relaxed)
     pending.store(0, ordering: .relaxed)
   }
 
-  /// Notes the live bytes of a new tree.
+  /// Records the live bytes of a new tree.
   func didInstall(live bytes: UInt64) {
     live.store(bytes, ordering: .relaxed)
     wake()
   }
 
-  /// Notes that the dead blocks of a checkpoint have been given back.
+  /// Records that the dead blocks of a checkpoint have been reclaimed.
   func didReclaim() {
     frozen.store(0, ordering: .relaxed)
     wake()
   }
 
-  /// Sets how much more log may be allocated until the next checkpoint has ended. Right after a
-  /// checkpoint, when its dead blocks have been given back.
+  /// Sets the limit on log until the end of the next checkpoint. Called right after a checkpoint,
+  /// when its dead blocks have been reclaimed.
   func setSpare(_ bytes: UInt64) {
     spare.store(bytes + pendingBytes, ordering: .relaxed)
     wake()
@@ -112,21 +113,21 @@ final class WritePacer: Sendable {
     return min(budget, max(WritePacer.leastThreshold, liveBytes / 3, spare.load(ordering: .relaxed) / 2))
   }
 
-  /// Whether enough log has gathered for a checkpoint.
+  /// Whether there is enough log for a checkpoint.
   var isCheckpointDue: Bool {
     // During an automatic compaction another tree could exceed the bound on space; the new file
     // will have its own.
     pendingBytes >= (lag.isBounded ? 2 * checkpointThreshold : checkpointThreshold)
   }
 
-  /// Notes that a checkpoint will run in the background. Returns false if one already will, or
-  /// does.
+  /// Records that a checkpoint will run in the background. Returns false if one is already
+  /// scheduled or running.
   func awaitCheckpoint() -> Bool {
     awaitsCheckpoint.compareExchange(expected: false, desired: true, ordering: .acquiringAndReleasing)
       .exchanged
   }
 
-  /// Notes that the awaited checkpoint has ended.
+  /// Records that the awaited checkpoint has ended.
   func endCheckpoint() {
     awaitsCheckpoint.store(false, ordering: .releasing)
     wake()
@@ -161,11 +162,11 @@ final class WritePacer: Sendable {
   /// Whether the next transaction must wait.
   @inline(__always) var isOwed: Bool { debt.isOwed }
 
-  /// Whether a writer is being held back.
+  /// Whether a writer is waiting.
   var hasWaiters: Bool { waiting.load(ordering: .sequentiallyConsistent) > 0 }
 
-  /// Holds a writer back until the debt is paid. Must not be called by a thread that the checkpoint
-  /// or compaction waits for.
+  /// Blocks a writer until the debt is paid. Must not be called by a thread that the checkpoint or
+  /// compaction waits for.
   func slowDown() {
     guard debt.isOwed else { return }
     waiting.add(1, ordering: .sequentiallyConsistent)

@@ -2,22 +2,22 @@ import Dispatch
 import LatewoodFile
 import Synchronization
 
-/// Asks the system to write cached pages of the log before anybody has to wait for them: 8 MiB at a
-/// time, on a separate thread, because the call blocks while the disk is busy. (Sequential fills of
-/// 116 MB with a sync at the end: 4.1 to 4.5 million a second.)
+/// Requests the system to write cached pages of the log before a sync has to wait for them: 8 MiB
+/// at a time, on a separate thread, because the call blocks while the disk is busy. (Sequential
+/// fills of 116 MB with a sync at the end: 4.1 to 4.5 million a second.)
 ///
 /// Thread safety: any thread.
 final class Writeback: Sendable {
   private static let step: UInt64 = 8 << 20
 
-  /// The offset up to which the system has been asked.
+  /// The offset up to which writing has been requested.
   private let through = Atomic<UInt64>(0)
   private let queue = DispatchQueue(label: "latewood.writeback", qos: .utility)
 
-  /// Starts at an offset of the file that is in use from here on.
+  /// Starts at an offset of a new file.
   func restart(at offset: UInt64) { through.store(offset, ordering: .relaxed) }
 
-  /// Asks for the log up to `end`, if enough of it is new.
+  /// Requests writing of the log up to `end`, if enough of it is new.
   func advance(_ log: DatabaseFile, through end: UInt64) {
     let start = through.load(ordering: .relaxed)
     guard end > start, end - start >= Writeback.step,

@@ -4,7 +4,7 @@ import Synchronization
 /// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
 /// time stay bounded for values of every length.
 ///
-/// A commit that finds a backlog owes its bytes. The debt is paid with time, at the current price,
+/// A commit during a backlog owes its bytes. The debt is paid with time, at the current price,
 /// before the next transaction of any thread begins. Without a backlog there is no debt.
 ///
 /// Thread safety: all calls from any thread.
@@ -23,7 +23,7 @@ final class WriterDebt: Sendable {
   /// Whether `wait` must be called.
   @inline(__always) var isOwed: Bool { owed.load(ordering: .relaxed) }
 
-  /// Charges bytes that were committed while they had a price.
+  /// Charges bytes committed during a backlog.
   func charge(_ bytes: UInt64, at now: UInt64) {
     debt.withLock { debt in
       if debt.bytes == 0 { debt.time = now }
@@ -32,8 +32,7 @@ final class WriterDebt: Sendable {
     owed.store(true, ordering: .relaxed)
   }
 
-  /// Deducts the time that has passed since the last call; returns the nanoseconds left to wait, or
-  /// 0.
+  /// Deducts the time since the last call. Returns the remaining wait in nanoseconds, or 0.
   func wait(price: Double, at now: UInt64) -> UInt64 {
     debt.withLock { debt in
       let elapsed = Double(now > debt.time ? now - debt.time : 0)

@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// A batch of entries that a scan passes on together.
 ///
-/// The two parts of a key in a base tree are joined in memory that the next batch reuses. Other keys
-/// and all values are not copied.
+/// The two parts of a key in a base tree are joined in memory that the next batch reuses. Other
+/// keys and all values are not copied.
 ///
 /// Lengths come from nodes, which may have changed on the disk and been read again since their
 /// verification, so they are checked before anything is copied.
@@ -120,8 +120,8 @@ struct EntryBatch: ~Copyable {
     memory = .allocate(byteCount: length, alignment: 8)
   }
 
-  /// Passes the entries on and empties the batch. Returns the result of `body`; true if there are no
-  /// entries.
+  /// Passes the entries on and empties the batch. Returns the result of `body`; true if there are
+  /// no entries.
   mutating func pass(to body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool) throws -> Bool {
     guard count > 0 else { return true }
     let passed = UnsafeBufferPointer(start: entries, count: count)

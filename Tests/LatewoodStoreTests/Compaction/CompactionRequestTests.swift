@@ -95,7 +95,7 @@ import Testing
         Issue.record("the work goes on")
       })
     let error = refusal(.cancelled) { try store.compact() }
-    #expect(error?.message == "the compaction was cancelled; the file is as it was")
+    #expect(error?.message == "the compaction was cancelled; the file is unchanged")
     store.setCompactionPreparation(reclaimable: { 0 }, prepare: {})
     try store.compact()
   }

@@ -3,9 +3,10 @@ import LatewoodFleece
 
 /// Resolves the names of a statement and checks that its parts are allowed at their places.
 ///
-/// A name refers to, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY or
-/// UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an expression
-/// may use only values that all rows of a group share: the expressions of GROUP BY, and aggregates.
+/// A name refers to, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY
+/// or UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an
+/// expression may use only values that all rows of a group share: the expressions of GROUP BY, and
+/// aggregates.
 struct SQLBinder {
   private let statement: SQLStatement
   private let parameters: [String: SQLLiteral]

@@ -61,8 +61,8 @@ extension SQLExpression {
     }
   }
 
-  /// Returns a predicate that narrows the search: it is true wherever the expression is, and possibly
-  /// elsewhere.
+  /// Returns a predicate that narrows the search: it is true wherever the expression is, and
+  /// possibly elsewhere.
   func hint(of subject: Subject = .document) -> Predicate? {
     if let exact = predicate(where: true, of: subject) { return exact }
     switch self {

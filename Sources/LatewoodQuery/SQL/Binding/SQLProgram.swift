@@ -1,7 +1,7 @@
 import LatewoodFleece
 
-/// An executable statement: its names are resolved, its parameters have values, and its condition is
-/// split into a predicate and the rest that must be evaluated.
+/// An executable statement: its names are resolved, its parameters have values, and its condition
+/// is split into a predicate and the rest that must be evaluated.
 package struct SQLProgram: Sendable {
   struct Column: Sendable {
     /// The name of the column; nil if the members of the value become columns.

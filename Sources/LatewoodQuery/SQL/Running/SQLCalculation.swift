@@ -1,8 +1,8 @@
 import LatewoodFleece
 
 /// Arithmetic on numbers. Integers stay integers if they fit into 64 bits, and otherwise become
-/// doubles; the quotient of two integers is an integer, as in Couchbase Lite. A result that is not a
-/// number, such as a quotient by zero, is null.
+/// doubles; the quotient of two integers is an integer, as in Couchbase Lite. A result that is not
+/// a number, such as a quotient by zero, is null.
 enum SQLCalculation {
   static func run(_ operation: SQLArithmetic, _ left: SQLValue, _ right: SQLValue) throws -> SQLValue {
     if left.isMissing || right.isMissing { return .missing }

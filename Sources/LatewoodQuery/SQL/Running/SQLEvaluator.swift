@@ -3,8 +3,8 @@ import LatewoodFleece
 /// Evaluates expressions, for a document or for a group of rows.
 ///
 /// Null and missing work as in Couchbase: the result of an operator is missing if an operand is
-/// missing, otherwise null if one is null or of a type that the operator does not accept. AND and OR
-/// use four-valued logic.
+/// missing, otherwise null if one is null or of a type that the operator does not accept. AND and
+/// OR use four-valued logic.
 struct SQLEvaluator {
   /// The current document; nil for constants and groups.
   private var document: (any SQLDocument)?

@@ -89,13 +89,13 @@ struct SQLPattern {
 
   enum Rest { case nothing, anything, more }
 
-  /// Returns whether a text matches; nil if that takes more than `steps`. Subtracts the steps taken:
-  /// at most the product of both lengths.
+  /// Returns whether a text matches; nil if that takes more than `steps`. Subtracts the steps
+  /// taken: at most the product of both lengths.
   func matches(_ text: String, steps: inout Int) -> Bool? {
     let text = Array(text.utf8)
     var (at, place) = (0, 0)
-    /// The index in the pattern after the last `%`, and the index in the text from which the rest of
-    /// the pattern has been tried.
+    /// The index in the pattern after the last `%`, and the index in the text from which the rest
+    /// of the pattern has been tried.
     var retry: (place: Int, at: Int)?
     while at < text.count {
       steps -= 1

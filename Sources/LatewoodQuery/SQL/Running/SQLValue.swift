@@ -121,8 +121,8 @@ enum SQLValue {
 
   // MARK: Order
 
-  /// Compares two values in the order of all values. Returns a number less than, equal to or greater
-  /// than zero, and the number of compared bytes.
+  /// Compares two values in the order of all values. Returns a number less than, equal to or
+  /// greater than zero, and the number of compared bytes.
   static func compare(
     _ left: SQLValue, _ right: SQLValue
   ) throws(FleeceError) -> (order: Int, work: Int) {

@@ -107,7 +107,7 @@ struct SQLParser {
     case .keyword(let word):
       let name = String(decoding: text[token.range], as: UTF8.self)
       return fault(
-        "\(reason); \(word.rawValue.uppercased()) is a keyword: to use it as a name, write `\(name)`", at: offset
+        "\(reason); \(word.rawValue.uppercased()) is a keyword: as a name, write it `\(name)`", at: offset
       )
     default: return fault(reason, at: offset)
     }
