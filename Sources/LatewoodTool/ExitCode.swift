@@ -7,8 +7,8 @@ enum ExitCode: Int32, CaseIterable, Sendable {
   case damaged = 4
   case inputOutput = 5
   case badInput = 6
-  /// The code that shells report for a program that was stopped because nobody reads its output any
-  /// more.
+  /// The code that shells report for a program that was stopped because the reader of its output
+  /// has ended.
   case brokenPipe = 141
 
   var meaning: String {

@@ -3,8 +3,8 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// The only error type of the tool: the reason why a command stopped. It becomes two lines on
-/// standard error and an exit code.
+/// The only error type of the tool: the failure of a command. It becomes two lines on standard
+/// error and an exit code.
 struct Failure: Error, Equatable {
   var exitCode: ExitCode
   /// A short stable word for programs.
@@ -16,10 +16,10 @@ struct Failure: Error, Equatable {
   var path: String?
   /// The offset in the database file, in bytes.
   var offset: UInt64?
-  /// The place in a JSON text, both from 1. Columns count Unicode scalars.
+  /// The position in a JSON text, from 1. Columns count Unicode scalars.
   var line: Int?
   var column: Int?
-  /// The line of a statement with a mark below the place, for people.
+  /// The line of a statement with a mark below the position, for people.
   var excerpt: String?
 
   init(_ exitCode: ExitCode, code: String, _ message: String, advice: String = "", path: String? = nil) {
@@ -40,7 +40,7 @@ struct Failure: Error, Equatable {
 
   static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the reader of the output has gone")
 
-  /// Creates a failure from any error of a store, a closure that was passed to it, or a device.
+  /// Creates a failure from any error of a store, of a closure passed to it, or of a device.
   init(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure

@@ -8,8 +8,8 @@ import LatewoodTerminal
 /// ```
 ///
 /// Each file in `Commands` is one command: its description, from which parser and help are derived,
-/// and its implementation. Every error is a `Failure`; only this type turns it into words and an
-/// exit code.
+/// and its implementation. Every error is a `Failure`; only this type converts it into a message
+/// and an exit code.
 package enum LatewoodCommand {
   /// The release that this source is, or the last one before it. `.ci/version.py` compares it with
   /// the changelog and the README.
@@ -28,8 +28,8 @@ package enum LatewoodCommand {
       try console.flush()
     } catch {
       code = error.exitCode
-      // Complete results are still results after a failure. If they, or the message about the
-      // failure, cannot be written either, only the exit code is left.
+      // Earlier results are still valid after a failure. If they, or the message about the failure,
+      // cannot be written either, only the exit code is left.
       guard code != .brokenPipe else { return code }
       do throws(Failure) { try console.output.flush() } catch {}
       do throws(Failure) { try console.report(error) } catch {}
@@ -56,8 +56,8 @@ package enum LatewoodCommand {
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
       throw CommandTable.unknown(name)
     }
-    // Determined before the rest is parsed, so that a parsing failure is reported in the form that
-    // was asked for.
+    // Determined before the rest is parsed, so that a parsing failure is reported in the requested
+    // form.
     console.printsJSON =
       !command.json.isEmpty && arguments.prefix { $0 != Array("--".utf8) }.contains(Array("--json".utf8))
     let parsed = try Arguments(arguments.dropFirst(), for: command)

@@ -1,5 +1,5 @@
-/// The parts of the tool that other programs may call: its parsers alone, without running a command
-/// or touching a file.
+/// The parts of the tool that other programs may call: only its parsers, without running a command
+/// or accessing a file.
 package enum ToolProbe {
   /// Returns whether the tool accepts a text as one JSON text.
   package static func isJSON(_ text: [UInt8]) -> Bool { JSONText.compact(text) != nil }

@@ -140,7 +140,8 @@ struct ShortSelector {
     }
   }
 
-  /// Parses a whole number. Returns nil for -0 and for anything that is not a number.
+  /// Parses the digits of a whole number. Returns nil for -0, for too many digits, and for anything
+  /// else.
   private mutating func integer() -> Int64? {
     let isNegative = text[at] == UInt8(ascii: "-")
     if isNegative { at += 1 }

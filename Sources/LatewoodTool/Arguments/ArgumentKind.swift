@@ -1,12 +1,12 @@
 /// The meaning of an argument, which determines how it is completed and what a test passes for it.
 ///
-/// The words that stand for arguments in help are a fixed vocabulary: DATABASE is always the path
-/// of a database, KEY always a key.
+/// The words for arguments in help are a fixed vocabulary: DATABASE is always the path of a
+/// database, KEY always a key.
 enum ArgumentKind: Sendable {
   case database
-  /// A file that is read.
+  /// A file to read.
   case file
-  /// A file that is written.
+  /// A file to write.
   case newFile
   case key, value
   /// A statement in SQL++.
@@ -16,10 +16,10 @@ enum ArgumentKind: Sendable {
   case keyspace, collection
   case command
   case number
-  /// A word that only the database or its user knows.
+  /// A word that depends on the database or its user.
   case text
 
-  /// The kind that a word in help stands for; nil for an unknown word.
+  /// Creates the kind for a word in help; returns nil for an unknown word.
   init?(word: String) {
     switch word {
     case "DATABASE", "A", "B", "OLD", "NEW", "OTHER", "BACKUP": self = .database

@@ -1,10 +1,10 @@
 import LatewoodBytes
 
-/// The arguments of one command, parsed by its description. Arguments are bytes, because keys need
-/// not be UTF-8.
+/// The arguments of a command, parsed according to its description. Arguments are bytes, because
+/// keys need not be UTF-8.
 struct Arguments: Equatable {
   private(set) var operands: [[UInt8]] = []
-  /// The values of each option, one for each time that it is given.
+  /// The values of each option, one for each occurrence.
   private var values: [String: [[UInt8]]] = [:]
   private var flags: Set<String> = []
 
@@ -61,7 +61,7 @@ struct Arguments: Equatable {
     return text
   }
 
-  /// Returns an argument in the form in which messages show it.
+  /// Returns an argument in its form for messages.
   static func quoted(_ bytes: [UInt8]) -> String {
     DisplayWidth.fitted(KeyText.readableText(bytes).map { "\"\($0)\"" } ?? KeyText.shown(bytes), to: 60)
   }
@@ -71,8 +71,7 @@ extension Arguments {
   /// Parses `arguments`, which follow the command's name.
   ///
   /// `--name value` and `--name=value` are the same; everything after `--` is an operand; a single
-  /// `-` is an operand. The argument after an option that needs a value is its value, whatever it
-  /// looks like.
+  /// `-` is an operand. The argument after an option that needs a value is always its value.
   init(_ arguments: some Sequence<[UInt8]>, for command: CommandDescription) throws(Failure) {
     var rest = Array(arguments)[...]
     var onlyOperands = false

@@ -1,35 +1,35 @@
-/// A command as data, from which the parser, the help, the manual page and the completion are
-/// derived.
+/// The description of a command, from which the parser, the help, the manual page and the
+/// completion are derived.
 struct CommandDescription: Sendable {
   var name: String
-  /// One line without a full stop.
+  /// A summary in one line without a full stop.
   var summary: String
   var operands: [OperandDescription] = []
   var options: [OptionDescription] = []
-  /// Paragraphs that explain the command.
+  /// The paragraphs of the explanation.
   var discussion: [String] = []
   var examples: [ExampleDescription] = []
   /// The output of `--json`, a line of text for each entry.
   var json: [String] = []
-  /// Whether it is left out of help.
+  /// Whether the command is omitted from help.
   var isHidden = false
   var run: @Sendable (Arguments, Console) throws(Failure) -> ExitCode
 
   var requiredOperands: Int { operands.count { !$0.isOptional } }
-  /// The options of the command, and those that every command has.
+  /// The options of the command, including the common ones.
   var allOptions: [OptionDescription] { options + (json.isEmpty ? [] : [.json]) + [.help] }
 }
 
-/// An argument that is known by its position.
+/// An argument identified by its position.
 struct OperandDescription: Sendable {
   var name: String
   var summary: String
   var isOptional = false
   /// The only accepted words; empty to accept any.
   var choices: [String] = []
-  /// The kinds that it has behind some of the words of the first operand, if they differ.
+  /// The kinds that depend on the word of the first operand.
   var kinds: [String: ArgumentKind] = [:]
-  /// Whether it is a database with another name: the shell fills in the first such operand.
+  /// Whether it is a database although its name differs: the shell fills in the first such operand.
   var isDatabase = false
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")
@@ -37,7 +37,7 @@ struct OperandDescription: Sendable {
     name: "KEY", summary: "text, or bytes in hexadecimal after 0x")
 }
 
-/// An argument that is known by its name.
+/// An argument identified by its name.
 struct OptionDescription: Sendable, Equatable {
   /// The name with its dashes.
   var name: String

@@ -27,8 +27,8 @@ enum HelpText {
     return text
   }
 
-  /// What `help` prints inside of the shell, where commands have neither the program's name nor the
-  /// path of the database.
+  /// Returns the overview for `help` inside the shell, where commands have neither the program's
+  /// name nor the path of the database.
   static func shellOverview(
     of commands: [CommandDescription], style: Style, width: Int = Self.width
   ) -> String {
@@ -40,8 +40,8 @@ enum HelpText {
     return text + table(shown.map { ($0.name, $0.summary) }, width)
   }
 
-  /// The exit codes of the program, and the codes that shells report for a program that was ended
-  /// by a signal.
+  /// The exit codes of the program, and the codes that shells report for a program ended by a
+  /// signal.
   static let exitCodes =
     ExitCode.allCases.map { (String($0.rawValue), $0.meaning) } + [
       (
@@ -104,8 +104,8 @@ enum HelpText {
   }
 
   private static func table(_ rows: [(String, String)], _ width: Int) -> String {
-    // A name that is too long for the column gets a line of its own, so that one long name does not
-    // narrow all texts.
+    // A name that is too long for the column gets a separate line, so that it does not narrow all
+    // texts.
     let column = min(rows.map { $0.0.count }.max() ?? 0, 22)
     return rows.map { row in
       let text = paragraph(row.1, indent: column + 4, width: width)

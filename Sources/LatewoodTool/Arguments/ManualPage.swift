@@ -2,7 +2,7 @@
 /// man(7).
 struct ManualPage {
   private(set) var text = ""
-  /// Whether the last line was a heading, so that the next paragraph needs no mark.
+  /// Whether the last line was a heading, after which a paragraph needs no mark.
   private var isBelowHeading = false
 
   init(of commands: [CommandDescription], version: String) {

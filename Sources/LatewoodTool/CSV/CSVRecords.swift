@@ -2,14 +2,14 @@ import LatewoodDocuments
 
 /// The records of a CSV text (RFC 4180) as JSON objects, one after the other.
 ///
-/// The first record is the header, which names the members. Lines end with LF or CR LF; a line
-/// without any character is skipped. Memory holds one record, whose length is limited, because a
-/// quote that is never closed would take in the rest of the text.
+/// The first record is the header, which names the members. Lines end with LF or CR LF; empty lines
+/// are skipped. One record is in memory at a time. Its length is limited, because an unclosed quote
+/// would include the rest of the text.
 struct CSVRecords {
-  /// How cells become values. An empty cell gives no member.
+  /// The conversion of cells into values. An empty cell becomes no member.
   enum Types: String, CaseIterable {
-    /// Numbers and true and false are those of JSON, everything else is text. Integers that do not
-    /// fit into 64 bits are text, which keeps their digits.
+    /// Numbers, true and false are recognized as in JSON; everything else is text. Integers that do
+    /// not fit into 64 bits are text, which keeps their digits.
     case infer
     case text
   }
@@ -29,7 +29,7 @@ struct CSVRecords {
   private(set) var count = 0
   /// The line on which the last record began, from 1.
   private(set) var line = 1
-  /// The place of the next byte, both from 1; columns count Unicode scalars.
+  /// The position of the next byte, from 1; columns count Unicode scalars.
   private var place = (line: 1, column: 1)
   private var cellPlace = (line: 1, column: 1)
   private var recordLength = 0
@@ -138,8 +138,8 @@ struct CSVRecords {
       "this cell is not UTF-8", advice: "Convert the file first: iconv -f LATIN1 -t UTF-8", at: cellPlace)
   }
 
-  /// Returns whether a cell is true, false, or a number in the notation of JSON that a document can
-  /// hold.
+  /// Returns whether a cell is true, false, or a number in the notation of JSON that fits into a
+  /// document.
   static func isValue(_ cell: [UInt8]) -> Bool {
     if cell.elementsEqual("true".utf8) || cell.elementsEqual("false".utf8) { return true }
     var rest = cell[...]
@@ -187,7 +187,7 @@ extension CSVRecords {
         return .line
       case _ where isQuoted:
         throw failure(
-          "\(JSONScanner.shown(byte)) stands behind the end of a cell in quotes",
+          "\(JSONScanner.shown(byte)) follows a cell in quotes",
           advice: "A comma must follow; inside of quotes, write each quote twice.")
       case UInt8(ascii: "\""):
         throw failure(

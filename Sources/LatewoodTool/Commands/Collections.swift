@@ -31,7 +31,7 @@ extension CommandDescription {
   }
 }
 
-/// The facts that the tool shows about a collection.
+/// The counts that the tool shows for a collection.
 struct CollectionFacts {
   let name: String
   let documents: Int

@@ -31,8 +31,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// The query that completion scripts make. The first line of output is `files` if names of files
-  /// are wanted, else `words`; then each word, a tab, and its meaning.
+  /// The command that completion scripts run. The first line of output is `files` if the script
+  /// should also offer file names, else `words`; then each word, a tab, and its meaning.
   static let complete = CommandDescription(
     name: "complete",
     summary: "print what could stand at the end of a command line",

@@ -93,8 +93,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// Runs `body` with a progress line. However it ends, nothing unfinished is left beside the
-  /// target file.
+  /// Runs `body` with a progress line. However it ends, no unfinished files are left next to the
+  /// target.
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws -> R

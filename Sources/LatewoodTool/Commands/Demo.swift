@@ -27,7 +27,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let demo = try DemoRun(on: console)
     do throws(Failure) { try demo.run() } catch {
-      // The output was cut off, and there is nothing to add.
+      // The output was closed, so nothing can be added.
       if error == .brokenPipe {
         try demo.cleanUp()
       } else {

@@ -75,7 +75,7 @@ extension CommandDescription {
         return
       }
       if arguments.has(.countOnly), !console.printsJSON {
-        // An index may know the count without any document being read.
+        // An index may supply the count without reading documents.
         do { try console.line("\(database.reads(collection).count(request))") } catch { throw Failure(error) }
         return
       }
@@ -107,7 +107,7 @@ extension CommandDescription {
 }
 
 extension Console {
-  /// Prints the plan by which documents would be found.
+  /// Prints the plan for finding documents.
   func plan(_ plan: FindExplanation, of collection: DocumentCollection) throws(Failure) {
     guard printsJSON else { return try line("\(plan)") }
     try object { writer in
@@ -122,7 +122,7 @@ extension Console {
 }
 
 extension FindRequest {
-  /// Creates the request that the arguments describe.
+  /// Creates the request for the arguments.
   fileprivate init(_ arguments: Arguments) throws(Failure) {
     self.init()
     if let bytes = arguments.operand(1) {

@@ -59,7 +59,7 @@ extension CommandDescription {
         checkpoint.isCompaction ? "compaction" : "",
       ])
     }
-    // On a narrow terminal the offset is dropped first: it is for people who look at bytes.
+    // On a narrow terminal the offset is dropped, which few users need.
     if width(of: rows) > console.width { for row in rows.indices { rows[row].remove(at: 4) } }
     let widths = columns(of: rows)
     for (number, row) in rows.enumerated() {

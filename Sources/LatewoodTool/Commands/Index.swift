@@ -88,7 +88,7 @@ extension CommandDescription {
 }
 
 extension IndexDefinition {
-  /// Creates the definition that comma-separated fields and the options describe.
+  /// Creates a definition from comma-separated fields and the options.
   fileprivate init(_ fields: String, _ arguments: Arguments) throws(Failure) {
     let condition = try arguments.text(of: .indexCondition)
     do throws(QueryError) {

@@ -72,7 +72,7 @@ extension CommandDescription {
   }
 }
 
-/// The facts that `info` shows about a database, gathered from one open store.
+/// The information that `info` shows about a database, from one open store.
 private struct DatabaseInfo {
   let path: String
   let statistics: Statistics
@@ -83,7 +83,7 @@ private struct DatabaseInfo {
   var collections: [CollectionFacts] = []
   /// Whether the keyspaces are those of documents.
   var holdsDocuments = false
-  /// The bytes of bodies of old revisions, or so, which a compaction leaves out.
+  /// The approximate bytes of bodies of old revisions, which a compaction omits.
   var reclaimable: UInt64 = 0
 
   init(of database: Database) throws(Failure) {

@@ -104,8 +104,8 @@ extension SQLProgram {
 }
 
 extension Failure {
-  /// Creates the failure for an error of a query; for one in a statement, with its line and a caret
-  /// below the place.
+  /// Creates the failure for an error of a query. For a statement, includes its line with a caret
+  /// below the position.
   fileprivate init(_ error: QueryError, in text: String? = nil) {
     self.init(
       .badInput, code: error.kind.rawValue, error.reason,

@@ -66,7 +66,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let path = try arguments.text(0)
     let isBeingWritten: Bool
-    // An error here will also prevent the file from being read, and is reported then.
+    // An error here also prevents reading the file, which will report it.
     do { isBeingWritten = try FileVolume().isLockedForWriting(path) } catch { isBeingWritten = false }
     let run = try SalvageRun(
       from: path, to: try arguments.text(1), identity: try identity(arguments),

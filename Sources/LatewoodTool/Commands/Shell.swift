@@ -37,7 +37,7 @@ extension CommandDescription {
     let path = try arguments.text(0)
     let history = try ShellHistory(path: arguments.text(of: .historyFile))
     let session = ShellSession(console, database: path, history: history)
-    // A terminal without control sequences does its own line editing, if any.
+    // A terminal without control sequences provides its own line editing, if any.
     let canEdit = console.isOutputTerminal && CurrentProcess.environmentVariable("TERM") != "dumb"
     guard console.input.isTerminal, canEdit else {
       return try session.follow(keepsGoing: arguments.has(.keepGoing) || console.input.isTerminal)

@@ -69,7 +69,7 @@ extension CommandDescription {
     of name: String?, in tree: LiveTree, _ path: String
   ) throws(Failure) -> UInt32? {
     guard let name else { return nil }
-    // A keyspace that a user has given this name comes before the catalog itself.
+    // A keyspace of the user with this name takes precedence over the catalog.
     if let found = tree.names.filter({ $0.value == name }).map(\.key).max() { return found }
     let names = tree.names.values.sorted().prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
     throw Failure(

@@ -59,7 +59,7 @@ extension CommandDescription {
     return report.isSound && documents?.isSound != false ? .success : .no
   }
 
-  /// Returns the report on the bytes, and the report on the documents if the file holds any.
+  /// Returns the report on the bytes, and the report on the documents if there are any.
   private static func check(
     _ arguments: Arguments, on console: Console
   ) throws(Failure) -> (VerifyReport, DocumentVerification?) {
@@ -74,7 +74,7 @@ extension CommandDescription {
       } catch { throw Failure(error) }
     }
     var documents: DocumentVerification?
-    // If the bytes are damaged, faults in the documents follow from that.
+    // If the bytes are damaged, faults in the documents are only consequences.
     if holdsDocuments, report.isSound {
       documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
         do throws(DocumentError) {

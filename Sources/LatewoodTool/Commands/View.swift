@@ -73,7 +73,7 @@ extension CommandDescription {
   }
 }
 
-/// Prints what the file knows of views.
+/// Prints the views, rows and failures in the file.
 private enum ViewListing {
   static func missing(_ name: String, _ path: String) -> Failure {
     Failure(
@@ -134,7 +134,7 @@ private enum ViewListing {
     }
   }
 
-  /// A row as it is printed; key and value are JSON.
+  /// A row to print; key and value are JSON.
   private struct Row {
     let id: String
     let key: [UInt8]

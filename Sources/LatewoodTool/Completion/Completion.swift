@@ -1,20 +1,19 @@
-/// The possible continuations of an unfinished command line, from the descriptions of the commands
-/// alone.
+/// The possible continuations of an unfinished command line, according to the descriptions of the
+/// commands.
 struct Completion: Equatable {
   struct Candidate: Equatable {
-    /// The whole word.
+    /// The complete word.
     var text: String
     /// The meaning of the word, for shells that show it; may be empty.
     var summary = ""
   }
 
   var candidates: [Candidate] = []
-  /// The prefix of the word after which names of files are to be offered by the caller, too; nil if
-  /// files do not fit.
+  /// The prefix of the word after which the caller should also offer file names; nil if it should
+  /// not.
   var filesBehind: String?
 
-  /// The source of the names of keyspaces and collections, which is queried only where one is
-  /// wanted.
+  /// The source of the names of keyspaces and collections, called only when needed.
   struct Names: Sendable {
     var keyspaces: @Sendable (_ database: String) -> [String]
     var collections: @Sendable (_ database: String) -> [String]
@@ -23,7 +22,7 @@ struct Completion: Equatable {
   /// - Parameters:
   ///   - words: the complete words, the command first.
   ///   - partial: the word to complete; may be empty.
-  ///   - database: the path that the shell fills in, which the words therefore lack.
+  ///   - database: the path that the shell fills in, and the words do not contain.
   static func of(_ words: [String], partial: String, database: String? = nil, names: Names) -> Completion {
     var completion = Completion()
     guard let name = words.first else {
@@ -97,7 +96,7 @@ struct Completion: Equatable {
   }
 }
 
-/// The meaning of the complete words of a line, as far as it can be told.
+/// The meaning of the complete words of a line, as far as it can be determined.
 private struct UnfinishedLine {
   var options: Set<String> = []
   /// An option whose value is the next word.
@@ -106,7 +105,7 @@ private struct UnfinishedLine {
   /// The first operand of the line, if it is not the database.
   var firstOperand: String?
   var onlyOperands = false
-  /// The path on the line, or the one that the shell fills in.
+  /// The path of the database, on the line or filled in by the shell.
   var database: String?
 
   init(_ words: [String], for command: CommandDescription, database: String?) {

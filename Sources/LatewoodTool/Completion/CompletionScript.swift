@@ -1,4 +1,4 @@
-/// The scripts that let a shell complete command lines of the tool.
+/// The scripts with which a shell completes command lines of the tool.
 ///
 /// The scripts contain no commands: at each tab they run `latewood complete`, which uses the same
 /// descriptions as the parser, so a script is never outdated. Names of files are left to the shell,

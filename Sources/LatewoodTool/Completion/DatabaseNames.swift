@@ -1,8 +1,8 @@
 import LatewoodDocuments
 
 extension Completion.Names {
-  /// Reads the names from the file each time, opening it only briefly. A file that cannot be read
-  /// gives no names: completion is no place for errors.
+  /// Reads the names from the file each time, opening it only briefly. Completion shows no errors,
+  /// so an unreadable file has no names.
   static let fromFile = Completion.Names(
     keyspaces: { path in
       do throws(Failure) {

@@ -1,8 +1,8 @@
 /// Prints rows one by one: in aligned columns below headings on a terminal, and elsewhere with tabs
 /// between the cells, for the next program of a pipe.
 ///
-/// The widths of the columns are those of the first rows, which are held back until then, so that
-/// memory does not grow with the table.
+/// The widths of the columns are determined by the first rows, so memory does not grow with the
+/// table.
 struct ColumnTable {
   private static let measuredRows = 100
   private static let widestColumn = 40
@@ -25,7 +25,7 @@ struct ColumnTable {
     if waiting.count == Self.measuredRows { try end() }
   }
 
-  /// Prints the rows that wait.
+  /// Prints the pending rows.
   mutating func end() throws(Failure) {
     guard widths == nil, !waiting.isEmpty else { return }
     let widths = headings.indices.map { column in

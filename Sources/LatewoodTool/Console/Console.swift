@@ -16,7 +16,7 @@ final class Console {
   let errorWidth: Int
   /// Whether `--json` was given.
   var printsJSON = false
-  /// Makes the JSON of documents readable; nil to print it as it is stored, compact.
+  /// The indenter for the JSON of documents; nil to print it compact.
   var indenter: JSONIndenter?
 
   /// Creates a console on the standard streams of this process.
@@ -48,7 +48,7 @@ final class Console {
     errorWidth = width
   }
 
-  /// With fewer columns nothing useful could be shown; with more, lines are hard to read.
+  /// Limits the width: fewer columns show nothing useful, and longer lines are hard to read.
   private static func width(of terminal: Int?) -> Int { min(max(terminal ?? 80, 40), 200) }
 
   /// The number of columns for prose.
@@ -109,8 +109,8 @@ final class Console {
     try error.flush()
   }
 
-  /// Says on standard error that a list is empty: standard output has only what is listed, for the
-  /// next program of a pipe. JSON says it by an empty array.
+  /// Reports an empty list on standard error, because standard output has only the listed items for
+  /// the next program of a pipe. JSON has an empty array instead.
   func noteEmpty(_ text: String) throws(Failure) {
     if !printsJSON { try noteSentence(text) }
   }

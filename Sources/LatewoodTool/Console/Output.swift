@@ -3,8 +3,8 @@ import LatewoodTerminal
 
 /// Buffered output to a stream of this process, or to a new file.
 ///
-/// Only `flush` makes sure that all bytes have been written. Unlike the stream below, this throws
-/// at the first failed write, so that long work stops as soon as its result would be lost.
+/// Only `flush` ensures that all bytes have been written. Unlike the underlying stream, this throws
+/// at the first failed write, so that long work stops when its result would be lost.
 final class Output {
   private enum Target {
     case stream(ByteOutput)
@@ -25,7 +25,7 @@ final class Output {
   /// Keeps all bytes in memory until `take`.
   init() { target = .memory }
 
-  /// The number of columns; nil if it is not a terminal or does not tell.
+  /// The number of columns; nil if it is unknown or the output is not a terminal.
   var terminalWidth: Int? {
     guard case .stream(let stream) = target else { return nil }
     return stream.terminalWidth

@@ -1,8 +1,8 @@
 import LatewoodConcurrency
 import LatewoodTerminal
 
-/// One line on a terminal that shows the progress of long work. Prints nothing elsewhere, nor
-/// during the first quarter of a second.
+/// A progress line for long work on a terminal. Prints nothing elsewhere, nor during the first
+/// quarter of a second.
 final class Progress {
   private let console: Console
   private let verb: String

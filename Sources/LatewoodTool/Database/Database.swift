@@ -7,7 +7,7 @@ struct Database {
   let store: Store
   let path: String
 
-  /// Opens a database read-only, which works beside a process that writes.
+  /// Opens a database read-only, which is possible while another process writes.
   static func reading(_ arguments: Arguments) throws(Failure) -> Database {
     try open(arguments, .readOnly)
   }
@@ -42,7 +42,7 @@ struct Database {
     try arguments.text(of: .keyspace) ?? defaultKeyspace
   }
 
-  /// Returns the keyspace that the arguments name, which must exist.
+  /// Returns the keyspace named by the arguments, which must exist.
   func keyspace(_ arguments: Arguments) throws(Failure) -> Keyspace {
     let name = try Self.keyspaceName(arguments)
     do {
@@ -61,7 +61,7 @@ struct Database {
     } catch { throw Failure(error) }
   }
 
-  /// Returns the state that the arguments ask for: the newest, or that of `--as-of`.
+  /// Returns the state selected by the arguments: the newest, or that of `--as-of`.
   func snapshot(_ arguments: Arguments) throws(Failure) -> Snapshot {
     guard let transaction = try arguments.number(of: .asOf) else { return try newest() }
     return try snapshot(after: transaction)

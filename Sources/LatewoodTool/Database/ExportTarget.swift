@@ -1,8 +1,7 @@
 import LatewoodDevice
 import LatewoodTerminal
 
-/// The target of an export: standard output, or a new file that gets its name only once it is
-/// complete.
+/// The target of an export: standard output, or a new file that gets its name only when complete.
 enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
@@ -41,7 +40,7 @@ enum ExportTarget {
     let volume = FileVolume()
     do {
       try checkAbsence(of: path, on: volume)
-      // The remains of a run that was killed are useless.
+      // The remains of a killed run are useless.
       try volume.removeIfPresent(unfinished)
       return try volume.open(unfinished, .createExclusive(permissions: 0o600))
     } catch {

@@ -6,9 +6,9 @@ enum ImportForm: String, CaseIterable, Sendable {
   /// CouchDB's `_all_docs?include_docs=true`.
   case couchdb
 
-  /// The form in which `export` gives the documents back.
+  /// The form in which `export` writes the documents.
   var shape: ImportRecord.Shape { ImportRecord.Shape(rawValue: rawValue) ?? .lines }
 
-  /// Whether it has documents only, and no entries.
+  /// Whether the form is only for documents, not for entries.
   var needsDocuments: Bool { self == .csv || self == .couchdb }
 }

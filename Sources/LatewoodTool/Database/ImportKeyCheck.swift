@@ -1,12 +1,10 @@
-/// The target of a first reading of the source, which writes nothing: refuses a key that an earlier
-/// value has.
-///
-/// Keeps all keys in memory.
+/// The target of a first reading of the source, which writes nothing: refuses duplicate keys. Keeps
+/// all keys in memory.
 struct ImportKeyCheck: ImportTarget {
   let added = 0
   let replaced = 0
   let kept = 0
-  /// The number of the value that has a key, from 1. Each value so far has added one.
+  /// The number of the value with each key, from 1.
   private var numbers: [[UInt8]: Int] = [:]
 
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
@@ -25,8 +23,8 @@ struct ImportKeyCheck: ImportTarget {
 }
 
 extension Importer {
-  /// Reads the source once and writes nothing, so that a key that is there twice, or a text that is
-  /// not JSON, is refused before anything is changed.
+  /// Reads the source once and writes nothing, so that a duplicate key, or text that is not JSON,
+  /// is refused before anything is changed.
   static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws(Failure) {
     let path = try arguments.text(1)
     guard path != "-" else {

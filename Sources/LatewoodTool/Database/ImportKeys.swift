@@ -10,8 +10,8 @@ enum ImportKeys: Equatable {
   /// A fixed key for a single value.
   case fixed([UInt8])
 
-  /// Parses the value of an option: paths with plus signs between. A backslash stands before a plus
-  /// sign that belongs to a name.
+  /// Parses the value of an option: paths separated by plus signs. A backslash escapes a plus sign
+  /// that belongs to a name.
   init(_ text: String, of option: OptionDescription) throws(Failure) {
     var parts = [""]
     var isEscaped = false
@@ -28,7 +28,7 @@ enum ImportKeys: Equatable {
     self = .members(paths)
   }
 
-  /// Parses a path: `a.b` is the member `b` of the member `a`. A backslash stands before a dot that
+  /// Parses a path: `a.b` is the member `b` of the member `a`. A backslash escapes a dot that
   /// belongs to a name.
   static func path(_ text: String, of option: OptionDescription) throws(Failure) -> [[UInt8]] {
     do throws(QueryError) {
@@ -52,7 +52,7 @@ enum ImportKeys: Equatable {
     return digits
   }
 
-  /// Returns the key of a value in compact JSON. A string gives its text, a number its digits as
+  /// Returns the key of a value in compact JSON: the text of a string, or the digits of a number as
   /// written.
   func key(of value: [UInt8], at index: Int) throws(Failure) -> [UInt8] {
     switch self {
@@ -68,8 +68,8 @@ enum ImportKeys: Equatable {
     }
   }
 
-  /// Returns the same for a value that has been read; nil if a member is no text, whose key is then
-  /// found in the JSON.
+  /// Returns the key of a parsed value; nil if a member is not a string, so that the JSON text is
+  /// needed.
   func key(of value: FleeceElement, at index: Int) -> [UInt8]? {
     switch self {
     case .place: return Self.place(index)

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The text that is being imported: a file, or standard input, read in pieces.
+/// The text to import: a file, or standard input, read in pieces.
 final class ImportSource {
   /// The path, for messages.
   let path: String

@@ -24,11 +24,11 @@ extension ImportTarget {
   ) throws(Failure) -> Bool { false }
 }
 
-/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded, whatever the
-/// size of the source.
+/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded regardless of
+/// the size of the source.
 ///
-/// Transactions are `.relaxed` until `finish` makes everything durable at once. An interrupted
-/// import keeps some first part of the source, and its `ImportRecord` says that it is not complete.
+/// Transactions are `.relaxed` until `finish` makes everything durable. An interrupted import keeps
+/// a first part of the source, and its `ImportRecord` says that it is not complete.
 struct ImportWriter: ImportTarget {
   enum Existing: String, CaseIterable { case replace, keep, fail }
 

@@ -200,11 +200,12 @@ struct Importer {
 
   private static let idMember = Array("_id".utf8)
 
-  /// Whether the ids of documents come from a member that documents cannot have. It is left out.
+  /// Whether the ids of documents come from a member that documents cannot have, and that is
+  /// omitted.
   private var leavesOutID: Bool { isOfDocuments && keys == .members([[Self.idMember]]) }
 
-  /// Passes on the values that follow, as long as each has a line for itself and the target reads
-  /// it: its text is then looked at only once. Whatever is in doubt is left to `readNext`.
+  /// Passes on the following values while each is on a separate line and the target parses it, so
+  /// that its text is read only once. Leaves everything else to `readNext`.
   private mutating func putLines(into writer: inout some ImportTarget) throws(Failure) {
     guard form == .lines, !leavesOutID else { return }
     let keys = keys

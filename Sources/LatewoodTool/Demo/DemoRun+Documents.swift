@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Demonstrates documents.
+/// The demonstration of documents.
 extension DemoRun {
   func useDocuments(_ store: DocumentStore) throws {
     guard let cores = try store.collection(DocumentCollection.defaultName) else {

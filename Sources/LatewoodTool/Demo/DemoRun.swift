@@ -4,7 +4,7 @@ import LatewoodDocuments
 import LatewoodStore
 import LatewoodTerminal
 
-/// The demo from beginning to end, on a database of its own in the temporary directory.
+/// The complete demo, on a separate database in the temporary directory.
 final class DemoRun {
   private let directory: String
   let path: String
@@ -109,8 +109,8 @@ final class DemoRun {
         query.range = .prefix(half)
         return try reads.count(query)
       }
-      // The kill can fall between the commit and its acknowledgement, so there may be one batch
-      // more.
+      // The kill can happen between the commit and its acknowledgement, so there may be one more
+      // batch.
       let isWhole = found[0] == found[1] && (acknowledged...acknowledged + 1).contains(found[0])
       return (
         missing == 0 && isWhole,

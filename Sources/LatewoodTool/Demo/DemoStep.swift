@@ -1,4 +1,4 @@
-/// A step of the demo, and whether it went as promised.
+/// A step of the demo and its outcome.
 struct DemoStep: Equatable {
   var name: String
   var isKept: Bool

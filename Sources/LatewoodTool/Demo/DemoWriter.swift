@@ -4,7 +4,7 @@ import LatewoodFleece
 /// The writer that the demo kills: commits batch after batch and reports each one once it is
 /// durable.
 ///
-/// Batch n saves two documents, so that half a batch would show.
+/// Batch n saves two documents, so that half a batch would be noticed.
 enum DemoWriter {
   static let collectionName = "written"
   static let halves = ["first", "second"]
@@ -39,7 +39,7 @@ extension CommandDescription {
               parent: nil)
           }
         }
-        // Only now may anybody rely on it. If the demo is gone, this write fails and ends the loop.
+        // The batch is durable. If the demo has ended, this write fails and ends the loop.
         try console.line("\(number)")
         try console.flush()
         number += 1

@@ -4,7 +4,7 @@ import LatewoodStore
 /// Compares two states of one or two databases, keyspace by keyspace.
 ///
 /// States of one file share most of their trees, and shared parts are skipped unread. Two files are
-/// both read, side by side in the order of the keys.
+/// both read in parallel, in the order of the keys.
 struct StateComparison {
   struct Difference {
     enum Kind: String { case added, changed, removed }

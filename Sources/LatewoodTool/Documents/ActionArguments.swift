@@ -16,7 +16,7 @@ struct ActionArguments {
 
   /// - Parameters:
   ///   - command: the name of the command.
-  ///   - usual: the action to assume if the first argument is not an action.
+  ///   - usual: the default if the first argument is not an action.
   init(
     _ arguments: Arguments, of command: String, _ actions: [Action], usual: String? = nil
   ) throws(Failure) {

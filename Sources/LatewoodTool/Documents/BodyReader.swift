@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Makes bodies of documents from JSON text, reusing the parser's memory.
+/// Creates bodies of documents from JSON text, reusing the parser's memory.
 final class BodyReader {
   private var parser = JSONParser()
 
@@ -20,7 +20,7 @@ final class BodyReader {
     return body
   }
 
-  /// Returns the stored form of a text, which may not be a document yet; nil if it is not one JSON
+  /// Returns the stored form of a text, which need not be a document; nil if it is not one JSON
   /// text.
   func value(ofText text: UnsafeRawBufferPointer) -> FleeceElement? {
     do throws(FleeceError) { return try FleeceBody(parser.parse(text)).root } catch { return nil }

@@ -3,7 +3,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// Prints the changes of a collection, past ones and new ones.
+/// Prints past and new changes of a collection.
 struct ChangeFeed {
   private static let pauseMilliseconds: UInt64 = 50
 
@@ -55,8 +55,8 @@ struct ChangeFeed {
     try console.writeJSON(writer.take())
   }
 
-  /// Prints the past changes, and then those that others commit. Each change is printed once and
-  /// none is left out, because the next page always begins after the last printed sequence.
+  /// Prints past changes, then those of new commits. Each change is printed exactly once, because
+  /// the next page always begins after the last printed sequence.
   ///
   /// - Parameter timeoutMilliseconds: the time without a change after which to stop; nil for never.
   mutating func follow(timeoutMilliseconds: UInt64?) throws(Failure) {
@@ -132,8 +132,8 @@ struct ChangeFeed {
     try console.writeJSON(isLine ? takeLine() : writer.take())
   }
 
-  /// Returns the written text as a line, and resets the writer: the next line is a JSON text of its
-  /// own.
+  /// Returns the written text as a line, and resets the writer: the next line is a separate JSON
+  /// text.
   private mutating func takeLine() -> [UInt8] {
     writer.lineBreak()
     defer { writer = JSONWriter() }

@@ -1,4 +1,4 @@
-/// One row of what CouchDB's `_all_docs?include_docs=true` gives, in compact JSON.
+/// A row of the response to CouchDB's `_all_docs?include_docs=true`, in compact JSON.
 ///
 /// ```
 /// {"id":"alien","key":"alien","value":{"rev":"1-…"},
@@ -12,7 +12,7 @@ struct CouchDBRow {
 
   let id: [UInt8]
   /// The document without the members that CouchDB adds, whose names begin with an underscore; nil
-  /// if it is to be left out, because it is deleted or a design document.
+  /// if it is omitted, because it is deleted or a design document.
   let document: [UInt8]?
   /// Whether the document has attachments, which are left out.
   let hasAttachments: Bool

@@ -6,7 +6,7 @@ struct DocumentDatabase {
   let store: DocumentStore
   let path: String
 
-  /// Opens a database read-only, which works beside a process that writes.
+  /// Opens a database read-only, which is possible while another process writes.
   static func reading(_ arguments: Arguments) throws(Failure) -> DocumentDatabase {
     try open(arguments, .readOnly)
   }
@@ -48,7 +48,7 @@ struct DocumentDatabase {
     return name
   }
 
-  /// Returns the collection that the arguments name, which must exist.
+  /// Returns the collection named by the arguments, which must exist.
   func collection(_ arguments: Arguments) throws(Failure) -> DocumentCollection {
     try collection(Self.collectionName(arguments))
   }
@@ -77,9 +77,9 @@ extension Database {
     } catch { throw Failure(error) }
   }
 
-  /// Refuses a file of documents: for commands that write plain entries.
+  /// Refuses a file of documents, for commands that write plain entries.
   ///
-  /// - Parameter instead: the command for documents, and what it does.
+  /// - Parameter instead: the command for documents and its effect.
   func refusingDocuments(instead: String) throws(Failure) {
     guard try holdsDocuments() else { return }
     throw Failure(
@@ -99,7 +99,7 @@ extension OptionDescription {
 }
 
 extension Arguments {
-  /// Refuses options that need `--documents`, or do not go with it.
+  /// Refuses options that require `--documents`, or cannot be combined with it.
   func checkDocumentOptions() throws(Failure) {
     let wrong: [OptionDescription] =
       has(.documents) ? [.keyspace, .keyField, .asOf] : [.collection, .idField]
@@ -111,8 +111,8 @@ extension Arguments {
     }
   }
 
-  /// Returns the form that `--format` or the ending of the source's name tells; nil to see it from
-  /// the text.
+  /// Returns the form according to `--format` or the extension of the source's name; nil to
+  /// recognize it from the text.
   func importForm(of source: ImportSource) throws(Failure) -> ImportForm? {
     var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
     if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }

@@ -2,7 +2,7 @@ import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
-/// One change of one document: `doc put`, `doc delete`, `doc purge` and `doc resolve`.
+/// A change of a document: `doc put`, `doc delete`, `doc purge` and `doc resolve`.
 struct DocumentEdit {
   private let id: String
   private let collectionName: String

@@ -3,9 +3,9 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
-/// The documents of a collection, as `doc list` shows them: by id, or the latest change first.
+/// The output of `doc list`: the documents of a collection by id, or the latest change first.
 struct DocumentListing {
-  /// The number of documents that a terminal shows if no number is asked for.
+  /// The default number of documents on a terminal.
   static let screenful: UInt64 = 20
 
   private let console: Console
@@ -87,7 +87,7 @@ struct DocumentListing {
   ) throws {
     guard isBySequence else {
       var query = query
-      // One more than is printed says whether there is more.
+      // One more than is printed, to find out whether there are more.
       query.limit = min(query.limit, Int(clamping: limit == .max ? limit : limit + 1))
       return try reads.forEachWholeDocument(query, body)
     }
@@ -108,7 +108,7 @@ struct DocumentListing {
       } else {
         query.range.lower = .excluded(startAfter)
       }
-      // Behind the last id with the prefix there is nothing.
+      // There is nothing after the last id with the prefix.
       if case .excluded(let high) = query.range.upper, !startAfter.lexicographicallyPrecedes(high) {
         query.limit = 0
       }
@@ -174,14 +174,14 @@ struct DocumentListing {
     return console.isOutputTerminal ? cell(json: text) : Self.escaped(text)
   }
 
-  /// Returns JSON text as a cell; on a terminal as much of it as can be seen.
+  /// Returns JSON text as a cell; on a terminal only the visible part.
   private func cell(json: [UInt8]) -> String {
     guard console.isOutputTerminal else { return String(decoding: json, as: UTF8.self) }
     return json.withUnsafeBytes { ValueText.shown($0.bytes, in: console.width) }
   }
 
-  /// Returns text without the characters that end a cell or a row: \t, \n, \r and \\ stand for
-  /// them.
+  /// Returns text in which the characters that end a cell or a row are escaped as \t, \n, \r and
+  /// \\.
   private static func escaped(_ text: [UInt8]) -> String {
     var result: [UInt8] = []
     for byte in text {
@@ -235,7 +235,7 @@ struct DocumentListing {
   }
 }
 
-/// A document of the listing as the source of its fields.
+/// The fields of a listed document.
 private struct Fields: FieldSource {
   let id: String
   let head: DocumentRecord.Head
@@ -258,10 +258,9 @@ private struct Fields: FieldSource {
   }
 }
 
-/// Words for the command line of a shell.
+/// Quoting of words for the command line of a shell.
 enum ShellQuoting {
-  /// Returns a word as it is typed: in single quotes if it has characters that a shell may take for
-  /// something else.
+  /// Returns a word in single quotes if it has characters that may be special in a shell.
   static func quoted(_ word: String) -> String {
     let isPlain = word.unicodeScalars.allSatisfy { scalar in
       switch scalar {

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// One document with its revisions, as `doc get`, `doc revisions` and `doc conflicts` show it.
+/// The output of `doc get`, `doc revisions` and `doc conflicts`: a document with its revisions.
 struct DocumentView {
   let id: String
   let record: DocumentRecord

@@ -51,7 +51,7 @@ struct FoundListing {
     return try JSON.text(of: try fleece.finish())
   }
 
-  /// - Parameter read: the number of documents that were looked at.
+  /// - Parameter read: the number of examined documents.
   mutating func end(read: Int) throws(Failure) {
     guard console.printsJSON else {
       if countsOnly {

@@ -13,7 +13,7 @@ import LatewoodDocuments
 /// winner comes last.
 struct RevisionDrawing {
   private let tree: RevisionTree
-  /// The lengths of the bodies that are there.
+  /// The lengths of the stored bodies.
   private let bodyLengths: [RevisionID: Int]
   private static let sizeWidth = 12
 
@@ -79,7 +79,7 @@ struct RevisionDrawing {
     }
     let size = bodyLengths[node.id].map { Quantity.bytes(UInt64($0)) } ?? "no body"
     let room = width - Self.sizeWidth
-    // As much of the digest as fits: its first digits are enough to name it. If a tree is too wide,
+    // As much of the digest as fits, because its first digits identify it. If a tree is too wide,
     // its margin is shortened first.
     let margin = DisplayWidth.fitted(margin, to: max(3, room - words.count - 14))
     let name = DisplayWidth.fitted("\(node.id)", to: max(12, room - DisplayWidth.of(margin) - words.count))

@@ -32,7 +32,7 @@ struct RowListing {
     }
   }
 
-  /// - Parameter read: the number of documents that were looked at.
+  /// - Parameter read: the number of examined documents.
   mutating func end(read: Int) throws(Failure) {
     guard console.printsJSON else {
       if count == 0 { try console.noteEmpty("The statement gives no rows.") }

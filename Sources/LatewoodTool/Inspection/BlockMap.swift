@@ -1,7 +1,7 @@
 import LatewoodInspection
 
-/// The map of a file in letters: each letter stands for the same number of bytes, and shows the
-/// purpose of most of them.
+/// The map of a file in letters, each of which shows the most frequent purpose of the same number
+/// of bytes.
 struct BlockMap {
   let map: FileMap
   /// The number of bytes to a letter: a power of two.
@@ -32,7 +32,7 @@ struct BlockMap {
       while index < map.regions.count {
         let region = map.regions[index]
         let part = min(region.range.upperBound, end) - max(region.range.lowerBound, start)
-        // A fault is shown however small it is.
+        // Even a small fault is shown.
         bytes[region.kind, default: 0] += region.kind == .damaged ? cellLength : part
         if region.range.upperBound > end { break }
         index += 1

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The faults of a file, each with its losses: the output of `verify` for a file that is not sound,
-/// whether or not it can be opened.
+/// The faults of a file, each with its losses: the output of `verify` for a damaged file, even if
+/// it cannot be opened.
 struct DamageReport {
   struct Entry {
     var offset: UInt64
@@ -27,8 +27,8 @@ struct DamageReport {
 
   private(set) var entries: [Entry] = []
 
-  /// Creates the report on given faults. The losses are searched for in the file itself; if that
-  /// fails too, they stay unknown.
+  /// Creates the report on given faults. The losses are determined from the file itself; if that
+  /// also fails, they are unknown.
   init(_ faults: [(offset: UInt64, what: String)], path: String) {
     let survey = faults.isEmpty ? nil : DamageSurvey(of: Set(faults.map(\.offset)), path: path)
     entries = faults.map { fault in

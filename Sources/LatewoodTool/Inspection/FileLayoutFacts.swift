@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodInspection
 import LatewoodStore
 
-/// The facts that `info` reads from the file itself, besides those of the store.
+/// The information that `info` reads from the file itself, besides that of the store.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool
@@ -44,8 +44,8 @@ struct FileLayoutFacts {
 
   func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
 
-  /// The length of the commits that no checkpoint contains. (The store's `logBytes` counts
-  /// everything that it would replay, including the nodes of a checkpoint in between.)
+  /// The length of the commits that no checkpoint contains. (The store's `logBytes` includes
+  /// everything after the replay offset, even the nodes of checkpoints.)
   var logBytes: UInt64 { totals[.log] ?? 0 }
 
   /// The number of bytes that are no longer or not yet in use: the sum of `deadByKind`.
@@ -59,8 +59,8 @@ struct FileLayoutFacts {
     }
   }
 
-  /// Estimates the bytes on the disk that a compaction gives back, from counters alone. The log
-  /// counts as live, so that the estimate promises too little rather than too much.
+  /// Estimates the bytes on the disk that a compaction saves, only from counters. The log counts as
+  /// live, so that the estimate is too low rather than too high.
   ///
   /// - Parameter reclaimable: the bytes of bodies of old revisions.
   func compactionSaves(_ statistics: Statistics, reclaimable: UInt64) -> UInt64 {

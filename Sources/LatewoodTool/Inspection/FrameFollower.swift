@@ -2,8 +2,8 @@ import LatewoodInspection
 
 /// Finds the frames that were added to a file since the last look.
 ///
-/// It opens the file anew for each look: a reader that stayed open would keep the writer from
-/// punching holes, and would not notice that a compaction has replaced the file.
+/// It opens the file again for each look: an open reader would prevent the writer from punching
+/// holes, and would not notice that a compaction has replaced the file.
 struct FrameFollower {
   private let path: String
   private var position: UInt64?

@@ -1,9 +1,9 @@
 import LatewoodInspection
 
-/// Bytes of a file in hexadecimal, with their meaning beside them.
+/// Bytes of a file in hexadecimal, with their meaning.
 struct HexListing {
   private static let mostBytes: UInt64 = 1 << 20
-  /// The number of rows after which the rest of a field is left out.
+  /// The maximum number of rows of a field.
   private static let mostRows = 8
 
   private let file: InspectedFile

@@ -2,8 +2,7 @@ import LatewoodBytes
 import LatewoodInspection
 
 extension InspectedFile {
-  /// Opens the file that the first operand names, without a store, so that damage does not prevent
-  /// it.
+  /// Opens the file of the first operand without a store, so that damage does not prevent it.
   static func opened(_ arguments: Arguments) throws(Failure) -> InspectedFile {
     try opened(at: arguments.text(0))
   }
@@ -48,8 +47,8 @@ extension Arguments {
 }
 
 extension Console {
-  /// Reports the faults that were found along the way, on standard error, and refers to `verify`
-  /// for details. JSON output contains them itself.
+  /// Reports faults on standard error, and refers to `verify` for details. JSON output contains
+  /// them itself.
   func tell(_ faults: [Fault], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
     // Earlier output comes first, even if both streams go to the same place.

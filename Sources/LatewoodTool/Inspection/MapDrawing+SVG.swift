@@ -10,8 +10,8 @@ import LatewoodInspection
 /// legend: kinds                     legend: keyspaces
 /// ```
 ///
-/// Pointing at a line of the legend highlights its regions and dims the rest. This uses style rules
-/// alone, so that a viewer without them shows the same picture.
+/// Pointing at a line of the legend highlights its regions and dims the rest. This uses only style
+/// rules, so a viewer without them shows the same picture.
 extension MapDrawing {
   private static let width = 960.0
   private static let left = 96.0
@@ -69,7 +69,7 @@ extension MapDrawing {
     return text + " Point at a region to see what it is, or at a line below to find all of its kind."
   }
 
-  /// Draws one bar for the whole file, with the kinds side by side.
+  /// Draws a bar for the entire file, with the kinds side by side.
   private func shares(_ y: Double) -> String {
     let totals = map.totals
     let width = Self.width - 2 * Self.margin

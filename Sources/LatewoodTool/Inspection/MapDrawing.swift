@@ -3,8 +3,8 @@ import LatewoodInspection
 /// The map of a file as a drawing: rows of equal length, one below the other, from the first byte
 /// to the last.
 ///
-/// Neighbours that would be too narrow to see are drawn as one shape, so that there are never more
-/// than a few thousand, however large the file is. The drawing is self-contained: no script, no
+/// Neighbours that would be too narrow to see are drawn as one shape, so that there are at most a
+/// few thousand, regardless of the size of the file. The drawing is self-contained: no script, no
 /// font, no other file.
 struct MapDrawing {
   /// A single shape: one region, or several that are each too narrow.
@@ -12,8 +12,7 @@ struct MapDrawing {
     var range: Range<UInt64>
     var kind: Region.Kind
     var keyspace: UInt32?
-    /// The number of bytes of each kind in it; nil for a single region, whose whole range is
-    /// `whole`.
+    /// The number of bytes of each kind; nil for a single region, whose entire range is `whole`.
     var parts: [Region.Kind: UInt64]?
     var whole: Range<UInt64>
   }

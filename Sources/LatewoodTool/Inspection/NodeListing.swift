@@ -1,6 +1,6 @@
 import LatewoodInspection
 
-/// One node in full.
+/// The complete contents of a node.
 struct NodeListing {
   let node: NodeContent
 

@@ -14,7 +14,7 @@ struct JSONElements {
   private var isComplete = false
   /// The offset at which the last element ends.
   private var endOfLast = 0
-  /// The names on the way to the array: each is a member of an object around it.
+  /// The path of the array: the names of the members that contain it.
   private var path: [[UInt8]] = []
 
   init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
@@ -37,10 +37,10 @@ struct JSONElements {
     return layout
   }
 
-  /// Skips to the array at a path of names in the one object of the text. Takes the place of
+  /// Skips to the array at a path of names in the one object of the text. To be called instead of
   /// `begin(asSequence:)`.
   ///
-  /// - Throws: `Failure` with the names that are there instead, or if it is not an array.
+  /// - Throws: `Failure` with the existing names, or if it is not an array.
   mutating func begin(at path: [[UInt8]]) throws(Failure) {
     try scanner.input.skipByteOrderMark()
     for (depth, name) in path.enumerated() {
@@ -73,9 +73,9 @@ struct JSONElements {
     return found
   }
 
-  /// Passes the next line of a sequence to a closure, as it is, and counts it as an element if the
-  /// closure returns true. Returns false if it does not, or if the line is not all at hand: `next`
-  /// then reads the element.
+  /// Passes the next line of a sequence to a closure, unchanged, and counts it as an element if the
+  /// closure returns true. Returns false if it does not, or if the buffer does not contain the
+  /// entire line: `next` then reads the element.
   ///
   /// - Parameter body: receives the line, which may not be JSON, or not one element; the index of
   ///   the element; and the number of the line.

@@ -1,5 +1,5 @@
-/// Makes compact JSON text readable: a line for each member and element, coloured in the style of a
-/// terminal. The text may come in pieces of any length.
+/// Indents compact JSON text: a line for each member and element, coloured in the style of a
+/// terminal. The text may be passed in pieces of any length.
 ///
 /// The indented text has the same value as the compact one. Control characters that JSON allows in
 /// strings, but that a terminal may obey, become escapes.
@@ -7,7 +7,7 @@ struct JSONIndenter {
   private let style: Style
   /// The brackets that are open.
   private var open: [UInt8] = []
-  /// Whether the last bracket was opened and nothing stands behind it yet.
+  /// Whether nothing has followed the last opening bracket yet.
   private var isEmpty = false
   /// Whether the next string is the name of a member.
   private var expectsName = false
@@ -115,8 +115,8 @@ extension OptionDescription {
 }
 
 extension Console {
-  /// Takes the layout of documents in JSON from the arguments: readable on a terminal and compact
-  /// elsewhere, unless an option asks for one of them.
+  /// Chooses the layout of JSON documents: readable on a terminal and compact elsewhere, unless an
+  /// option specifies it.
   func chooseLayout(_ arguments: Arguments) throws(Failure) {
     let isPretty = arguments.has(.pretty)
     let isCompact = arguments.has(.compactJSON)
@@ -124,7 +124,7 @@ extension Console {
     indenter = isPretty || (isOutputTerminal && !isCompact) ? JSONIndenter(style) : nil
   }
 
-  /// Prints the next piece of compact JSON text of documents, in the layout that was chosen.
+  /// Prints the next piece of compact JSON text of documents, in the chosen layout.
   func writeJSON(_ piece: [UInt8]) throws(Failure) {
     try output.write(indenter?.indented(piece) ?? piece)
   }

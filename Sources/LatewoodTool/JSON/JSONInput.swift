@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The bytes of a JSON text, read in pieces, with the current place.
+/// The bytes of a JSON text, read in pieces, with the current position.
 ///
 /// Invariants:
 /// 1. `bytes[position..<count]` has been read and not yet scanned; bytes before `position` are
@@ -71,7 +71,8 @@ struct JSONInput {
   }
 
   /// Passes the rest of the line, without its line break, to a closure, and skips it if the closure
-  /// returns true. Returns false if the closure does, and if not all of the line has been read.
+  /// returns true. Returns false if the closure does, or if the buffer does not contain the entire
+  /// line.
   mutating func takeLine(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {

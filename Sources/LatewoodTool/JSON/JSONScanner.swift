@@ -5,7 +5,7 @@
 /// does not grow with the text: the scanner keeps one byte for each level of nesting, which is
 /// limited.
 struct JSONScanner {
-  /// The greatest depth of nested arrays and objects.
+  /// The maximum depth of nested arrays and objects.
   static let depthLimit = 512
 
   var input: JSONInput

@@ -1,5 +1,5 @@
-/// Pieces of JSON text in the compact form of `JSONScanner`, which has been checked: no white
-/// space, all brackets closed.
+/// Functions on JSON text in the checked, compact form of `JSONScanner`: no white space, all
+/// brackets closed.
 enum JSONText {
   /// Returns the members of an object, in order, as slices: the name with its quotes, and the
   /// value. Nil if it is not an object.
@@ -18,7 +18,7 @@ enum JSONText {
     return members
   }
 
-  /// Returns an object without the members of a name; any other text as it is.
+  /// Returns an object without the members with a name; any other text unchanged.
   static func without(_ name: [UInt8], _ text: [UInt8]) -> [UInt8] {
     guard let members = members(of: text[...]) else { return text }
     var rest = Array("{".utf8)
@@ -125,7 +125,7 @@ enum JSONText {
 }
 
 extension JSONText {
-  /// Returns a whole JSON text in compact form; nil if it is not valid JSON.
+  /// Returns a JSON text in compact form; nil if it is not valid JSON.
   static func compact(_ text: [UInt8]) -> [UInt8]? {
     var scanner = JSONScanner(input: JSONInput(text, pieceLength: max(1, min(text.count, 65536))))
     var result: [UInt8] = []

@@ -35,7 +35,7 @@ struct JSONWriter {
     string(text)
   }
 
-  /// Writes bytes that are JSON text already.
+  /// Writes existing JSON text.
   mutating func raw(_ text: some Sequence<UInt8>) {
     separate()
     bytes.append(contentsOf: text)

@@ -5,7 +5,7 @@ import LatewoodInspection
 import LatewoodStore
 import LatewoodTerminal
 
-/// One run of `salvage`: reads a damaged file into a new database that appears once it is complete.
+/// A run of `salvage`: reads a damaged file into a new database that appears when it is complete.
 struct SalvageRun {
   struct Listed {
     var keyspace: String
@@ -26,13 +26,13 @@ struct SalvageRun {
   private(set) var keyspaces: [KeyspaceResult] = []
   private(set) var listed: [Listed] = []
   private(set) var dropped: UInt64 = 0
-  /// The number of faults in the salvaged documents; nil if the file holds none.
+  /// The number of faults in the salvaged documents; nil if there are no documents.
   private(set) var documentFaults: Int?
 
   var saved: Int { keyspaces.reduce(0) { $0 + $1.entries } }
   var older: Int { keyspaces.reduce(0) { $0 + $1.older } }
   var unproven: Int { keyspaces.reduce(0) { $0 + $1.unproven } }
-  /// Whether every entry of the newest state was saved as it was.
+  /// Whether every entry of the newest state was saved unchanged.
   var isWhole: Bool {
     report.isWhole && older == 0 && unproven == 0 && !keyspaces.contains { $0.isNameLost }
   }
@@ -61,7 +61,7 @@ struct SalvageRun {
     let unfinished = target + Self.unfinishedSuffix
     do throws(Fault) {
       try source.lockForReading()
-      // The remains of a run that was killed are useless.
+      // The remains of a killed run are useless.
       for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
     } catch { throw Failure(error) }
     do throws(Failure) {
@@ -71,7 +71,7 @@ struct SalvageRun {
         try finish(unfinished, target, volume)
       }
     } catch {
-      // The failure matters more than leftover files.
+      // The failure is more important than remaining files.
       for leftover in [unfinished, unfinished + ".lock"] {
         do throws(Fault) { try volume.remove(leftover) } catch {}
       }

@@ -35,7 +35,7 @@ final class SalvageTarget: SalvageSink {
     self.store = store
     self.catalog = catalog
     show = progress
-    // Empty keyspaces are part of the database, too.
+    // Empty keyspaces are also part of the database.
     for (number, name) in catalog.names.sorted(by: { $0.key < $1.key }) {
       keyspaces[number] = try store.keyspace(name)
     }
@@ -150,8 +150,7 @@ final class SalvageTarget: SalvageSink {
   private func keyspace(of key: [UInt8], _ trust: SalvageTrust) throws(Fault) -> Keyspace? {
     let number = Self.number(key)
     if let known = keyspaces[number] { return known }
-    // An older leaf may contain entries of a keyspace that has been dropped since; nothing else
-    // can.
+    // Only an older leaf can contain entries of a keyspace that has been dropped since.
     if catalog.isWhole, trust != .certain {
       dropped += 1
       return nil

@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The names of the keyspaces in a damaged file, from the rest of its catalog (FORMAT.md, section
-/// 9).
+/// The names of the keyspaces in a damaged file, from the remains of its catalog (FORMAT.md,
+/// section 9).
 ///
-/// A keyspace has two entries there, either of which is enough. This is also the sink for the
+/// A keyspace has two entries there, either of which is sufficient. This is also the sink for the
 /// entries of keyspace 0.
 final class SalvagedCatalog: SalvageSink {
   private var entries: [[UInt8]: (value: [UInt8], trust: SalvageTrust)] = [:]
@@ -17,7 +17,7 @@ final class SalvagedCatalog: SalvageSink {
   /// The upper bound of the catalog's own keys.
   static let end: [UInt8] = [0, 0, 0, 1]
 
-  /// Determines the names, once all entries are there.
+  /// Determines the names after all entries have been added.
   func read(_ report: SalvageReport) {
     isWhole = report.isWhole
     var taken: Set<String> = []

@@ -23,7 +23,7 @@ final class LineReader {
     view = LineView(prompt: prompt, style: console.style)
   }
 
-  /// Reads a line. The terminal is back in its own mode when this returns or throws.
+  /// Reads a line. The mode of the terminal is restored when this returns or throws.
   func read(_ history: inout ShellHistory) throws(Failure) -> Outcome {
     let terminal: RawTerminal
     do throws(Fault) { terminal = try RawTerminal() } catch { throw Failure(error) }

@@ -1,10 +1,10 @@
-/// Draws a prompt and the line after it into one row of the terminal. A longer line scrolls
-/// sideways under the cursor.
+/// Draws a prompt and the line after it in one row of the terminal. A longer line scrolls
+/// horizontally with the cursor.
 struct LineView {
   var prompt: String
   var style: Style
 
-  /// Returns the output that makes the row show `line` with the cursor in its place.
+  /// Returns the output that draws `line` with the cursor in its place.
   func drawn(_ line: EditedLine, in width: Int) -> String {
     // The last column stays free, because terminals differ in what happens after it.
     let room = max(width - DisplayWidth.of(prompt) - 1, 8)

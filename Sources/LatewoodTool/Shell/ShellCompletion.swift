@@ -53,7 +53,7 @@ struct ShellCompletion {
         $0.hasPrefix(start) && (!$0.hasPrefix(".") || start.hasPrefix("."))
       }.map { directory + $0 + (Directories.isDirectory(directory + $0) ? "/" : "") }
     } catch {
-      // A directory that cannot be read gives no names.
+      // An unreadable directory has no names.
       return []
     }
   }

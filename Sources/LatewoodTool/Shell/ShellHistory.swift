@@ -4,13 +4,12 @@ import LatewoodDevice
 /// The lines of this session, and of earlier ones if a file keeps them.
 struct ShellHistory {
   static let longest = 1000
-  /// The greatest length of the file; older lines are dropped when the shell starts.
+  /// The maximum length of the file; older lines are dropped when the shell starts.
   private static let fileLimit: UInt64 = 1 << 20
   private static let shorterSuffix = ".shorter"
 
   private(set) var lines: [String] = []
-  /// The index of the line that the up and down keys have reached; `lines.count` for the line that
-  /// is being edited.
+  /// The index of the line reached by the up and down keys; `lines.count` for the edited line.
   private var position = 0
   private var unfinished = ""
   private let path: String?
@@ -31,7 +30,7 @@ struct ShellHistory {
       if start > 0, !pieces.isEmpty { pieces.removeFirst() }
       lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
       if start > 0 {
-        // A file left by a run that was killed, or put there by somebody else, is useless.
+        // A file left by a killed run, or created by another user, is useless.
         try FileVolume().removeIfPresent(path + Self.shorterSuffix)
         let shorter = try FileVolume().open(path + Self.shorterSuffix, .createExclusive(permissions: 0o600))
         defer { shorter.close() }
@@ -59,7 +58,7 @@ struct ShellHistory {
     } catch { throw Self.failure(error, path) }
   }
 
-  /// Returns the line before the one that is shown; nil at the oldest.
+  /// Returns the line before the shown one; nil at the oldest.
   mutating func earlier(than line: String) -> String? {
     guard position > 0 else { return nil }
     if position == lines.count { unfinished = line }
@@ -67,14 +66,14 @@ struct ShellHistory {
     return lines[position]
   }
 
-  /// Returns the line after the one that is shown; nil at the line that is being edited.
+  /// Returns the line after the shown one; nil at the edited line.
   mutating func later() -> String? {
     guard position < lines.count else { return nil }
     position += 1
     return position == lines.count ? unfinished : lines[position]
   }
 
-  /// Returns to the line that is being edited, discarding its text.
+  /// Returns to the edited line, discarding its text.
   mutating func leave() {
     position = lines.count
     unfinished = ""

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// Turns the words of a line of the shell into the arguments of the tool.
+/// Converts the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
   /// - Parameter hasInput: false if the lines come from standard input, so that no command can read
   ///   it.

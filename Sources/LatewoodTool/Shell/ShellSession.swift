@@ -4,9 +4,9 @@ import LatewoodTerminal
 
 /// One run of the shell: reads lines, fills in the database and runs each as a command.
 ///
-/// Every command is a process of its own, started from the same program: it behaves exactly as
-/// outside of the shell, an interrupt stops it and not the shell, and the file is not kept open
-/// between two commands.
+/// Every command is a separate process, started from the same program: it behaves exactly as
+/// outside the shell, an interrupt stops only the command, and the file is not kept open between
+/// two commands.
 final class ShellSession {
   private let console: Console
   private let database: String
@@ -63,7 +63,7 @@ final class ShellSession {
         code = failure.exitCode
       }
       guard code != .success else { continue }
-      // Nobody would read the remaining output.
+      // The remaining output would not be read.
       if code == .brokenPipe { return code }
       if result == .success { result = code }
       guard keepsGoing else {

@@ -1,7 +1,7 @@
 /// A line of the shell, split into words.
 ///
 /// Spaces and tabs separate words. Between single quotes every character is literal; between double
-/// quotes a backslash makes `"` and `\` literal; outside of quotes it makes any character literal.
+/// quotes a backslash makes `"` and `\` literal; outside quotes it makes any character literal.
 /// Nothing else is special: no variables, no patterns, no pipes.
 struct ShellWords: Equatable {
   /// The complete words.
@@ -62,7 +62,7 @@ struct ShellWords: Equatable {
     return parsed.words + (parsed.last.map { [$0] } ?? [])
   }
 
-  /// Returns a word in the form in which it is parsed as itself.
+  /// Returns a word quoted so that it is parsed as itself.
   static func quoted(_ word: String) -> String {
     if !word.isEmpty, !word.contains(where: { " \t'\"\\#".contains($0) }) { return word }
     if !word.contains("'") { return "'\(word)'" }

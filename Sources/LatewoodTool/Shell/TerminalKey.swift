@@ -1,4 +1,4 @@
-/// A key that was pressed, or the character that it stands for.
+/// A pressed key, or its character.
 enum TerminalKey: Equatable {
   case text(String)
   case enter, tab, backspace, deleteForward
@@ -12,12 +12,12 @@ enum TerminalKey: Equatable {
 struct TerminalKeys {
   private var pending: [UInt8] = []
 
-  /// The greatest length of a meaningful sequence.
+  /// The maximum length of a valid sequence.
   private static let longestSequence = 32
 
   mutating func add(_ bytes: [UInt8]) { pending += bytes }
 
-  /// Returns the next key; nil if more bytes are needed. Bytes that are no key are skipped.
+  /// Returns the next key; nil if more bytes are needed. Skips bytes that are not a key.
   mutating func next() -> TerminalKey? {
     while let first = pending.first {
       let (key, length) =

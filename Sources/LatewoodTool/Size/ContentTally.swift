@@ -30,8 +30,8 @@ struct KeyspaceContent {
     (self.entries, self.keyBytes, self.valueBytes) = (entries, keyBytes, valueBytes)
   }
 
-  /// The bytes that it takes in a file that was just compacted, without inner nodes: each entry has
-  /// a head, a slot and its lengths beside it.
+  /// The bytes in a newly compacted file, without inner nodes: each entry also has a head, a slot
+  /// and its lengths.
   var compactedBytes: UInt64 { bytes &+ entries &* Self.entryOverhead }
   static let entryOverhead: UInt64 = 9
 }
@@ -49,19 +49,19 @@ struct LargeDocument {
   let size: DocumentSize
 }
 
-/// The documents of one collection, added up.
+/// The totals of the documents of a collection.
 struct CollectionTally {
   let name: String
   private(set) var documents: UInt64 = 0
   private(set) var bodyBytes: UInt64 = 0
-  /// The bytes of current bodies that stand in records, and their number.
+  /// The bytes of current bodies in records, and their number.
   private(set) var bodyBytesInRecords: UInt64 = 0
   private(set) var bodiesInRecords: UInt64 = 0
-  /// The number of documents that have expired and were not purged yet.
+  /// The number of expired documents that are not purged yet.
   private(set) var expired: UInt64 = 0
-  /// The bytes of bodies and records of documents that have expired.
+  /// The bytes of bodies and records of expired documents.
   private(set) var expiredBytes: UInt64 = 0
-  /// The bytes that records would lose by pruning, for each depth that was asked about.
+  /// The bytes of records that pruning would remove, for each requested depth.
   private(set) var prunable: [UInt64]
 
   /// Adds up the documents of a collection. O(documents × log n + revisions).
@@ -87,7 +87,7 @@ struct CollectionTally {
     self.prunable = prunable
   }
 
-  /// The bytes of the bodies of leaves that stand in no record.
+  /// The bytes of the bodies of leaves outside records.
   var bodyBytesApart: UInt64 { bodyBytes - min(bodyBytes, bodyBytesInRecords) }
 
   private mutating func add(_ size: DocumentSize) {

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// Every byte of a file, divided by what it is for: the same regions that `map` and `info` add up.
+/// The bytes of a file by purpose: the same regions that `map` and `info` add up.
 ///
 /// ```
 /// file = contents by keyspace + rest of the tree + log + dead + frames + holes + room + header
@@ -13,14 +13,14 @@ struct FileParts {
   let allocatedBytes: UInt64
   let hasWriter: Bool
   /// The bytes in the newest checkpoint, by the name of the keyspace; the catalog has a name that
-  /// no keyspace has.
+  /// no keyspace can have.
   private(set) var keyspaces: [(name: String, facts: LiveTree.KeyspaceUsage)] = []
   private(set) var catalogBytes: UInt64 = 0
-  /// The inner nodes of the tree, and what nodes need that hold entries of several keyspaces.
+  /// The inner nodes of the tree, and the overhead of nodes with entries of several keyspaces.
   private(set) var treeRest: UInt64 = 0
   private let totals: [Region.Kind: UInt64]
 
-  /// Reads the whole file once, but for its holes. Memory: up to 150 bytes for each node and each
+  /// Reads the entire file once, except its holes. Memory: up to 150 bytes for each node and each
   /// large value, as for a map of the file.
   ///
   /// - Throws: ``Failure`` `damaged` if the tree or the log is, so that nothing adds up.
@@ -74,7 +74,7 @@ struct FileParts {
   var dead: UInt64 { sum(.deadNode, .deadCommit) }
   var frames: UInt64 { sum(.checkpoint, .frame) }
   var holes: UInt64 { sum(.hole) }
-  /// The bytes behind the log: reserved ahead, or left from writes that were never acknowledged.
+  /// The bytes after the log: reserved, or left from writes that were never acknowledged.
   var room: UInt64 { sum(.skipped, .reserved) }
   var damaged: UInt64 { sum(.damaged) }
 }

@@ -1,12 +1,12 @@
-/// The largest of many items, the largest first; of equals, those that came first. Keeps no more
-/// than it was asked for.
+/// The largest of many items, the largest first; of equals, the earliest. Keeps only the requested
+/// number.
 struct LargestItems<Item> {
   private(set) var items: [(item: Item, size: UInt64)] = []
   private let limit: Int
 
   init(limit: Int) { self.limit = limit }
 
-  /// - Parameter item: made only if it is among the largest so far.
+  /// - Parameter item: evaluated only if it is among the largest so far.
   mutating func add(_ size: UInt64, _ item: @autoclosure () -> Item) {
     guard limit > 0 else { return }
     if items.count == limit {

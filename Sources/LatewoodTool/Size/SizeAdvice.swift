@@ -1,12 +1,12 @@
 import LatewoodDocuments
 
-/// A sentence on what to do about the size of a file, and the command for it.
+/// Advice on reducing the size of a file, with the command for it.
 struct SizeAdvice: Equatable {
   let text: String
   /// The exact command; nil if there is none.
   var command: String?
 
-  /// Returns the advice about a file: at least one, what helps most first.
+  /// Returns the advice about a file: at least one, the most effective first.
   static func all(about report: SizeReport) -> [SizeAdvice] {
     [
       compaction(report), expiry(report), pruning(report), kinds(report), log(report), sparse(report),
@@ -71,7 +71,8 @@ struct SizeAdvice: Equatable {
     bytes >= 64 << 10 && bytes >= report.savings.compactedBytes / 20
   }
 
-  /// Tells of a kind that takes much and can do without.
+  /// Returns the advice about a kind that takes much space and can be removed; nil if there is
+  /// none.
   private static func kinds(_ report: SizeReport) -> SizeAdvice? {
     func bytes(_ kind: SpaceKind) -> UInt64 { report.sum.first { $0.name == kind.rawValue }?.bytes ?? 0 }
     let whole = max(report.parts.live, 1)
@@ -118,7 +119,7 @@ struct SizeAdvice: Equatable {
   }
 }
 
-/// Text as an argument in a command that a shell is to read.
+/// Quoting of text as an argument of a shell command.
 enum ShellText {
   static func quoted(_ text: String) -> String {
     let shown = KeyText.shown(text.utf8)

@@ -1,5 +1,5 @@
 extension SizeReport {
-  /// The bytes on the disk that a compaction would give back, or so.
+  /// The approximate bytes on the disk that a compaction would save.
   var allocatedBytesSaved: UInt64 {
     parts.allocatedBytes - min(parts.allocatedBytes, savings.compactedBytes)
   }

@@ -4,7 +4,7 @@ import LatewoodStore
 
 /// The answer to "why is my file so big?".
 struct SizeReport {
-  /// The share of one kind: of a collection, or of the database as a whole.
+  /// The share of a kind, in a collection or in the entire database.
   struct KindSize {
     var kind: SpaceKind
     var entries: UInt64 = 0
@@ -14,7 +14,7 @@ struct SizeReport {
     var fileBytes: UInt64 = 0
   }
 
-  /// A collection; one without a name is what belongs to no collection.
+  /// A collection; without a name, everything that belongs to no collection.
   struct Collection {
     var name: String?
     var documents: UInt64 = 0
@@ -45,20 +45,20 @@ struct SizeReport {
   let path: String
   let parts: FileParts
   var holdsDocuments = false
-  /// By size; empty without documents.
+  /// The collections, by size; empty without documents.
   var collections: [Collection] = []
-  /// By size; empty with documents.
+  /// The keyspaces, by size; empty with documents.
   var keyspaces: [KeyspaceSize] = []
-  /// A collection with documents that have expired.
+  /// A collection with expired documents.
   var collectionWithExpired: String?
   var largestDocuments = LargestItems<LargeDocument>(limit: 0)
   var largestEntries = LargestItems<LargeEntry>(limit: 0)
   var savings = SizeSavings()
 
-  /// Surveys a database. Reads it all once; keeps only sums and the `limit` largest items besides
-  /// the map of the file.
+  /// Returns the report on a database. Reads everything once; keeps only sums and the `limit`
+  /// largest items besides the map of the file.
   static func of(_ path: String, limit: Int) throws(Failure) -> SizeReport {
-    // The store first: it says best why a file cannot be opened.
+    // The store first, because it has the best errors for a file that cannot be opened.
     try Database.reading(path).closing { (database) throws(Failure) in
       var report = SizeReport(path: path, parts: try FileParts(at: path))
       report.holdsDocuments = try database.holdsDocuments()
@@ -158,12 +158,12 @@ struct SizeReport {
       let tally = tallies[role.collection ?? ""]
       change(role.collection) { collection in
         guard role.kind == .currentBodies else {
-          // Short bodies stand in records.
+          // Short bodies are in records.
           let inRecords = content.name.hasPrefix("documents/") ? tally?.bodyBytesInRecords ?? 0 : 0
           if inRecords > 0 {
             collection.add(.currentBodies, entries: tally?.bodiesInRecords ?? 0, content: inRecords)
           }
-          // The list of superseded bodies counts with them, but not as so many more of them.
+          // The list of superseded bodies counts as their bytes, but not as additional entries.
           let isList = role.kind == .supersededBodies
           let entries = isList ? 0 : content.entries
           return collection.add(
@@ -183,8 +183,8 @@ struct SizeReport {
     for (name, facts) in parts.keyspaces {
       let role = SpaceRole(name, isOfDocuments: true)
       let tally = tallies[role.collection ?? ""]
-      // In the newest checkpoint bodies lie side by side with others, or with the records that they
-      // stand in: by their lengths.
+      // In the newest checkpoint, nodes contain both kinds of bodies, or bodies and records: divide
+      // the bytes by their lengths.
       func share(_ part: UInt64?, of all: UInt64?, none: Double) -> UInt64 {
         let all = all ?? 0
         let share = all == 0 ? none : Double(min(part ?? 0, all)) / Double(all)

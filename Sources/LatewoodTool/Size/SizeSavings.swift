@@ -1,19 +1,19 @@
 import LatewoodDocuments
 
-/// The bytes that could be given back, and by what.
+/// The bytes that could be saved, by method.
 struct SizeSavings {
-  /// The size that a compaction would leave, or so.
+  /// The approximate size after a compaction.
   var compactedBytes: UInt64 = 0
-  /// The bytes of bodies that only old revisions have, with their keys and the list of them.
+  /// The bytes of bodies of old revisions, with their keys and the list of them.
   var supersededBytes: UInt64 = 0
   var unneeded = UnneededBlobs()
-  /// Chunks of blobs that were never finished.
+  /// The bytes of chunks of unfinished blobs.
   var unfinishedUploadBytes: UInt64 = 0
   var expired: UInt64 = 0
   var expiredBytes: UInt64 = 0
   /// The number of generations that the file keeps of each document; nil without documents.
   var depth: Int?
-  /// The bytes of trees that are deeper than that, because the depth was greater once.
+  /// The bytes of revision trees beyond that depth, which was greater before.
   var tooDeepBytes: UInt64 = 0
   /// The bytes that smaller depths would save.
   var pruning: [(depth: Int, bytes: UInt64)] = []
@@ -29,7 +29,7 @@ struct SizeSavings {
   }
 
   /// Estimates the size after a compaction: header, slots, and the newest state in full nodes, but
-  /// no more than the live parts of the file as they are.
+  /// at most the current live parts of the file.
   mutating func estimate(_ parts: FileParts, _ contents: [KeyspaceContent]) {
     let written = contents.reduce(0 as UInt64) { $0 &+ $1.compactedBytes } &+ parts.catalogBytes
     let kept = written - min(written, removedBytes)

@@ -13,7 +13,7 @@ enum SpaceKind: String, CaseIterable {
   case expiry
   /// The entries of keyspaces that do not belong to documents.
   case entries
-  /// The catalog of keyspaces, and the facts of the database as a whole.
+  /// The catalog of keyspaces, and the records of the database.
   case catalog
 
   var words: String {

@@ -1,10 +1,10 @@
 import LatewoodBytes
 import LatewoodInspection
 
-/// The space that a file takes at one moment, divided as `info`, `map` and `size` divide it.
+/// The space that a file takes at one moment, divided as by `info`, `map` and `size`.
 ///
-/// The store's own `logBytes` is everything behind the replay offset, with the nodes of checkpoints
-/// that lie there too, which are live or dead: for a file that was just closed that can be most of
+/// The store's own `logBytes` is everything after the replay offset, including the nodes of
+/// checkpoints there, which are live or dead: in a file that was just closed these can be most of
 /// it.
 struct SpaceSample {
   let fileBytes: UInt64

@@ -1,7 +1,7 @@
 import LatewoodConcurrency
 import LatewoodStore
 
-/// Samples a database that another process may be writing, and tells what happened between samples.
+/// Samples a database that another process may be writing, and reports the changes between samples.
 struct StatisticsWatch {
   private let database: Database
   private var before: (statistics: Statistics, nanoseconds: UInt64, checkpoint: UInt64)?

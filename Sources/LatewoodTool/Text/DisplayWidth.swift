@@ -1,4 +1,4 @@
-/// The number of terminal columns that text takes.
+/// The number of terminal columns of text.
 enum DisplayWidth {
   static func of(_ text: some StringProtocol) -> Int {
     text.unicodeScalars.reduce(0) { $0 + of($1) }
@@ -7,7 +7,7 @@ enum DisplayWidth {
   /// Returns `text`, or as much of it as fits into `width` columns together with a mark for the
   /// omission.
   static func fitted(_ text: String, to width: Int) -> String {
-    // Text with fewer bytes than columns cannot be too wide; most text is like that.
+    // Text with fewer bytes than columns, which is common, cannot be too wide.
     if text.utf8.count <= width || of(text) <= width { return text }
     var result = String.UnicodeScalarView()
     var used = 0
@@ -20,8 +20,8 @@ enum DisplayWidth {
     return String(result) + "…"
   }
 
-  /// The same for text that `Style` may have coloured: escape sequences take no columns and are all
-  /// kept.
+  /// Returns the same for text that `Style` may have coloured: escape sequences take no columns and
+  /// are all kept.
   static func fitted(styled text: String, to width: Int) -> String {
     let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
     var plain = String(parts.first ?? "")

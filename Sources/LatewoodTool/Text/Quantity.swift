@@ -1,4 +1,4 @@
-/// Numbers in a readable form.
+/// Formats numbers in a readable form.
 enum Quantity {
   /// `1,234,567`
   static func count(_ number: some BinaryInteger) -> String {
@@ -44,7 +44,7 @@ enum Quantity {
     return "\(Int(Double(min(part, whole)) / Double(whole) * 100))%"
   }
 
-  /// Formats with one decimal below 100, and none from there on.
+  /// Formats with one decimal below 100, and otherwise without decimals.
   private static func decimal(_ value: Double) -> String {
     let tenths = Int((value * 10).rounded())
     guard tenths < 1000 else { return count(Int(value.rounded())) }
