@@ -42,10 +42,10 @@ extension Database {
   /// - Returns: the result of the closure, once its changes are committed.
   /// - Throws: any error of the closure, unchanged: then nothing is committed. ``DatabaseError``
   ///   `conflict` if there was a conflict in all attempts; `notFound` if a document to delete has
-  ///   already been deleted, or its collection dropped; `notWritable` if there are changes
-  ///   and the database was opened read-only, its disk is full or its file is gone; `notUnique`;
-  ///   `notOpen`, `corruptData`, `inputOutput`. `CancellationError` if the task is cancelled before
-  ///   the changes are committed.
+  ///   already been deleted, or its collection dropped; `notWritable` if there are changes and the
+  ///   database was opened read-only, its disk is full or its file is gone; `notUnique`; `notOpen`,
+  ///   `corruptData`, `inputOutput`. `CancellationError` if the task is cancelled before the
+  ///   changes are committed.
   @discardableResult
   public func background<R: Sendable>(
     retries: Int = 0, _ body: @escaping @Sendable (BackgroundDatabase) throws -> R

@@ -38,9 +38,9 @@ final class CompactionControl: @unchecked Sendable {
   ///
   /// - Parameters:
   ///   - joins: whether the caller can share the result of a running compaction. If not, or while a
-  ///     copy or backup runs, this waits until it can begin its own run. A caller other
-  ///     than the policy also begins its own run if the running one was started by the policy and
-  ///     fails, or is cancelled by its owner.
+  ///     copy or backup runs, this waits until it can begin its own run. A caller other than the
+  ///     policy also begins its own run if the running one was started by the policy and fails, or
+  ///     is cancelled by its owner.
   ///   - isAutomatic: whether the policy starts it.
   ///   - isCancelled: called before each attempt, after which no `cancel()` is missed, and whenever
   ///     a cancellation may have ended the wait.

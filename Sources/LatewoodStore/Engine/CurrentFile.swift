@@ -3,8 +3,8 @@ import LatewoodFile
 
 /// The file of a store, and the offset of the newest checkpoint in it.
 ///
-/// A compaction replaces the file while no checkpoint and no transaction runs. A thread that may run
-/// at that time must read `log` once and keep the result.
+/// A compaction replaces the file while no checkpoint and no transaction runs. A thread that may
+/// run at that time must read `log` once and keep the result.
 ///
 /// Thread safety: any thread.
 final class CurrentFile: Sendable {

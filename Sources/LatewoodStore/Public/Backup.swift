@@ -37,13 +37,13 @@ extension Store {
   /// that may take long.
   ///
   /// The backup is a complete database. It has the state at the time of this call or a little
-  /// later. The copied bytes are verified first, and read back from the disk.
-  /// After a crash at any moment the backup is the complete earlier one or the complete new one,
-  /// and the next call continues from there. Open it read-only, or work with a copy of it: once it
-  /// has been written to, it is no longer a backup, and this method refuses to touch it. It belongs
-  /// to this process's user, who can write to it; otherwise its permissions are those of this file,
-  /// without access control list and extended attributes. For a smaller file that is a separate
-  /// database, see ``copy(to:bytesPerSecond:progress:)``.
+  /// later. The copied bytes are verified first, and read back from the disk. After a crash at any
+  /// moment the backup is the complete earlier one or the complete new one, and the next call
+  /// continues from there. Open it read-only, or work with a copy of it: once it has been written
+  /// to, it is no longer a backup, and this method refuses to touch it. It belongs to this
+  /// process's user, who can write to it; otherwise its permissions are those of this file, without
+  /// access control list and extended attributes. For a smaller file that is a separate database,
+  /// see ``copy(to:bytesPerSecond:progress:)``.
   ///
   /// A backup waits for a running compaction, and obeys ``pauseCompaction()`` and
   /// ``cancelCompaction()``. While it runs, no space is reclaimed. O(bytes appended since); after a

@@ -114,10 +114,10 @@ extension Store {
   /// - Throws: any error of `progress`, unchanged; ``StoreError`` `cancelled` after
   ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if no dead blocks could be returned
   ///   either; `inputOutput`, `damaged` if the old file cannot be read or the new one cannot be
-  ///   written: the old file then stays in use; `permissionDenied` if
-  ///   the new one cannot be given the old one's owner; `hardLinked`; `fileMoved` if the file is no
-  ///   longer at its path; `readOnly`, `closed`; `invalidRange` inside the closure of a
-  ///   transaction, or of another compaction.
+  ///   written: the old file then stays in use; `permissionDenied` if the new one cannot be given
+  ///   the old one's owner; `hardLinked`; `fileMoved` if the file is no longer at its path;
+  ///   `readOnly`, `closed`; `invalidRange` inside the closure of a transaction, or of another
+  ///   compaction.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil

@@ -146,8 +146,8 @@ public final class Store: Sendable {
   ///
   /// - Throws: ``StoreError`` `damaged` if the log is damaged. Then nothing is merged, and the
   ///   store is `poisoned` for writing, because recovery would not find commits after the damage.
-  ///   `outOfSpace`, after which it can be tried again; `inputOutput`,
-  ///   `poisoned`, `fileMoved`, `readOnly`, `closed`.
+  ///   `outOfSpace`, after which it can be tried again; `inputOutput`, `poisoned`, `fileMoved`,
+  ///   `readOnly`, `closed`.
   public func checkpoint() throws {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }
