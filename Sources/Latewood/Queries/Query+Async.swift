@@ -4,14 +4,14 @@
 extension Query {
   /// Returns the matching documents, in order, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
   /// Returns the first matching document, without blocking the caller's thread; nil if there is
   /// none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func first() async throws -> Value? { try await run { try $0.first() } }
 
@@ -20,7 +20,7 @@ extension Query {
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
   ///   - count: the maximum number of documents to return, at least 0.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func page(at start: Int, of count: Int) async throws -> [Value] {
     try await run { try $0.page(at: start, of: count) }
@@ -28,13 +28,13 @@ extension Query {
 
   /// Returns the ids of the matching documents, in order, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func documentIDs() async throws -> [String] { try await run { try $0.documentIDs() } }
 
-  /// Returns how the query would be answered, without blocking the caller's thread.
+  /// Returns the plan for the query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func explain() async throws -> QueryPlan { try await run { try $0.explain() } }
 
@@ -42,19 +42,19 @@ extension Query {
 
   /// Returns the number of matching documents, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func count() async throws -> Int { try await run { try $0.count() } }
 
   /// Returns whether the query finds any document, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func exists() async throws -> Bool { try await run { try $0.exists() } }
 
   /// Returns the sum of a field, without blocking the caller's thread; 0 if no document matches.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
@@ -66,7 +66,7 @@ extension Query {
   /// Returns the mean of a field, without blocking the caller's thread; nil if no matching document
   /// has the field.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
@@ -75,10 +75,10 @@ extension Query {
     return try await run { try $0.average { _ in field } }
   }
 
-  /// Returns the least value of a field, without blocking the caller's thread; nil if no matching
+  /// Returns the minimum of a field, without blocking the caller's thread; nil if no matching
   /// document has the field.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
@@ -87,10 +87,10 @@ extension Query {
     return try await run { try $0.min { _ in field } }
   }
 
-  /// Returns the greatest value of a field, without blocking the caller's thread; nil if no
-  /// matching document has the field.
+  /// Returns the maximum of a field, without blocking the caller's thread; nil if no matching
+  /// document has the field.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
@@ -99,10 +99,10 @@ extension Query {
     return try await run { try $0.max { _ in field } }
   }
 
-  /// Returns the distinct values of a field, in the order in which they are first found, without
+  /// Returns the distinct values of a field, in the order of their first occurrence, without
   /// blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func distinct<Member: Decodable & Hashable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
@@ -120,10 +120,10 @@ extension Query {
 
 /// `min` and `max` of fields that may be missing.
 extension Query {
-  /// Returns the least value of an optional field, without blocking the caller's thread; nil if no
+  /// Returns the minimum of an optional field, without blocking the caller's thread; nil if no
   /// matching document has the field.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
@@ -132,10 +132,10 @@ extension Query {
     return try await run { try $0.min { _ in field } }
   }
 
-  /// Returns the greatest value of an optional field, without blocking the caller's thread; nil if
-  /// no matching document has the field.
+  /// Returns the maximum of an optional field, without blocking the caller's thread; nil if no
+  /// matching document has the field.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
@@ -149,13 +149,13 @@ extension Query {
 extension GroupedQuery {
   /// Returns the number of documents in each group, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func count() async throws -> [Key: Int] { try await run { try $0.count() } }
 
   /// Returns the sum of a field in each group, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
@@ -167,7 +167,7 @@ extension GroupedQuery {
   /// Returns the mean of a field in each group that has the field, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
@@ -176,10 +176,10 @@ extension GroupedQuery {
     return try await run { try $0.average { _ in field } }
   }
 
-  /// Returns the least value of a field in each group that has the field, in Swift's order, without
+  /// Returns the minimum of a field in each group that has the field, in Swift's order, without
   /// blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
@@ -188,10 +188,10 @@ extension GroupedQuery {
     return try await run { try $0.min { _ in field } }
   }
 
-  /// Returns the greatest value of a field in each group that has the field, in Swift's order,
-  /// without blocking the caller's thread.
+  /// Returns the maximum of a field in each group that has the field, in Swift's order, without
+  /// blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>

@@ -173,7 +173,7 @@ extension QueryField where Value: Sequence {
 // MARK: Fields of any type
 
 extension AnyQueryField {
-  /// Holds where the field has the value. Numbers are compared by value, whatever their type.
+  /// Holds where the field has the value. Numbers are compared by value, regardless of their type.
   public static func == (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.equals(value)
   }

@@ -70,7 +70,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
 
   /// Returns a row for each matching document, in order, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func rows() async throws -> [(repeat each Column)] {
     try await source.database.performing { try rows() }
@@ -78,7 +78,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
 
   /// Returns the plan for the rows, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func explain() async throws -> QueryPlan {
     try await source.database.performing { try explain() }

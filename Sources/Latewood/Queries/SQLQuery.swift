@@ -63,13 +63,13 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func rows() async throws -> [DocumentValue] { try await database.performing { try rows() } }
 
   /// Returns the rows, in order, decoded as a type, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func rows<Value: Decodable & Sendable>(as type: Value.Type) async throws -> [Value] {
     try await database.performing { try rows(as: type) }
@@ -86,7 +86,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func explain() async throws -> QueryPlan { try await database.performing { try explain() } }
 

@@ -114,7 +114,7 @@ package struct DocumentReads {
     try source.withBody(at: place, of: spaces, body)
   }
 
-  /// Returns a body stored outside of a record; nil if there is none.
+  /// Returns a body stored outside a record; nil if there is none.
   func bodyApart(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }

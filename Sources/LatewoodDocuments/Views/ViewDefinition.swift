@@ -85,8 +85,8 @@ package final class ViewEmitter {
 
 /// The encoding of view keys as sortable bytes.
 enum ViewKey {
-  /// Returns the bytes of a key; nil stands for null. Throws `notFinite` for NaN, `tooLarge` for a
-  /// key that is too long, `tooDeep`, `damaged`.
+  /// Returns the bytes of a key; nil means null. Throws `notFinite` for NaN, `tooLarge` for a key
+  /// that is too long, `tooDeep`, `damaged`.
   static func bytes(of value: FleeceValue?) throws(FleeceError) -> [UInt8] {
     guard let value else { return [CollationTag.null.rawValue] }
     var numbers = NumberCheck()

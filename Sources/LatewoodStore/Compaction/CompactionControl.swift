@@ -4,7 +4,8 @@ import LatewoodConcurrency
 /// Controls the one compaction, copy or backup that may run in a store: its progress, and requests
 /// to pause or cancel it.
 ///
-/// Thread safety: all calls from any thread. No thread waits here while it holds another lock.
+/// Thread safety: all methods may be called from any thread. No thread waits here while it holds
+/// another lock.
 final class CompactionControl: @unchecked Sendable {
   private struct State {
     var isRunning = false

@@ -33,7 +33,7 @@ final class ReadBack: @unchecked Sendable {
     var tree = CopyVerifier()
     /// Bytes below this offset will not be written again.
     var limit: UInt64 = 0
-    /// The offset up to which the system has been asked to start writing the file to the disk.
+    /// The offset up to which writing to the disk has been requested.
     var writtenBack = FileLayout.logStart
     var isStopped = false
     var isImpossible = false

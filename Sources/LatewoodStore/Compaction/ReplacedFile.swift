@@ -6,7 +6,7 @@ import LatewoodTree
 /// The file that a compaction has replaced, with its version, until it is closed in the background.
 /// The last close drops its cached pages and frees its blocks, which is slow.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class ReplacedFile: Sendable {
   private let replaced = Guarded<(file: DatabaseFile, version: Version)?>(nil)
 

@@ -6,7 +6,7 @@ import LatewoodFile
 /// A compaction replaces the file while no checkpoint and no transaction runs. A thread that may
 /// run at that time must read `log` once and keep the result.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class CurrentFile: Sendable {
   private struct State {
     var log: DatabaseFile

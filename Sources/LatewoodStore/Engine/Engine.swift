@@ -35,7 +35,7 @@ import Synchronization
 ///    the others. No lock except the writer's is held while a caller's closure runs.
 /// 2. Memory that readers may use is retired through `readers`; no thread waits for a reader.
 ///
-/// Thread safety: all calls may come from any thread.
+/// Thread safety: all methods may be called from any thread.
 final class Engine: Sendable {
   let path: String?
   let isReadOnly: Bool

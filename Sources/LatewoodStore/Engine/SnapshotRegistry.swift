@@ -2,7 +2,7 @@ import LatewoodConcurrency
 
 /// The open snapshots of a store, for its statistics and for closing them with the store.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class SnapshotRegistry: Sendable {
   private struct Entry {
     let transaction: UInt64

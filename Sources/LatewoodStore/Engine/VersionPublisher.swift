@@ -14,7 +14,7 @@ import LatewoodTree
 /// synchronous ones whose sync is still running. If that sync fails, all writing ends, and the
 /// published state stays visible until the store is closed.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class VersionPublisher: Sendable {
   /// The newest version; none once the store is closed.
   private let newest: VersionReference

@@ -16,14 +16,14 @@
 public protocol ByteSource {
   /// Calls `body` with the bytes, which must stay valid during the call.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E) -> R
 }
 
 extension UnsafeRawBufferPointer: ByteSource {
   /// Calls `body` with this buffer.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
     -> R
   {
@@ -34,7 +34,7 @@ extension UnsafeRawBufferPointer: ByteSource {
 extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
   /// Calls `body` with the bytes of the buffer.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(_ body: (UnsafeRawBufferPointer) throws(E) -> R) throws(E)
     -> R
   {
@@ -45,7 +45,7 @@ extension UnsafeBufferPointer: ByteSource where Element == UInt8 {
 extension Array: ByteSource where Element == UInt8 {
   /// Calls `body` with the bytes of the array.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -56,7 +56,7 @@ extension Array: ByteSource where Element == UInt8 {
 extension ArraySlice: ByteSource where Element == UInt8 {
   /// Calls `body` with the bytes of the slice.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -67,7 +67,7 @@ extension ArraySlice: ByteSource where Element == UInt8 {
 extension ContiguousArray: ByteSource where Element == UInt8 {
   /// Calls `body` with the bytes of the array.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -78,7 +78,7 @@ extension ContiguousArray: ByteSource where Element == UInt8 {
 extension Substring: ByteSource {
   /// Calls `body` with the UTF-8 of the text.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -93,7 +93,7 @@ extension Substring: ByteSource {
 extension String: ByteSource {
   /// Calls `body` with the UTF-8 of the text.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
@@ -108,7 +108,7 @@ extension String: ByteSource {
 extension StaticString: ByteSource {
   /// Calls `body` with the UTF-8 of the text.
   ///
-  /// - Throws: what `body` throws.
+  /// - Throws: any error of `body`.
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {

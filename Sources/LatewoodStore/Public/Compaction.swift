@@ -91,7 +91,7 @@ extension Store {
   /// continue meanwhile; writers wait only for the milliseconds of the last step.
   ///
   /// Open snapshots stay valid and keep the old file's space until they close. The new file has a
-  /// new file id, holds its data in key order, and is read back and verified before it replaces the
+  /// new file id, has its data in key order, and is read back and verified before it replaces the
   /// old one. After a crash at any moment the file is the complete old one or the complete new one.
   /// If a compaction is already running, this waits for it and returns its report.
   ///

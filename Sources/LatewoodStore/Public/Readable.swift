@@ -71,7 +71,7 @@ extension Readable {
   ///     checked against its checksum the first time. `body` must not change the transaction that
   ///     it reads.
   /// - Returns: the result of `body`.
-  /// - Throws: errors of `body`; ``StoreError`` as all reads do.
+  /// - Throws: errors of `body`; ``StoreError`` like all reads.
   @inlinable public func withValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws -> R? {
@@ -109,7 +109,7 @@ extension Readable {
   ///   - reversed: whether to go from the last key to the first.
   ///   - body: takes key and value, and returns whether to continue. It must not change the
   ///     transaction that it reads; use a ``Cursor`` for that.
-  /// - Throws: errors of `body`; ``StoreError`` as all reads do.
+  /// - Throws: errors of `body`; ``StoreError`` like all reads.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool

@@ -360,7 +360,7 @@ public final class Transaction: Readable, ReadGate {
     try changes.records.withStart { (start, count) throws(Fault) in
       var next = start
       while next < start + count {
-        // SAFETY: these are records that this process encoded, in memory of its own.
+        // SAFETY: these are records that this process encoded in its own memory.
         let record = LogRecord(trusted: next)
         let offset = try writer.append(record)
         try buffer.apply(writer.record(at: offset), at: offset)

@@ -12,7 +12,7 @@ import Synchronization
 ///
 /// The log finds out; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class DiskSpace: Sendable {
   private let attempts = Guarded(ReliefAttempts())
   private let low = Atomic<Bool>(false)

@@ -30,7 +30,7 @@ struct Head {
 /// 3. A commit is *settling* from its end under the lock until it is published or has failed. No
 ///    commit that is in the file but not published is undone.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class CommitHead: @unchecked Sendable {
   private let monitor = Monitor()
   // SAFETY: only touched under `monitor`.

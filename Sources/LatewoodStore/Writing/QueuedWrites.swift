@@ -12,7 +12,7 @@ import LatewoodFile
 /// One thread runs closures and another waits for syncs, regardless of the number of tasks.
 /// Closures continue during a sync, and the next sync covers all that have ended meanwhile.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class QueuedWrites: Sendable {
   /// The number of closures that run before the writer lock is released for a moment.
   private static let batchLimit = 128
@@ -84,7 +84,7 @@ final class QueuedWrites: Sendable {
         outcomes.append(outcome)
         if outcome.refused != nil { break }
       }
-      // A checkpoint wants the lock, or writers are to slow down.
+      // A checkpoint waits for the lock, or writers must slow down.
       if engine.head.isServiceWaiting || engine.pacer.isOwed { break }
     }
     return outcomes

@@ -4,8 +4,8 @@ import LatewoodBytes
 /// reserve.
 ///
 /// ```
-/// closure runs -> refused -> checkpoint, blocks given back -> the same changes -> committed
-///                                                                            \-> refused
+/// closure runs -> refused -> checkpoint, reclaim blocks -> the same changes -> committed
+///                                                                         \-> refused
 /// ```
 ///
 /// It does not keep the transaction itself, whose version would prevent dead blocks from being

@@ -13,7 +13,7 @@ import Synchronization
 /// These numbers determine the price of a byte (`Backlog`). A commit during a price owes its bytes
 /// (`WriterDebt`), and the next transaction waits until they are paid with time.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class WritePacer: Sendable {
   /// The minimum threshold of a checkpoint, in bytes. Otherwise the log would be merged all the
   /// time with little live data.

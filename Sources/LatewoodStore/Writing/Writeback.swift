@@ -6,7 +6,7 @@ import Synchronization
 /// at a time, on a separate thread, because the call blocks while the disk is busy. (Sequential
 /// fills of 116 MB with a sync at the end: 4.1 to 4.5 million a second.)
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class Writeback: Sendable {
   private static let step: UInt64 = 8 << 20
 

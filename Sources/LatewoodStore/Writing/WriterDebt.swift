@@ -7,7 +7,7 @@ import Synchronization
 /// A commit during a backlog owes its bytes. The debt is paid with time, at the current price,
 /// before the next transaction of any thread begins. Without a backlog there is no debt.
 ///
-/// Thread safety: all calls from any thread.
+/// Thread safety: all methods may be called from any thread.
 final class WriterDebt: Sendable {
   private struct Debt {
     var bytes = 0.0

@@ -5,7 +5,7 @@ import LatewoodInspection
 struct TreeListing {
   let tree: LiveTree
   let shape: TreeShape
-  /// The keyspace to show; nil for the whole tree.
+  /// The keyspace to show; nil for the entire tree.
   let keyspace: UInt32?
   let transaction: UInt64
   /// Whether the newest tree could be determined despite damage.

@@ -24,7 +24,7 @@ struct ShellCompletion {
       completion.candidates += paths.map { Completion.Candidate(text: prefix + $0) }
       isDirectory = completion.candidates.count == 1 && completion.candidates[0].text.hasSuffix("/")
     }
-    // The number of characters of the last word as it is on the line, with its quotes.
+    // The number of characters of the last word on the line, including its quotes.
     let written = parsed.last == nil ? 0 : before.count - parsed.wordColumn
     if completion.candidates.count == 1 {
       let text = completion.candidates[0].text

@@ -64,7 +64,7 @@ struct TerminalKeys {
     case UInt8(ascii: "b"): return (.wordLeft, 2)
     case UInt8(ascii: "f"): return (.wordRight, 2)
     case UInt8(ascii: "["), UInt8(ascii: "O"): break
-    // Two ESC in a row: the first was a key by itself.
+    // Two ESC in a row: the first was a separate key.
     case 0x1B: return (nil, 1)
     default: return (nil, 2)
     }

@@ -41,7 +41,7 @@ struct SpaceRole: Equatable {
 
   static let catalogName = "catalog"
 
-  /// - Parameter isOfDocuments: whether the file holds documents; if not, all names are the user's.
+  /// - Parameter isOfDocuments: whether the file has documents; if not, all names are the user's.
   init(_ name: String, isOfDocuments: Bool) {
     guard isOfDocuments else {
       (kind, collection) = (.entries, nil)

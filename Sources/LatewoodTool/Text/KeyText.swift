@@ -19,7 +19,7 @@ enum KeyText {
     return text
   }
 
-  /// Returns the key that a command-line argument stands for.
+  /// Returns the key for a command-line argument.
   static func bytes(_ argument: [UInt8]) throws(Failure) -> [UInt8] {
     guard argument.starts(with: hexMark.utf8) else { return argument }
     guard let bytes = Hex.decode(argument.dropFirst(hexMark.utf8.count)) else {
