@@ -15,7 +15,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     switch self {
     case .success: "done"
     case .no:
-      "no such key, keyspace or document; a conflict; faults or differences found; a salvage that is not whole; a demo that failed"
+      "no such key, keyspace or document; a conflict; faults or differences found; an incomplete salvage; a demo that failed"
     case .usage: "the command line is not understood"
     case .cannotOpen: "a file cannot be opened: missing, locked, not a database, not allowed"
     case .damaged: "the database is damaged"

@@ -153,7 +153,7 @@ import Testing
     let refused = try tool.run([
       "import", "@", "\(tool.directory)/source.json", "--documents", "--id", "k", "--existing", "fail",
     ])
-    #expect(refused.code == .badInput && refused.error.contains("is there already"))
+    #expect(refused.code == .badInput && refused.error.contains("already exists"))
   }
 
   @Test func `a backslash takes a dot or a plus into a name`() throws {

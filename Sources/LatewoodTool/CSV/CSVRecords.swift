@@ -188,7 +188,7 @@ extension CSVRecords {
       case _ where isQuoted:
         throw failure(
           "\(JSONScanner.shown(byte)) follows a cell in quotes",
-          advice: "A comma must follow; inside of quotes, write each quote twice.")
+          advice: "A comma must follow; inside quotes, double each quote.")
       case UInt8(ascii: "\""):
         throw failure(
           "a quote stands inside a cell that does not begin with one",
@@ -231,7 +231,7 @@ extension CSVRecords {
     guard byte == UInt8(ascii: "\r"), let next = try input.peek() else { return }
     guard next == UInt8(ascii: "\n") else {
       throw failure(
-        "a carriage return stands here without a line feed",
+        "a carriage return without a line feed",
         advice: "Lines end with LF or CR LF; put a text with a carriage return in quotes.")
     }
     try advance(over: next)

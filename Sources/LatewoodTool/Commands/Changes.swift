@@ -46,8 +46,8 @@ extension CommandDescription {
     ]
   ) { arguments, console throws(Failure) in
     let isFollowing = arguments.has(.follow)
-    if isFollowing, arguments.has(.descending) { throw .usage("--follow does not go with --descending") }
-    if !isFollowing, arguments.has(.timeout) { throw .usage("--timeout goes only with --follow") }
+    if isFollowing, arguments.has(.descending) { throw .usage("--follow cannot be used with --descending") }
+    if !isFollowing, arguments.has(.timeout) { throw .usage("--timeout requires --follow") }
     try console.chooseLayout(arguments)
     let timeout = try arguments.number(of: .timeout)
     var isNow = false

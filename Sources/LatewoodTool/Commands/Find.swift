@@ -63,10 +63,10 @@ extension CommandDescription {
     let request = try FindRequest(arguments)
     let fields = try FindFields.paths(of: .fields, arguments)
     if arguments.has(.countOnly), fields != nil || arguments.has(.sort) {
-      throw .usage("--count prints no documents, so --fields and --sort do not go with it")
+      throw .usage("--count prints no documents, so it cannot be used with --fields or --sort")
     }
     if arguments.has(.explain), arguments.has(.countOnly) || fields != nil {
-      throw .usage("--explain prints no documents, so --count and --fields do not go with it")
+      throw .usage("--explain prints no documents, so it cannot be used with --count or --fields")
     }
     try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)

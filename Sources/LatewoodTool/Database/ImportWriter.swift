@@ -108,7 +108,7 @@ struct ImportWriter: ImportTarget {
 
   static func exists(_ key: [UInt8], line: Int) -> Failure {
     var failure = Failure(
-      .badInput, code: "keyExists", "the key \(Arguments.quoted(key)) is there already",
+      .badInput, code: "keyExists", "the key \(Arguments.quoted(key)) already exists",
       advice: "--existing replace takes the later value, --existing keep the earlier.")
     failure.line = line
     return failure

@@ -45,8 +45,8 @@ struct ActionArguments {
     for option in others where arguments.has(option) && !action.options.contains(option) {
       let users = actions.filter { $0.options.contains(option) }.map { "\(command) \($0.name)" }
       throw .usage(
-        "\(option.name) does not go with `latewood \(command) \(action.name)`",
-        advice: "It goes with: \(users.joined(separator: ", ")).")
+        "\(option.name) cannot be used with `latewood \(command) \(action.name)`",
+        advice: "It can be used with: \(users.joined(separator: ", ")).")
     }
   }
 

@@ -107,7 +107,7 @@ extension Arguments {
       throw .usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
     }
     if has(.documents), try text(of: .importFormat) == ImportForm.entries.rawValue {
-      throw .usage("--format entries does not go with --documents")
+      throw .usage("--format entries cannot be used with --documents")
     }
   }
 

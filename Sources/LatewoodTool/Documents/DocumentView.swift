@@ -59,8 +59,8 @@ struct DocumentView {
     do {
       guard let body = try reads.body(of: revision ?? winner.id, in: record) else {
         throw Failure(
-          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) is not kept any more",
-          advice: "A compaction drops that of revisions which are not current.")
+          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) is no longer stored",
+          advice: "A compaction drops the content of revisions that are not current.")
       }
       return try JSON.text(of: body)
     } catch { throw Failure(error) }

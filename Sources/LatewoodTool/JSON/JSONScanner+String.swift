@@ -80,7 +80,7 @@ extension JSONScanner {
     for index in 0..<form.more {
       let allowed = index == 0 ? form.second : 0x80...0xBF
       guard let byte = try input.peek(), allowed.contains(byte) else {
-        throw input.failure("a character is not whole in UTF-8", line: line, column: column)
+        throw input.failure("a character is incomplete in UTF-8", line: line, column: column)
       }
       take(byte, into: &output)
       input.countContinuationByte()
