@@ -40,7 +40,7 @@ extension CommandDescription {
     ]
   ) { arguments, console throws(Failure) in
     for option in [OptionDescription.interval, .sampleCount] where arguments.has(option) {
-      guard arguments.has(.watch) else { throw .usage("\(option.name) goes only with --watch") }
+      guard arguments.has(.watch) else { throw .usage("\(option.name) requires --watch") }
     }
     let interval = try arguments.milliseconds(of: .interval) ?? 1000
     let count = arguments.has(.watch) ? try arguments.number(of: .sampleCount) ?? .max : 1

@@ -122,7 +122,7 @@ extension Arguments {
         advice: "Add --documents.")
     }
     if has(.cellTypes), form != .csv {
-      throw .usage("--types goes only with CSV", advice: "Add --format csv if SOURCE is CSV.")
+      throw .usage("--types requires CSV", advice: "Add --format csv if SOURCE is CSV.")
     }
     return form
   }

@@ -49,7 +49,7 @@ struct DocumentListing {
     }
     if !isBySequence, before != nil {
       throw .usage(
-        "--before goes only with --by-sequence", advice: "In the order of ids, --start-after ID goes on.")
+        "--before requires --by-sequence", advice: "In the order of ids, --start-after ID goes on.")
     }
     limit = try arguments.number(of: .listLimit) ?? (console.isOutputTerminal ? Self.screenful : .max)
     fields = try FindFields.paths(of: .fields, arguments)
