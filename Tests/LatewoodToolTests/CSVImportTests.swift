@@ -77,7 +77,7 @@ import Testing
       ("a,b\né,x\"y\"\n", "line 2, column 4: a quote stands inside a cell", "twice"),
       ("a,b\n\"x\"y,1\n", "line 2, column 4: y follows a cell in quotes", "comma"),
       ("a,b\n1,2\n\n3,\"x\ny\n", "line 4, column 3: the quote that begins here is not closed", "Close it"),
-      ("a,b\n1,2\r3,4\n", "line 2, column 5: a carriage return stands here", "CR LF"),
+      ("a,b\n1,2\r3,4\n", "line 2, column 5: a carriage return without", "CR LF"),
     ])
   func `a failure says where it is and what to do, and keeps nothing`(
     text: String, message: String, advice: String
