@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `there is no version before the first`() throws {
-    try refused(file(with: 0, at: FileHeader.Offset.formatVersion), .corruptData, "no format version 0")
+    try refused(file(with: 0, at: FileHeader.Offset.formatVersion), .corruptData, "0 is not a format version")
   }
 
   @Test func `a later number of the documents' format is named`() throws {
