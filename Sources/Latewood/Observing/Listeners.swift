@@ -28,8 +28,9 @@ public struct CollectionChange: Sendable, Equatable {
     /// The reason why the document is listed.
     public let reason: Reason
     /// The id of the revision that the change added. It is not the current one if it lost against
-    /// it. If the commit added several to the document, the last one; nil if the document was
-    /// purged, or if the change was read from the collection afterwards (``isComplete``).
+    /// it. If the commit added several to the document, the last one. Nil if the reason is not
+    /// `saved`; if the change added only ancestors or the content of a known revision; or if it was
+    /// read from the collection afterwards (``CollectionChange/isComplete``).
     public let addedRevisionID: String?
     /// Whether the added revision was made by another replica and inserted here.
     public let isFromReplica: Bool

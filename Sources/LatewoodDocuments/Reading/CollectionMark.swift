@@ -5,8 +5,11 @@ package struct CollectionMark: Sendable, Equatable {
   private let documents: UInt64
   private let tombstones: UInt64
 
-  fileprivate init(_ state: CollectionState) {
-    (lastSequence, documents, tombstones) = (state.lastSequence, state.documents, state.tombstones)
+  /// - Parameter expired: the number of documents that have expired and are not purged yet.
+  fileprivate init(_ state: CollectionState, expired: Int) {
+    lastSequence = state.lastSequence
+    documents = state.documents &- UInt64(expired)
+    tombstones = state.tombstones
   }
 }
 
@@ -14,5 +17,7 @@ extension DocumentReads {
   /// Returns the mark of the collection's state, ignoring uncommitted changes of a batch. O(log n).
   ///
   /// - Throws: ``DocumentError`` `notFound` if this state of the database lacks the collection.
-  package func mark() throws(DocumentError) -> CollectionMark { CollectionMark(try state()) }
+  package func mark() throws(DocumentError) -> CollectionMark {
+    CollectionMark(try state(), expired: try expired().count)
+  }
 }

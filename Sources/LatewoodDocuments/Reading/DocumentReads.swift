@@ -344,14 +344,17 @@ struct SequenceKey: ByteSource {
 package final class DocumentSnapshot: Sendable {
   let snapshot: Snapshot
   let core: DocumentCore
+  /// The time of the snapshot: documents that expire later stay visible.
+  private let now: UInt64
 
   init(_ snapshot: Snapshot, _ core: DocumentCore) {
     self.snapshot = snapshot
     self.core = core
+    now = core.now
   }
 
   package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
-    try DocumentReads(.snapshot(snapshot), collection, now: core.now)
+    try DocumentReads(.snapshot(snapshot), collection, now: now)
   }
 
   package func collectionNames() throws(DocumentError) -> [String] {

@@ -34,7 +34,8 @@ extension DocumentWriter {
     let isKept = body != nil && tree.nodes.contains { $0.body == next }
     let sequence = work.takeSequence()
     let kept = isKept ? body.map { NewBody(bytes: $0, blobs: blobs) } : nil
-    try store(id, work, old, tree, sequence: sequence, body: kept, added: history.first)
+    let added = history.first.flatMap { old?.tree.contains($0) == true ? nil : $0 }
+    try store(id, work, old, tree, sequence: sequence, body: kept, added: added)
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 

@@ -84,6 +84,8 @@ struct JSONElements {
   ) throws(Failure) -> Bool {
     guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || scanner.input.offset > endOfLast
     else { return false }
+    // A parser of the line would skip a byte order mark, which only the source may begin with.
+    guard try scanner.input.peek() != 0xEF else { return false }
     line = scanner.input.line
     let (index, number) = (count, line)
     guard

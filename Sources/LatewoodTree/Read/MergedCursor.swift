@@ -122,7 +122,9 @@ package struct MergedCursor: ~Copyable {
     guard !takesBase, takesActive != takesFrozen, takesActive || !hasRanges else { return nil }
     let (leaf, index) = takesActive ? active.place : frozen.place
     guard isFirst || index == 0 else { return nil }
-    let last = try view.records.record(leaf.reference(leaf.count &- 1))
+    // Damage there concerns only those who read that far: one by one.
+    let last: LogRecord
+    do throws(Fault) { last = try view.records.record(leaf.reference(leaf.count &- 1)) } catch { return nil }
     let isWhole = KeyOrder.compare(last.key, last.keyCount, end, endCount) < 0
     let (bound, boundCount) = isWhole ? (last.key, last.keyCount) : (end, endCount)
     if base.isValid, base.key.compare(bound, boundCount) <= (isWhole ? 0 : -1) { return nil }
@@ -137,8 +139,12 @@ package struct MergedCursor: ~Copyable {
       return nil
     }
     if isWhole { return (leaf, index..<leaf.count) }
-    let count = try leaf.lowerBound(end, endCount, view.records).index
-    return (leaf, index..<max(index, count))
+    do throws(Fault) {
+      let count = try leaf.lowerBound(end, endCount, view.records).index
+      return (leaf, index..<max(index, count))
+    } catch {
+      return nil
+    }
   }
 
   /// Moves the write buffer that the current entry is from to the first entry after its leaf.

@@ -116,4 +116,24 @@ import Testing
     #expect(try store.reads(documents).head(of: "a")?.isDeleted == true)
     try store.expectSound()
   }
+
+  @Test func `a snapshot keeps a document that expires after it, and the mark of the collection changes`()
+    throws
+  {
+    for id in ["a", "b"] { try store.save(id, id) }
+    try store.write { try $0.setExpiry(of: "a", in: documents, clock.now + 10) }
+    try store.close()
+    // Nothing is purged here.
+    let reader = try DocumentStore.open(at: directory.database, mode: .readOnly, options: clock.options())
+    let collection = try reader.defaultCollection()
+    let snapshot = try reader.snapshot()
+    let mark = try snapshot.reads(collection).mark()
+    #expect(try reader.reads(collection).mark() == mark)
+    clock.advance(20)
+    #expect(try snapshot.reads(collection).head(of: "a") != nil)
+    #expect(try snapshot.reads(collection).mark() == mark)
+    #expect(try reader.reads(collection).head(of: "a") == nil)
+    #expect(try reader.reads(collection).mark() != mark)
+    try reader.close()
+  }
 }

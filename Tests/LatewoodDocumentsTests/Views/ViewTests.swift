@@ -143,7 +143,7 @@ import Testing
     let failures = try reads.failures()
     #expect(failures.map(\.id) == ["a", "b", "c"])
     #expect(failures[0].reason == "the map has failed")
-    #expect(failures[1].reason.contains("not a number"))
+    #expect(failures[1].reason.contains("NaN"))
     #expect(failures[2].reason.contains("8192"))
     try store.saveJSON("a", #"{"k":"a"}"#, in: collection)
     try store.write { [collection] writer in _ = try writer.purge("b", in: collection) }
