@@ -11,9 +11,9 @@
 
 extension EntryBytes {
   /// Calls a closure with a single entry as a batch.
-  package static func withBatch<R>(
-    of key: RawSpan, _ value: RawSpan, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> R
-  ) rethrows -> R {
+  @inlinable @inline(__always) package static func withBatch(
+    of key: RawSpan, _ value: RawSpan, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
+  ) rethrows -> Bool {
     try key.withUnsafeBytes { key in
       try value.withUnsafeBytes { value in
         try withUnsafePointer(to: EntryBytes(key: key, value: value)) { entry in

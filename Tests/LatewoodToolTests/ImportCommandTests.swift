@@ -122,6 +122,7 @@ import Testing
       ("{}\n{}\n[1]\n{}", "this is not an object", 3), ("{}\n{}\n\n{\"_rev\":1}\n", "_rev is reserved", 4),
       ("{}\n{}\n{} {]\n{}", "] stands where the name", 3), ("{\n}\n{}\n{}{}\n", "followed by white space", 4),
       ("{}\n{\"a\":1e999}\n", "larger than any that can be stored", 2),
+      ("{}\n\u{FEFF}{}\n", "a value", 2),
     ] as [(String, String, Int)])
   func `a line that cannot be a document is refused with its number`(
     text: String, message: String, line: Int

@@ -105,6 +105,22 @@ import Testing
     #expect(try rotten.store.verify().faults == [])
   }
 
+  @Test func `a record that rots behind the wanted entries does not concern a scan by batches`() throws {
+    let rotten = try RottenLog(entries: 24)
+    // The greatest key of both keyspaces, and so the last record of its leaf.
+    let last = try #require(try rotten.find(Array("late 5".utf8)))
+    try rotten.volume.corrupt("db", at: last, xor: 0xFF)
+    var found: [[UInt8]] = []
+    try rotten.store.held().scanBatches(rotten.space, .prefix("same ")) { batch in
+      found += batch.map { Array($0.key) }
+      return true
+    }
+    #expect(found == rotten.sorted.filter { $0.starts(with: "same ".utf8) } && found.count == 12)
+    #expect(throws: StoreError.self) {
+      try rotten.store.held().scanBatches(rotten.other, .all) { _ in true }
+    }
+  }
+
   @Test func `a verification tells of a catalog that rots in the log`() throws {
     let rotten = try RottenLog(entries: 4)
     let first = try #require(try rotten.find(Array("nlate".utf8))) - 16

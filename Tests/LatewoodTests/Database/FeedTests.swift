@@ -126,9 +126,14 @@ import Testing
       try people.resolveConflicts(choosing: #require(try people.document("a")))
     }
     try people.purge("a")
+    // The ancestors of a known revision are no revision that was added.
+    try people.insert(MutableDocument(id: "b"), history: ["2-ab"])
+    try people.insert(MutableDocument(id: "b"), history: ["2-ab", "1-cd"])
     queue.sync {}
     let changes = told.withLock { $0 }
-    try #require(changes.count == 5)
+    try #require(changes.count == 7)
+    #expect(changes[5].addedRevisionID == "2-ab" && changes[5].isFromReplica)
+    #expect(changes[6].addedRevisionID == nil && changes[6].reason == .saved)
     #expect(changes[0].addedRevisionID == first.revisionID && !changes[0].isFromReplica)
     // A revision that has lost.
     #expect(changes[1].addedRevisionID == "1-00" && changes[1].isFromReplica)

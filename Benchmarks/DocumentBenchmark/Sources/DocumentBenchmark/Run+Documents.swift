@@ -45,7 +45,7 @@ extension Run {
 
   func documents() throws -> Bool {
     let movies = (0..<count).map { Movie(id: id($0), json: MovieText.json($0)) }
-    print("\(count) documents; Latewood beside SQLite \(SQLiteQueries.version), CPU time of an operation")
+    print("\(count) documents; Latewood beside SQLite \(SQLiteConnection.version), CPU time of an operation")
     var times = Row.allCases.map { _ in (latewood: [Double](), sqlite: [Double]()) }
     for round in 1...rounds {
       let path = try emptyPath()
@@ -123,7 +123,7 @@ extension Run {
     return round
   }
 
-  private func inBatches(_ movies: [Movie], _ body: (ArraySlice<Movie>) throws -> Void) throws {
+  func inBatches(_ movies: [Movie], _ body: (ArraySlice<Movie>) throws -> Void) throws {
     for start in stride(from: 0, to: movies.count, by: Self.batch) {
       try body(movies[start..<min(movies.count, start + Self.batch)])
     }

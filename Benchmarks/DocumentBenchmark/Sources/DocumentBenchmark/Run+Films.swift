@@ -17,7 +17,8 @@ extension Run {
     let path = try emptyPath()
     let engines: [any FilmEngine] = [try LatewoodFilms(at: path), try SQLiteFilms(at: path)]
     print("\(films.count) films, µs of CPU time, medians of \(rounds) rounds\n")
-    print("| question | Latewood | SQLite \(SQLiteQueries.version) | ratio |\n| --- | ---: | ---: | ---: |")
+    print("| question | Latewood | SQLite \(SQLiteConnection.version) | ratio |")
+    print("| --- | ---: | ---: | ---: |")
     for engine in engines {
       for start in stride(from: 0, to: films.count, by: 1000) {
         try engine.save(films[start..<min(films.count, start + 1000)])

@@ -24,7 +24,7 @@ extension Run {
         try engine.save(numbers.map { (text.id($0), text.json($0)) })
       }
     }
-    print("\(count) documents; Latewood beside SQLite \(SQLiteQueries.version), CPU time, ratio (goal)")
+    print("\(count) documents; Latewood beside SQLite \(SQLiteConnection.version), CPU time, ratio (goal)")
     var isEnough = true
     for field in ["n", "s", "day"] {
       let name = "index on \(field), for each document"

@@ -14,13 +14,13 @@ struct Run {
   /// affects both.
   func saves() throws -> Bool {
     let turn = 10
-    let texts = (0..<count).map { MovieText.json($0) }
+    let movies = (0..<count).map { Movie(id: id($0), json: MovieText.json($0)) }
     var ratios: [Double] = []
     var all: [[Double]] = [[], []]
     for round in 1...rounds {
       let path = try emptyPath()
-      let engines: [any DocumentEngine] = [
-        try LatewoodDocuments(at: path + ".latewood"), try SQLiteDocuments(at: path + ".sqlite"),
+      let engines: [any MovieEngine] = [
+        try LatewoodMovies(at: path + ".latewood", .full), try SQLiteMovies(at: path + ".sqlite", .full),
       ]
       var seconds: [[Double]] = [[], []]
       for start in stride(from: 0, to: count, by: turn) {
@@ -28,7 +28,7 @@ struct Run {
         for place in start / turn % 2 == 0 ? [0, 1] : [1, 0] {
           for number in start..<min(count, start + turn) {
             let began = Date.now
-            try engines[place].save(id(number), texts[number])
+            try engines[place].save(movies[number...number])
             seconds[place].append(Date.now.timeIntervalSince(began))
           }
         }
@@ -52,17 +52,17 @@ struct Run {
   /// Measures reads of documents by id, with one member of each.
   func gets() throws -> Bool {
     let path = try emptyPath()
-    let database = try LatewoodDocuments(at: path)
-    try database.fill((0..<count).map { (id($0), MovieText.json($0)) })
+    let database = try LatewoodMovies(at: path, .relaxed)
+    try inBatches((0..<count).map { Movie(id: id($0), json: MovieText.json($0)) }, database.save)
     try database.close()
-    let again = try LatewoodDocuments(at: path)
+    let again = try LatewoodMovies(at: path, .full)
     let ids = (0..<500_000).map { id($0 &* 7_368_787 % count) }
     var rates: [Double] = []
     for _ in 0..<rounds {
       var bytes = 0
       let start = Date.now
       let cpu = clock()
-      for id in ids { bytes += try again.title(of: id).utf8.count }
+      for id in ids { bytes += try again.title(of: id) }
       let seconds = Double(clock() - cpu) / Double(CLOCKS_PER_SEC)
       rates.append(Double(ids.count) / Date.now.timeIntervalSince(start))
       precondition(bytes > ids.count)

@@ -1,131 +1,97 @@
 import CSQLite
 
-/// SQLite as a careful user sets it up for films in JSON: indexes on expressions, a table of actors
-/// beside the films, as an index has no entries for elements of an array, and every statement
-/// prepared once.
+/// SQLite with an index on expressions over JSON, and a table of actors beside the films, because an
+/// index has no entries for the elements of an array.
 final class SQLiteFilms: FilmEngine {
-  private var database: OpaquePointer?
-  private var statements: [String: OpaquePointer] = [:]
+  private let connection: SQLiteConnection
 
   init(at path: String) throws {
-    let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX
-    try check(sqlite3_open_v2(path + ".sqlite", &database, flags, nil))
-    for pragma in ["journal_mode=WAL", "synchronous=FULL", "mmap_size=1073741824", "cache_size=-262144"] {
-      try run("PRAGMA \(pragma)")
-    }
-    try run("CREATE TABLE films (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)")
+    connection = try SQLiteConnection(at: path + ".sqlite")
+    try connection.run(
+      "CREATE TABLE films (number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, body TEXT NOT NULL)")
   }
 
   func save(_ films: ArraySlice<Film>) throws {
-    try run("BEGIN IMMEDIATE")
+    try connection.run("BEGIN IMMEDIATE")
+    let insert = try connection.prepared("INSERT INTO films (id, body) VALUES (?, ?)")
     for film in films {
-      _ = try sum("INSERT INTO films (id, body) VALUES (?, ?)", [.text(film.id), .text(film.json)])
+      try connection.bind(film.id, to: 1, of: insert) {
+        try connection.bind(film.json, to: 2, of: insert) { try connection.step(insert) }
+      }
     }
-    try run("COMMIT")
+    try connection.run("COMMIT")
   }
 
   private static let year = "json_extract(body, '$.year')"
   private static let title = "json_extract(body, '$.title')"
 
   func createIndexes() throws {
-    try run("CREATE INDEX by_year ON films (\(Self.year), \(Self.title))")
-    try run(
+    try connection.run("CREATE INDEX by_year ON films (\(Self.year), \(Self.title))")
+    try connection.run(
       "CREATE TABLE actors (actor TEXT, number INTEGER, PRIMARY KEY (actor, number)) WITHOUT ROWID")
-    try run(
+    try connection.run(
       "INSERT OR IGNORE INTO actors SELECT value, number FROM films, json_each(films.body, '$.cast')")
-    try run("ANALYZE")
+    try connection.run("ANALYZE")
   }
 
   func films(of year: Int) throws -> Int {
     try sum(
       "SELECT length(CAST(\(Self.title) AS BLOB)), body FROM films WHERE \(Self.year) = ? ORDER BY \(Self.title)",
-      [.number(year)])
+      [year])
   }
 
   func films(with actor: String) throws -> Int {
     try sum(
       "SELECT length(CAST(\(Self.title) AS BLOB)), body FROM actors JOIN films USING (number) WHERE actor = ?",
-      [.text(actor)])
+      [], actor: actor)
   }
 
   func films(with actor: String, since year: Int) throws -> Int {
     try sum(
       "SELECT length(CAST(\(Self.title) AS BLOB)), body FROM actors JOIN films USING (number) "
         + "WHERE actor = ? AND \(Self.year) >= ? ORDER BY \(Self.year) DESC, \(Self.title) DESC LIMIT 10",
-      [.text(actor), .number(year)])
+      [year], actor: actor)
   }
 
   func count(since year: Int) throws -> Int {
-    try sum("SELECT count(*) FROM films WHERE \(Self.year) >= ?", [.number(year)])
+    try sum("SELECT count(*) FROM films WHERE \(Self.year) >= ?", [year])
   }
 
   func page(behind offset: Int) throws -> Int {
     try sum(
       "SELECT \(Self.year) FROM films ORDER BY \(Self.year), \(Self.title) LIMIT 10 OFFSET ?",
-      [.number(offset)])
+      [offset])
   }
 
   func genres() throws -> Int {
     try sum("SELECT count(*) + 1 FROM films, json_each(films.body, '$.genres') GROUP BY value", [])
   }
 
-  func close() throws {
-    for statement in statements.values { try check(sqlite3_finalize(statement)) }
-    try check(sqlite3_close(database))
-  }
-
-  // MARK: Statements
-
-  private enum Value {
-    case number(Int)
-    case text(String)
-  }
+  func close() throws { try connection.close() }
 
   /// Runs a statement; returns the sum of its first column. The second one, if there is one, is
   /// copied.
-  private func sum(_ text: String, _ values: [Value]) throws -> Int {
-    let statement = try statement(text)
-    let copied = unsafeBitCast(-1, to: sqlite3_destructor_type.self)
-    for (place, value) in values.enumerated() {
-      switch value {
-      case .number(let number): try check(sqlite3_bind_int64(statement, Int32(place + 1), Int64(number)))
-      case .text(let text): try check(sqlite3_bind_text(statement, Int32(place + 1), text, -1, copied))
-      }
+  ///
+  /// - Parameters:
+  ///   - numbers: the last parameters of the statement.
+  ///   - actor: the first parameter, if it is a text.
+  private func sum(_ text: String, _ numbers: [Int], actor: String? = nil) throws -> Int {
+    let statement = try connection.prepared(text)
+    let first = actor == nil ? 1 : 2
+    for (place, number) in numbers.enumerated() {
+      try connection.bind(Int64(number), to: Int32(place + first), of: statement)
     }
+    guard let actor else { return try sum(of: statement) }
+    return try connection.bind(actor, to: 1, of: statement) { try sum(of: statement) }
+  }
+
+  private func sum(of statement: OpaquePointer?) throws -> Int {
     let hasBodies = sqlite3_column_count(statement) > 1
     var sum = 0
-    var code = sqlite3_step(statement)
-    while code == SQLITE_ROW {
+    try connection.step(statement) {
       sum += Int(sqlite3_column_int64(statement, 0))
-      if hasBodies {
-        let start = sqlite3_column_text(statement, 1)
-        let body = Array(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, 1))))
-        guard !body.isEmpty else { throw Failure(code: code, message: "a body is empty") }
-      }
-      code = sqlite3_step(statement)
+      if hasBodies, SQLiteConnection.copy(statement, 1).isEmpty { throw SQLiteConnection.noBody }
     }
-    try check(code, SQLITE_DONE)
-    try check(sqlite3_reset(statement))
     return sum
-  }
-
-  private func statement(_ text: String) throws -> OpaquePointer? {
-    if let known = statements[text] { return known }
-    var made: OpaquePointer?
-    try check(sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil))
-    statements[text] = made
-    return made
-  }
-
-  struct Failure: Error {
-    var code: Int32
-    var message: String
-  }
-
-  private func run(_ text: String) throws { try check(sqlite3_exec(database, text, nil, nil, nil)) }
-
-  private func check(_ code: Int32, _ expected: Int32 = SQLITE_OK) throws {
-    guard code != expected else { return }
-    throw Failure(code: code, message: sqlite3_errmsg(database).map { String(cString: $0) } ?? "")
   }
 }

@@ -1,41 +1,29 @@
 import CSQLite
 
-/// SQLite at its best: indexes on expressions over JSON, every statement prepared once and bound,
-/// and the whole file in memory.
+/// SQLite with indexes on expressions over JSON.
 final class SQLiteQueries: QueryEngine {
-  private var database: OpaquePointer?
-  private var statements: [String: OpaquePointer] = [:]
-
-  static var version: String { String(cString: sqlite3_libversion()) }
+  private let connection: SQLiteConnection
 
   init(at path: String) throws {
-    try check(sqlite3_open(path + ".sqlite", &database))
-    for pragma in ["journal_mode=WAL", "synchronous=FULL", "mmap_size=4000000000", "cache_size=-500000"] {
-      try check(sqlite3_exec(database, "PRAGMA \(pragma)", nil, nil, nil))
-    }
-    try run("CREATE TABLE documents (id TEXT PRIMARY KEY, body TEXT NOT NULL)")
+    connection = try SQLiteConnection(at: path + ".sqlite")
+    try connection.run("CREATE TABLE documents (id TEXT PRIMARY KEY, body TEXT NOT NULL)")
   }
 
   func save(_ documents: [(id: String, json: String)]) throws {
-    try run("BEGIN IMMEDIATE")
-    let insert = try statement(
+    try connection.run("BEGIN IMMEDIATE")
+    let insert = try connection.prepared(
       "INSERT INTO documents VALUES (?, ?) ON CONFLICT (id) DO UPDATE SET body = excluded.body")
     for document in documents {
-      try document.id.withCString { id in
-        try document.json.withCString { json in
-          try check(sqlite3_bind_text(insert, 1, id, -1, nil))
-          try check(sqlite3_bind_text(insert, 2, json, -1, nil))
-          try check(sqlite3_step(insert), SQLITE_DONE)
-          try check(sqlite3_reset(insert))
-        }
+      try connection.bind(document.id, to: 1, of: insert) {
+        try connection.bind(document.json, to: 2, of: insert) { try connection.step(insert) }
       }
     }
-    try run("COMMIT")
+    try connection.run("COMMIT")
   }
 
   func createIndex(_ field: String) throws {
-    try run("CREATE INDEX by_\(field) ON documents (json_extract(body, '$.\(field)'))")
-    try run("ANALYZE")
+    try connection.run("CREATE INDEX by_\(field) ON documents (json_extract(body, '$.\(field)'))")
+    try connection.run("ANALYZE")
   }
 
   private static let n = "json_extract(body, '$.n')"
@@ -78,10 +66,7 @@ final class SQLiteQueries: QueryEngine {
     return try sum(query, [], .numbers)
   }
 
-  func close() throws {
-    for statement in statements.values { try check(sqlite3_finalize(statement)) }
-    try check(sqlite3_close(database))
-  }
+  func close() throws { try connection.close() }
 
   // MARK: Statements
 
@@ -90,49 +75,20 @@ final class SQLiteQueries: QueryEngine {
   /// Runs a statement and returns a sum: of its numbers, or of the lengths of the ids of its
   /// documents, each of which is copied.
   private func sum(_ text: String, _ values: [Int], _ rows: Rows) throws -> Int {
-    let statement = try statement(text)
+    let statement = try connection.prepared(text)
     for (place, value) in values.enumerated() {
-      try check(sqlite3_bind_int64(statement, Int32(place + 1), Int64(value)))
+      try connection.bind(Int64(value), to: Int32(place + 1), of: statement)
     }
     var sum = 0
-    var code = sqlite3_step(statement)
-    while code == SQLITE_ROW {
+    try connection.step(statement) {
       switch rows {
       case .numbers: sum += Int(sqlite3_column_int64(statement, 0))
       case .documents:
-        sum += bytes(statement, 0).count
-        guard !bytes(statement, 1).isEmpty else { throw Failure(code: code, message: "a body is empty") }
+        sum += SQLiteConnection.copy(statement, 0).count
+        guard !SQLiteConnection.copy(statement, 1).isEmpty else { throw SQLiteConnection.noBody }
       }
-      code = sqlite3_step(statement)
     }
-    try check(code, SQLITE_DONE)
-    try check(sqlite3_reset(statement))
     return sum
-  }
-
-  private func bytes(_ statement: OpaquePointer?, _ column: Int32) -> [UInt8] {
-    let start = sqlite3_column_text(statement, column)
-    return Array(UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column))))
-  }
-
-  private func statement(_ text: String) throws -> OpaquePointer? {
-    if let known = statements[text] { return known }
-    var made: OpaquePointer?
-    try check(sqlite3_prepare_v3(database, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil))
-    statements[text] = made
-    return made
-  }
-
-  struct Failure: Error {
-    var code: Int32
-    var message: String
-  }
-
-  private func run(_ text: String) throws { try check(sqlite3_exec(database, text, nil, nil, nil)) }
-
-  private func check(_ code: Int32, _ expected: Int32 = SQLITE_OK) throws {
-    guard code != expected else { return }
-    throw Failure(code: code, message: sqlite3_errmsg(database).map { String(cString: $0) } ?? "")
   }
 }
 
