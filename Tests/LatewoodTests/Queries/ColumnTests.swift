@@ -53,4 +53,21 @@ import Testing
       #expect(columns(query, random.replay) + columns(turned, random.replay) == before, "\(random.replay)")
     }
   }
+
+  @Test func `a column in the order of an index stays in order beside keys that are cut`() throws {
+    let database = try Database.inMemory()
+    let notes = try database.defaultCollection
+    // The keys of every tenth are cut, and are put in order by their documents.
+    try database.inBatch {
+      for number in 0..<200 {
+        let text = number % 10 == 3 ? String(repeating: "x", count: 2000) : "short"
+        try notes.save(MutableDocument(id: "\(number)", ["n": .init(number), "text": .init(text)]))
+      }
+    }
+    try notes.createIndex("by n", on: ["n", "text"])
+    let query = notes.query().sorted { ($0["n"], $0["text"]) }
+    #expect(try "\(query.explain())".contains("by n"))
+    #expect(try query.select { $0["n"].as(Int.self) }.rows() == Array(0..<200))
+    #expect(try query.limit(50, offset: 5).select { $0["n"].as(Int.self) }.rows() == Array(5..<55))
+  }
 }
