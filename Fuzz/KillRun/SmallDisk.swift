@@ -77,7 +77,7 @@ final class SmallDisk {
     var length: UInt64 = 0
     var isFull = false
     while !isFull {
-      do { try page.withUnsafeBytes { try file.write($0, at: length) } } catch let fault as Fault {
+      do { try page.withUnsafeBytes { try file.write($0, at: length) } } catch let fault as StorageError {
         guard fault.kind == .outOfSpace else { throw fault }
         isFull = true
       }

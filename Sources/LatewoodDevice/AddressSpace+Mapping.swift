@@ -14,7 +14,9 @@ extension AddressSpace {
 
   /// Maps the first `capacity` bytes of an open file, which may be shorter. The descriptor may be
   /// closed afterwards.
-  static func overFile(_ descriptor: Int32, capacity: UInt64, path: String) throws(Fault) -> AddressSpace {
+  static func overFile(_ descriptor: Int32, capacity: UInt64, path: String) throws(StorageError)
+    -> AddressSpace
+  {
     do throws(ErrorNumber) {
       guard let length = Int(exactly: capacity) else { throw ErrorNumber.noMemory }
       let base = try SystemCalls.mapFile(descriptor, length: length, at: Placement.next(for: length))
@@ -29,7 +31,7 @@ extension AddressSpace {
         throw error
       }
     } catch {
-      throw Fault(error, "map the file into memory", path: path)
+      throw StorageError(error, "map the file into memory", path: path)
     }
   }
 
@@ -61,7 +63,7 @@ extension AddressSpace {
   /// It retains `owner`, or by default the range itself.
   package static func over(
     _ range: MemoryRange, capacity: UInt64 = .max, keeping owner: (any AnyObject & Sendable)? = nil
-  ) throws(Fault) -> AddressSpace {
+  ) throws(StorageError) -> AddressSpace {
     let capacity = min(capacity, range.capacity)
     let length = proofLength(for: capacity)
     let kept = owner ?? range
@@ -72,7 +74,7 @@ extension AddressSpace {
         withExtendedLifetime(kept) {}
       }
     } catch {
-      throw Fault(error, "reserve memory for the file", path: nil)
+      throw StorageError(error, "reserve memory for the file", path: nil)
     }
   }
 }
@@ -86,7 +88,7 @@ package final class MemoryRange: @unchecked Sendable {
 
   /// - Parameter capacities: capacities to try, in bytes, multiples of 64 KiB; the first that the
   ///   system grants is used.
-  package init(capacities: [UInt64]) throws(Fault) {
+  package init(capacities: [UInt64]) throws(StorageError) {
     for capacity in capacities {
       guard let length = Int(exactly: capacity) else { continue }
       do {
@@ -95,7 +97,7 @@ package final class MemoryRange: @unchecked Sendable {
         return
       } catch {}
     }
-    throw Fault(.outOfMemory, "the process has no address space left")
+    throw StorageError(.outOfMemory, "the process has no address space left")
   }
 
   deinit { SystemCalls.unmap(base, length: Int(capacity)) }

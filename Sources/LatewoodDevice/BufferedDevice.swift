@@ -8,22 +8,24 @@ package final class BufferedDevice: Device {
 
   package init(_ file: any Device, cacheBytes: Int) {
     self.file = file
-    pages = PageCache(budget: cacheBytes) { (target, offset) throws(Fault) in
+    pages = PageCache(budget: cacheBytes) { (target, offset) throws(StorageError) in
       try file.read(into: target, at: offset)
     }
   }
 
   package var cache: PageCache? { pages }
 
-  package func map(capacity: UInt64) throws(Fault) -> AddressSpace { try pages.addresses(for: capacity) }
+  package func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
+    try pages.addresses(for: capacity)
+  }
 
-  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     try pages.makeReadable(bytes, at: offset)
   }
 
-  package func keepMapped(_ range: Range<UInt64>) throws(Fault) { try pages.keep(range) }
+  package func keepMapped(_ range: Range<UInt64>) throws(StorageError) { try pages.keep(range) }
 
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     // If this throws, some of the bytes may have been written. No reader accesses that part of the
     // file.
     try file.write(bytes, at: offset)
@@ -34,20 +36,21 @@ package final class BufferedDevice: Device {
 
   // MARK: Forwarded to the file
 
-  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int
+  {
     try file.read(into: target, at: offset)
   }
   package func readFromDisk(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(Fault) -> Int? { try file.readFromDisk(into: target, at: offset) }
-  package func sync() throws(Fault) { try file.sync() }
-  package func size() throws(Fault) -> UInt64 { try file.size() }
-  package func allocatedSize() throws(Fault) -> UInt64 { try file.allocatedSize() }
-  package func permissions() throws(Fault) -> UInt16 { try file.permissions() }
-  package func copyAttributes(from other: any Device) throws(Fault) {
+  ) throws(StorageError) -> Int? { try file.readFromDisk(into: target, at: offset) }
+  package func sync() throws(StorageError) { try file.sync() }
+  package func size() throws(StorageError) -> UInt64 { try file.size() }
+  package func allocatedSize() throws(StorageError) -> UInt64 { try file.allocatedSize() }
+  package func permissions() throws(StorageError) -> UInt16 { try file.permissions() }
+  package func copyAttributes(from other: any Device) throws(StorageError) {
     try file.copyAttributes(from: other)
   }
-  package func place() throws(Fault) -> FilePlace { try file.place() }
+  package func place() throws(StorageError) -> FilePlace { try file.place() }
   package func dropCache(_ range: Range<UInt64>) { file.dropCache(range) }
   package func startWriteback(offset: UInt64, length: UInt64) {
     file.startWriteback(offset: offset, length: length)
@@ -59,18 +62,18 @@ package final class BufferedDevice: Device {
   package func freeSpace() -> UInt64? { file.freeSpace() }
   package var prefersZeroedSpace: Bool { file.prefersZeroedSpace }
   package var blockLength: UInt64 { file.blockLength }
-  package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+  package func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool {
     try file.punch(offset: offset, length: length)
   }
-  package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? {
+  package func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? {
     try file.nextHole(from: offset)
   }
   package var identity: FileIdentity { file.identity }
-  package func lockForReading() throws(Fault) { try file.lockForReading() }
-  package func tryLockForReading() throws(Fault) -> Bool { try file.tryLockForReading() }
-  package func tryLockExclusively() throws(Fault) -> Bool { try file.tryLockExclusively() }
+  package func lockForReading() throws(StorageError) { try file.lockForReading() }
+  package func tryLockForReading() throws(StorageError) -> Bool { try file.tryLockForReading() }
+  package func tryLockExclusively() throws(StorageError) -> Bool { try file.tryLockExclusively() }
   package func unlockExclusively() { file.unlockExclusively() }
-  package func lockForWriting() throws(Fault) -> Bool { try file.lockForWriting() }
+  package func lockForWriting() throws(StorageError) -> Bool { try file.lockForWriting() }
   package func unlockWriting() { file.unlockWriting() }
   package func wasRenamed(to path: String) { file.wasRenamed(to: path) }
   package func close() { file.close() }

@@ -79,7 +79,7 @@ final class CachedRange: @unchecked Sendable {
 
   /// - Parameter capacities: sizes to try, in bytes, multiples of 64 KiB. The first one that the
   ///   system grants is used.
-  init(capacities: [UInt64]) throws(Fault) {
+  init(capacities: [UInt64]) throws(StorageError) {
     memory = try MemoryRange(capacities: capacities)
     base = memory.base
     capacity = memory.capacity
@@ -144,8 +144,8 @@ final class CachedRange: @unchecked Sendable {
   /// Reads adjacent pages, and adds to `outcome` how much of each the file had.
   func read(
     _ run: Range<Int>, of segment: Int, into outcome: inout Filled,
-    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
-  ) throws(Fault) {
+    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
+  ) throws(StorageError) {
     let offset = CachedRange.offset(of: run.lowerBound, in: segment)
     // SAFETY: the pages are in the range, and by invariant 4 of the cache no reader looks at them.
     let target = UnsafeMutableRawBufferPointer(
@@ -162,8 +162,8 @@ final class CachedRange: @unchecked Sendable {
   /// Reads the part of a page after its valid bytes, which readers may be using.
   func readRest(
     of page: Int, of segment: Int, from valid: Int, into outcome: inout Filled,
-    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
-  ) throws(Fault) {
+    _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
+  ) throws(StorageError) {
     let offset = CachedRange.offset(of: page, in: segment) + UInt64(valid)
     // SAFETY: the rest of the page is in the range, and no reader looks at it.
     let target = UnsafeMutableRawBufferPointer(

@@ -7,22 +7,22 @@ import LatewoodBytes
 /// overlap may run at the same time.
 package protocol Device: AnyObject, Sendable {
   /// Reads at `offset` until `target` is full or the file ends; returns the number of bytes read.
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int
 
   /// Writes all of `bytes` at `offset`, extending the file if necessary. If this throws, any part
   /// may have been written.
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError)
 
   /// Makes everything written before survive a power cut. If this throws, nothing is known about
   /// those writes, and no later call can change that: a sync is never retried.
-  func sync() throws(Fault)
+  func sync() throws(StorageError)
 
-  func size() throws(Fault) -> UInt64
+  func size() throws(StorageError) -> UInt64
   /// The number of bytes that the file takes on the disk; less than `size` if it has holes.
-  func allocatedSize() throws(Fault) -> UInt64
+  func allocatedSize() throws(StorageError) -> UInt64
 
   /// The permission bits of the file: the lower nine bits of its mode.
-  func permissions() throws(Fault) -> UInt16
+  func permissions() throws(StorageError) -> UInt16
 
   /// Durably copies the owner, group, permissions, access control list and extended attributes of
   /// another file to this new one. Does nothing if they are equal.
@@ -32,10 +32,10 @@ package protocol Device: AnyObject, Sendable {
   ///
   /// Throws `permissionDenied` if owner and group cannot be set, and the system's errors for the
   /// rest. Then the new file must not replace the other one, because different users could open it.
-  func copyAttributes(from other: any Device) throws(Fault)
+  func copyAttributes(from other: any Device) throws(StorageError)
 
   /// Whether the path of the file still leads to it. Takes 3 to 8 microseconds.
-  func place() throws(Fault) -> FilePlace
+  func place() throws(StorageError) -> FilePlace
 
   /// Maps the first `capacity` bytes of the file, which may be shorter. The mapping shows later
   /// writes of any process.
@@ -43,7 +43,7 @@ package protocol Device: AnyObject, Sendable {
   /// - Parameter capacity: a multiple of 64 KiB.
   ///
   /// Throws `outOfMemory` if the process cannot get that much address space.
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace
 
   /// Extends a mapping from `map` or `extend` at the addresses that follow it, so that its readers
   /// can stay at the same addresses.
@@ -51,7 +51,7 @@ package protocol Device: AnyObject, Sendable {
   /// - Parameter capacity: a multiple of 64 KiB, greater than that of `space`.
   /// - Returns: a mapping with the same base, which keeps `space`; nil if the addresses are not
   ///   available or the device does not support this.
-  func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace?
+  func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace?
 
   /// Reads bytes of the file into memory under a mapping, so that accessing them does not fail. The
   /// system may evict bytes that have not been used for long, and read them again later.
@@ -62,7 +62,7 @@ package protocol Device: AnyObject, Sendable {
   ///
   /// Throws `inputOutput`, with the offset, if the disk cannot read them. Still works after
   /// `close`, like the mapping.
-  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault)
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError)
 
   /// Whether bytes of the file are known to be in memory already, so that `makeReadable` would find
   /// nothing to do. The parameters are those of `makeReadable`, for which this is no substitute: a
@@ -74,7 +74,7 @@ package protocol Device: AnyObject, Sendable {
 
   /// Keeps a part of the file in memory in all mappings until calls of `PageCache.unpin` release
   /// it. Does nothing if mappings show the file itself. Throws the same as `makeReadable`.
-  func keepMapped(_ range: Range<UInt64>) throws(Fault)
+  func keepMapped(_ range: Range<UInt64>) throws(StorageError)
 
   /// Whether the file is known to be on another machine, or in a file system served by a process.
   /// If such a file becomes unavailable, reading a mapping of it can end this process.
@@ -94,7 +94,8 @@ package protocol Device: AnyObject, Sendable {
   ///   - offset: also a multiple of `directAlignment`.
   /// - Returns: the number of bytes read; nil if this is not supported. Then it need not be tried
   ///   again.
-  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int?
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
+    -> Int?
 
   /// Asks the system to start writing the range to the disk without waiting. Best effort.
   func startWriteback(offset: UInt64, length: UInt64)
@@ -125,25 +126,25 @@ package protocol Device: AnyObject, Sendable {
   ///
   /// - Returns: false if the file system or the operating system does not support this. Then
   ///   nothing was changed, and it need not be tried again.
-  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool
+  func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool
 
   /// Returns the first hole at or after `offset`, which takes no space on the disk and reads as
   /// zeros; nil if there is none, or this is not supported.
-  func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>?
+  func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>?
 
   var identity: FileIdentity { get }
 
   /// Takes a lock on the file that is shared with other readers and held until `close`. Waits while
   /// a writer holds it exclusively, which is only for moments. Throws `lockedByOtherProcess` if the
   /// lock is still held after 10 seconds.
-  func lockForReading() throws(Fault)
+  func lockForReading() throws(StorageError)
 
   /// Takes the lock of readers without waiting; returns false if it is held exclusively.
-  func tryLockForReading() throws(Fault) -> Bool
+  func tryLockForReading() throws(StorageError) -> Bool
 
   /// Takes the lock exclusively, or returns false at once if anyone else holds it, in this process
   /// or another. For a device that does not hold it for reading.
-  func tryLockExclusively() throws(Fault) -> Bool
+  func tryLockExclusively() throws(StorageError) -> Bool
 
   /// Releases the lock taken by `tryLockExclusively`.
   func unlockExclusively()
@@ -151,7 +152,7 @@ package protocol Device: AnyObject, Sendable {
   /// Takes the write lock on this file itself, until `close`; returns false if another open of the
   /// file has it. The lock of the writing process is in a separate file, which can be removed; this
   /// one cannot be lost. Returns true if the system has no such lock.
-  func lockForWriting() throws(Fault) -> Bool
+  func lockForWriting() throws(StorageError) -> Bool
 
   /// Releases the lock taken by `lockForWriting`.
   func unlockWriting()
@@ -164,25 +165,25 @@ package protocol Device: AnyObject, Sendable {
 }
 
 extension Device {
-  package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? { nil }
+  package func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace? { nil }
   package var cache: PageCache? { nil }
-  package func keepMapped(_ range: Range<UInt64>) throws(Fault) {}
+  package func keepMapped(_ range: Range<UInt64>) throws(StorageError) {}
   package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation { .unsupported }
   package func freeSpace() -> UInt64? { nil }
   package var isRemote: Bool { false }
   package var file: any Device { self }
-  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {}
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {}
   package func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool { false }
-  package func nextHole(from offset: UInt64) throws(Fault) -> Range<UInt64>? { nil }
-  package func tryLockForReading() throws(Fault) -> Bool {
+  package func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? { nil }
+  package func tryLockForReading() throws(StorageError) -> Bool {
     try lockForReading()
     return true
   }
-  package func lockForWriting() throws(Fault) -> Bool { true }
+  package func lockForWriting() throws(StorageError) -> Bool { true }
   package func unlockWriting() {}
   package func wasRenamed(to path: String) {}
-  package func copyAttributes(from other: any Device) throws(Fault) {}
-  package func place() throws(Fault) -> FilePlace { .inPlace(links: 1) }
+  package func copyAttributes(from other: any Device) throws(StorageError) {}
+  package func place() throws(StorageError) -> FilePlace { .inPlace(links: 1) }
 }
 
 /// The outcome of `Device.allocateBlocks`.
@@ -228,32 +229,32 @@ package enum OpenMode: Sendable, Equatable {
 
 /// A file system: the operations that the engine needs besides those on open files.
 package protocol Volume: AnyObject, Sendable {
-  func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device
-  func exists(_ path: String) throws(Fault) -> Bool
+  func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device
+  func exists(_ path: String) throws(StorageError) -> Bool
   /// Returns the identity of the file at a path; nil if there is none.
-  func identity(of path: String) throws(Fault) -> FileIdentity?
+  func identity(of path: String) throws(StorageError) -> FileIdentity?
   /// Returns the path with symbolic links resolved, next to which side files belong and over which
   /// files are renamed. The last component need not exist.
-  func resolved(_ path: String) throws(Fault) -> String
+  func resolved(_ path: String) throws(StorageError) -> String
   /// Atomically renames `from` to `to`, replacing it.
-  func rename(_ from: String, to: String) throws(Fault)
-  func remove(_ path: String) throws(Fault)
+  func rename(_ from: String, to: String) throws(StorageError)
+  func remove(_ path: String) throws(StorageError)
   /// Makes creations, renames and removals in the directory of `path` durable.
-  func syncDirectory(containing path: String) throws(Fault)
+  func syncDirectory(containing path: String) throws(StorageError)
   /// Takes the lock of the one writing process of the database at `path`. The lock is a separate
   /// file; see `SideName.lock`.
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
-  func lockForWriting(_ path: String) throws(Fault) -> any FileLock
+  func lockForWriting(_ path: String) throws(StorageError) -> any FileLock
   /// Whether any process, including this one, has that lock. Creates no file.
-  func isLockedForWriting(_ path: String) throws(Fault) -> Bool
+  func isLockedForWriting(_ path: String) throws(StorageError) -> Bool
 }
 
 extension Volume {
-  package func isLockedForWriting(_ path: String) throws(Fault) -> Bool { false }
+  package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool { false }
 
-  package func identity(of path: String) throws(Fault) -> FileIdentity? {
-    do throws(Fault) {
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    do throws(StorageError) {
       let device = try open(path, .readOnly)
       defer { device.close() }
       return device.identity
@@ -265,8 +266,8 @@ extension Volume {
 
   /// Removes the file with this name if there is one. Also removes a dangling symbolic link, which
   /// `exists` does not see and which would prevent creating a file in its place.
-  package func removeIfPresent(_ path: String) throws(Fault) {
-    do throws(Fault) {
+  package func removeIfPresent(_ path: String) throws(StorageError) {
+    do throws(StorageError) {
       try remove(path)
     } catch {
       if error.kind != .notFound { throw error }

@@ -30,9 +30,9 @@ final class DirectReads: Sendable {
   /// - Parameter path: last known path of the file.
   func read(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64, path: String
-  ) throws(Fault) -> Int? {
+  ) throws(StorageError) -> Int? {
     guard let descriptor = try opened(path), let start = Int64(exactly: offset) else { return nil }
-    return try descriptor.use { number throws(Fault) in
+    return try descriptor.use { number throws(StorageError) in
       do throws(ErrorNumber) {
         // Reading would wait for unwritten pages and block writers of the file meanwhile; this call
         // does not block them.
@@ -54,17 +54,17 @@ final class DirectReads: Sendable {
           refuse()
           return nil
         }
-        throw Fault(error, "read the file from the disk", path: path, offset: offset)
+        throw StorageError(error, "read the file from the disk", path: path, offset: offset)
       }
     }
   }
 
-  private func opened(_ path: String) throws(Fault) -> OpenDescriptor? {
-    try state.withLock { state throws(Fault) in
+  private func opened(_ path: String) throws(StorageError) -> OpenDescriptor? {
+    try state.withLock { state throws(StorageError) in
       switch state {
       case .open(let descriptor): return descriptor
       case .impossible: return nil
-      case .closed: throw Fault(.closed, "the file has been closed")
+      case .closed: throw StorageError(.closed, "the file has been closed")
       case .unasked:
         let descriptor = tryToOpen(path)
         state = descriptor.map { .open($0) } ?? .impossible
@@ -77,8 +77,8 @@ final class DirectReads: Sendable {
     do throws(ErrorNumber) {
       let descriptor = OpenDescriptor(try SystemCalls.openDirect(path))
       var status: SystemCalls.Status?
-      do throws(Fault) {
-        status = try descriptor.use { number throws(Fault) in
+      do throws(StorageError) {
+        status = try descriptor.use { number throws(StorageError) in
           do throws(ErrorNumber) { return try SystemCalls.status(number) } catch { return nil }
         }
       } catch {

@@ -5,30 +5,30 @@ import LatewoodBytes
 package enum Directories {
   /// Makes a new directory in the system's directory for temporary files, readable by this user
   /// only.
-  package static func makeTemporary(_ name: String = "latewood") throws(Fault) -> String {
+  package static func makeTemporary(_ name: String = "latewood") throws(StorageError) -> String {
     let parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
     do {
       return try SystemCalls.makeTemporaryDirectory("\(parent)/\(name)-XXXXXX")
     } catch {
-      throw Fault(error, "make a temporary directory", path: parent)
+      throw StorageError(error, "make a temporary directory", path: parent)
     }
   }
 
-  package static func make(_ path: String) throws(Fault) {
+  package static func make(_ path: String) throws(StorageError) {
     do {
       try SystemCalls.makeDirectory(path)
     } catch {
-      throw Fault(error, "make the directory", path: path)
+      throw StorageError(error, "make the directory", path: path)
     }
   }
 
   /// Removes the file or the directory with its contents at `path`. Symbolic links are removed, not
   /// followed.
-  package static func removeTree(_ path: String) throws(Fault) {
+  package static func removeTree(_ path: String) throws(StorageError) {
     do {
       try remove(path)
     } catch {
-      throw Fault(error, "remove the directory", path: path)
+      throw StorageError(error, "remove the directory", path: path)
     }
   }
 
@@ -41,11 +41,11 @@ package enum Directories {
   }
 
   /// The names in a directory, in no order.
-  package static func names(in path: String) throws(Fault) -> [String] {
+  package static func names(in path: String) throws(StorageError) -> [String] {
     do {
       return try SystemCalls.names(inDirectory: path)
     } catch {
-      throw Fault(error, "list the directory", path: path)
+      throw StorageError(error, "list the directory", path: path)
     }
   }
 

@@ -2,14 +2,14 @@ import LatewoodBytes
 
 /// Copies a file's owner, permissions and attributes to another.
 extension FileDevice {
-  package func copyAttributes(from other: any Device) throws(Fault) {
+  package func copyAttributes(from other: any Device) throws(StorageError) {
     guard let other = other.file as? FileDevice else { return }
-    try other.descriptor.use { source throws(Fault) in
-      try descriptor.use { target throws(Fault) in try copyAttributes(source, target) }
+    try other.descriptor.use { source throws(StorageError) in
+      try descriptor.use { target throws(StorageError) in try copyAttributes(source, target) }
     }
   }
 
-  private func copyAttributes(_ source: Int32, _ target: Int32) throws(Fault) {
+  private func copyAttributes(_ source: Int32, _ target: Int32) throws(StorageError) {
     var isChanged = try copyOwner(source, target)
     do throws(ErrorNumber) {
       isChanged = try copyExtended(source, target) || isChanged
@@ -23,18 +23,18 @@ extension FileDevice {
       // A sync of the data alone need not record any of this.
       if isChanged { try retried { () throws(ErrorNumber) in try SystemCalls.syncAll(target) } }
     } catch {
-      throw Fault(error, "give the new file the permissions and attributes of the old one", path: path)
+      throw StorageError(error, "give the new file the permissions and attributes of the old one", path: path)
     }
   }
 
-  private func copyOwner(_ source: Int32, _ target: Int32) throws(Fault) -> Bool {
+  private func copyOwner(_ source: Int32, _ target: Int32) throws(StorageError) -> Bool {
     let wanted: SystemCalls.Status
     let found: SystemCalls.Status
     do throws(ErrorNumber) {
       wanted = try SystemCalls.status(source)
       found = try SystemCalls.status(target)
     } catch {
-      throw Fault(error, "ask for the owner of the file", path: path)
+      throw StorageError(error, "ask for the owner of the file", path: path)
     }
     if wanted.user == found.user, wanted.group == found.group { return false }
     do throws(ErrorNumber) {
@@ -43,7 +43,7 @@ extension FileDevice {
     } catch {
       // A group without any permissions does not matter.
       if wanted.user == found.user, wanted.permissions & 0o070 == 0 { return false }
-      throw Fault(
+      throw StorageError(
         .permissionDenied,
         "the new file cannot be given the owner of this one, user \(wanted.user) and group \(wanted.group)",
         errno: error.code, path: path,

@@ -14,7 +14,7 @@ extension FileDevice {
     return SystemCalls.isInMemory(start, length: bytes.count) ?? false
   }
 
-  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     var canPopulate = FileDevice.canPopulate.load(ordering: .relaxed)
     if canPopulate {
@@ -34,18 +34,19 @@ extension FileDevice {
 
   /// Tries once more, after the bytes could be read. A hole in a full file system in memory can be
   /// read, but touching its mapping, which needs memory, would end the process.
-  private func populateAgain(_ start: UnsafeRawPointer, _ length: Int, at offset: UInt64) throws(Fault) {
+  private func populateAgain(_ start: UnsafeRawPointer, _ length: Int, at offset: UInt64) throws(StorageError)
+  {
     do throws(ErrorNumber) {
       try retried { () throws(ErrorNumber) in try SystemCalls.populate(start, length: length) }
     } catch {
-      throw Fault(
+      throw StorageError(
         .outOfSpace, "the system has no memory for a hole of the file", offset: offset, errno: error.code,
         path: path)
     }
   }
 
   /// Reads a range only to find out whether it can be read, and to bring it into the cache.
-  private func readThrough(_ length: Int, at offset: UInt64) throws(Fault) {
+  private func readThrough(_ length: Int, at offset: UInt64) throws(StorageError) {
     let piece = UnsafeMutableRawBufferPointer.allocate(
       byteCount: min(length, FileDevice.pieceLength), alignment: 16)
     defer { piece.deallocate() }
@@ -53,7 +54,7 @@ extension FileDevice {
     while done < length {
       let wanted = min(piece.count, length - done)
       let count: Int
-      do throws(Fault) {
+      do throws(StorageError) {
         count = try read(into: .init(rebasing: piece[..<wanted]), at: offset + UInt64(done))
       } catch {
         // After `close` there is nothing to read with; the mapping shows what the cache has.
@@ -61,7 +62,7 @@ extension FileDevice {
         throw error
       }
       guard count == wanted else {
-        throw Fault(
+        throw StorageError(
           .inputOutput, "the file was truncated", offset: offset + UInt64(done + count),
           path: path)
       }

@@ -47,8 +47,9 @@ package final class FileDevice: Device {
 
   package func wasRenamed(to path: String) { currentPath.withLock { $0 = path } }
 
-  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
-    try descriptor.use { number throws(Fault) in
+  package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int
+  {
+    try descriptor.use { number throws(StorageError) in
       var done = 0
       while done < target.count {
         let (position, overflow) = offset.addingReportingOverflow(UInt64(done))
@@ -61,19 +62,19 @@ package final class FileDevice: Device {
         } catch .interrupted {
           continue
         } catch {
-          throw Fault(error, "read the file", path: path, offset: position)
+          throw StorageError(error, "read the file", path: path, offset: position)
         }
       }
       return done
     }
   }
 
-  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
     guard !overflow, end <= UInt64(Int64.max) else {
-      throw Fault(.fileTooLarge, "no file can have so many bytes", offset: offset, path: path)
+      throw StorageError(.fileTooLarge, "no file can have so many bytes", offset: offset, path: path)
     }
-    try descriptor.use { number throws(Fault) in
+    try descriptor.use { number throws(StorageError) in
       var done = 0
       while done < bytes.count {
         let piece = min(bytes.count - done, FileDevice.longestCall)
@@ -88,7 +89,7 @@ package final class FileDevice: Device {
         } catch .interrupted {
           continue
         } catch {
-          throw Fault(error, "write to the file", path: path, offset: position)
+          throw StorageError(error, "write to the file", path: path, offset: position)
         }
       }
     }
@@ -105,25 +106,25 @@ package final class FileDevice: Device {
     allowedEnd.store(min(limit, end + FileDevice.allowedAhead), ordering: .relaxed)
   }
 
-  package func sync() throws(Fault) {
-    try descriptor.use { number throws(Fault) in
+  package func sync() throws(StorageError) {
+    try descriptor.use { number throws(StorageError) in
       while true {
         do throws(ErrorNumber) {
           return try calls.sync(number)
         } catch .interrupted {
           continue
         } catch {
-          throw Fault(error, "make the file durable", path: path)
+          throw StorageError(error, "make the file durable", path: path)
         }
       }
     }
   }
 
-  package func size() throws(Fault) -> UInt64 { try status().size }
-  package func allocatedSize() throws(Fault) -> UInt64 { try status().allocated }
-  package func permissions() throws(Fault) -> UInt16 { try status().permissions }
+  package func size() throws(StorageError) -> UInt64 { try status().size }
+  package func allocatedSize() throws(StorageError) -> UInt64 { try status().allocated }
+  package func permissions() throws(StorageError) -> UInt16 { try status().permissions }
 
-  package func place() throws(Fault) -> FilePlace {
+  package func place() throws(StorageError) -> FilePlace {
     do throws(ErrorNumber) {
       let there = try SystemCalls.place(ofPath: path)
       return there.identity == identity ? .inPlace(links: there.links) : .lost
@@ -139,29 +140,29 @@ package final class FileDevice: Device {
   /// Whether the file belongs to the effective user of this process.
   var isOwnedByUser: Bool { owner == SystemCalls.effectiveUser }
 
-  private func status() throws(Fault) -> SystemCalls.Status {
-    try descriptor.use { number throws(Fault) in
+  private func status() throws(StorageError) -> SystemCalls.Status {
+    try descriptor.use { number throws(StorageError) in
       do throws(ErrorNumber) {
         return try SystemCalls.status(number)
       } catch {
-        throw Fault(error, "ask for the size of the file", path: path)
+        throw StorageError(error, "ask for the size of the file", path: path)
       }
     }
   }
 
-  package func map(capacity: UInt64) throws(Fault) -> AddressSpace {
-    try descriptor.use { number throws(Fault) in
+  package func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
+    try descriptor.use { number throws(StorageError) in
       try AddressSpace.overFile(number, capacity: capacity, path: path)
     }
   }
 
-  package func extend(_ space: AddressSpace, capacity: UInt64) throws(Fault) -> AddressSpace? {
+  package func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace? {
     try descriptor.use { number in AddressSpace.extending(space, over: number, capacity: capacity) }
   }
 
   package func readFromDisk(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(Fault) -> Int? {
+  ) throws(StorageError) -> Int? {
     try direct.read(into: target, at: offset, path: path)
   }
 
@@ -217,7 +218,7 @@ package final class FileDevice: Device {
   package var blockLength: UInt64 {
     let told = FileDevice.leastBlock
     do {
-      let length = try descriptor.use { number throws(Fault) in
+      let length = try descriptor.use { number throws(StorageError) in
         do throws(ErrorNumber) {
           return try SystemCalls.status(number).blockLength
         } catch {
@@ -231,11 +232,11 @@ package final class FileDevice: Device {
     }
   }
 
-  package func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+  package func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool {
     guard let position = Int64(exactly: offset), let count = Int64(exactly: length), count > 0 else {
       return true
     }
-    return try descriptor.use { number throws(Fault) in
+    return try descriptor.use { number throws(StorageError) in
       while true {
         do throws(ErrorNumber) {
           try calls.punch(number, position, count)
@@ -244,7 +245,7 @@ package final class FileDevice: Device {
           continue
         } catch {
           if error == .notSupported || error == .noSuchCall { return false }
-          throw Fault(error, "punch holes into the file", path: path, offset: offset)
+          throw StorageError(error, "punch holes into the file", path: path, offset: offset)
         }
       }
     }
@@ -253,35 +254,36 @@ package final class FileDevice: Device {
   // Runs `body` with the descriptor. The only possible error, that the file is closed, is ignored.
   private func advise(_ body: (Int32) -> Void) {
     do {
-      try descriptor.use { number throws(Fault) in body(number) }
+      try descriptor.use { number throws(StorageError) in body(number) }
     } catch {}
   }
 
-  package func lockForReading() throws(Fault) {
+  package func lockForReading() throws(StorageError) {
     var waited: UInt64 = 0
     while try !tryLock(exclusive: false) {
       guard waited < FileDevice.patienceMilliseconds else {
-        throw Fault(.lockedByOtherProcess, "another process has locked out readers of this file", path: path)
+        throw StorageError(
+          .lockedByOtherProcess, "another process has locked out readers of this file", path: path)
       }
       Monitor.sleep(milliseconds: 1)
       waited += 1
     }
   }
 
-  package func tryLockForReading() throws(Fault) -> Bool { try tryLock(exclusive: false) }
+  package func tryLockForReading() throws(StorageError) -> Bool { try tryLock(exclusive: false) }
 
-  package func tryLockExclusively() throws(Fault) -> Bool { try tryLock(exclusive: true) }
+  package func tryLockExclusively() throws(StorageError) -> Bool { try tryLock(exclusive: true) }
 
   package func unlockExclusively() {
     do {
-      try descriptor.use { number throws(Fault) in SystemCalls.unlockFile(number) }
+      try descriptor.use { number throws(StorageError) in SystemCalls.unlockFile(number) }
     } catch {
       // The file is closed, which has released its lock.
     }
   }
 
-  package func lockForWriting() throws(Fault) -> Bool {
-    try descriptor.use { number throws(Fault) in
+  package func lockForWriting() throws(StorageError) -> Bool {
+    try descriptor.use { number throws(StorageError) in
       do throws(ErrorNumber) {
         try SystemCalls.lockWriting(number)
         return true
@@ -289,21 +291,21 @@ package final class FileDevice: Device {
         if error == .wouldBlock || error == .accessDenied { return false }
         // The file system has no such lock, so the lock file must suffice.
         if error == .invalid || error == .noLocks || error == .notSupported { return true }
-        throw Fault(error, "lock the file for writing", path: path)
+        throw StorageError(error, "lock the file for writing", path: path)
       }
     }
   }
 
   package func unlockWriting() {
     do {
-      try descriptor.use { number throws(Fault) in SystemCalls.unlockWriting(number) }
+      try descriptor.use { number throws(StorageError) in SystemCalls.unlockWriting(number) }
     } catch {
       // The file is closed, which has released its lock.
     }
   }
 
-  private func tryLock(exclusive: Bool) throws(Fault) -> Bool {
-    try descriptor.use { number throws(Fault) in
+  private func tryLock(exclusive: Bool) throws(StorageError) -> Bool {
+    try descriptor.use { number throws(StorageError) in
       while true {
         do throws(ErrorNumber) {
           try SystemCalls.lockFile(number, exclusive: exclusive)
@@ -313,7 +315,7 @@ package final class FileDevice: Device {
         } catch .wouldBlock {
           return false
         } catch {
-          throw Fault(error, "lock the file for reading", path: path)
+          throw StorageError(error, "lock the file for reading", path: path)
         }
       }
     }
@@ -322,5 +324,30 @@ package final class FileDevice: Device {
   package func close() {
     direct.close()
     descriptor.close()
+  }
+}
+
+extension FileDevice {
+  /// Makes one system call, which touches no disk. False for a closed file.
+  package var isRemote: Bool {
+    do {
+      return try descriptor.use { number throws(StorageError) in SystemCalls.isRemote(number) }
+    } catch {
+      return false
+    }
+  }
+}
+
+extension FileDevice {
+  package func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? {
+    guard let position = Int64(exactly: offset) else { return nil }
+    return try descriptor.use { number throws(StorageError) in
+      do throws(ErrorNumber) {
+        guard let hole = try SystemCalls.seekHole(number, from: position) else { return nil }
+        return UInt64(hole.lowerBound)..<UInt64(hole.upperBound)
+      } catch {
+        throw StorageError(error, "ask where the file has holes", path: path, offset: offset)
+      }
+    }
   }
 }

@@ -6,13 +6,13 @@ package final class FileVolume: Volume {
 
   package init(calls: FileCalls = .system) { self.calls = calls }
 
-  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+  package func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
     try checkName(path)
     let number: Int32
     do {
       number = try retried { () throws(ErrorNumber) in try SystemCalls.openFile(path, mode) }
     } catch {
-      throw Fault(error, mode.isCreating ? "create the file" : "open the file", path: path)
+      throw StorageError(error, mode.isCreating ? "create the file" : "open the file", path: path)
     }
     return try device(over: number, path)
   }
@@ -22,13 +22,13 @@ package final class FileVolume: Volume {
   /// A symbolic link in its place is refused, because someone else may have put it there to
   /// redirect writes. If others may read the file, that permission is removed; throws
   /// `permissionDenied` if the file belongs to another user.
-  package func openPrivate(_ path: String) throws(Fault) -> any Device {
+  package func openPrivate(_ path: String) throws(StorageError) -> any Device {
     try checkName(path)
     let number: Int32
     do {
       number = try retried { () throws(ErrorNumber) in try SystemCalls.openPrivate(path) }
     } catch {
-      throw Fault(error, "open the file", path: path)
+      throw StorageError(error, "open the file", path: path)
     }
     let device = try device(over: number, path)
     do throws(ErrorNumber) {
@@ -37,13 +37,13 @@ package final class FileVolume: Volume {
       }
     } catch {
       device.close()
-      throw Fault(error, "keep the file from others", path: path)
+      throw StorageError(error, "keep the file from others", path: path)
     }
     return device
   }
 
   /// Makes a device of an open descriptor, which must be a regular file. Takes over the descriptor.
-  private func device(over number: Int32, _ path: String) throws(Fault) -> any Device {
+  private func device(over number: Int32, _ path: String) throws(StorageError) -> any Device {
     do throws(ErrorNumber) {
       let status = try SystemCalls.status(number)
       switch status.kind {
@@ -57,13 +57,14 @@ package final class FileVolume: Volume {
     } catch {
       SystemCalls.closeFile(number)
       if error == .invalid {
-        throw Fault(.unsupported, "this is not a regular file but a device, pipe or socket", path: path)
+        throw StorageError(
+          .unsupported, "this is not a regular file but a device, pipe or socket", path: path)
       }
-      throw Fault(error, "open the file", path: path)
+      throw StorageError(error, "open the file", path: path)
     }
   }
 
-  package func exists(_ path: String) throws(Fault) -> Bool {
+  package func exists(_ path: String) throws(StorageError) -> Bool {
     try checkName(path)
     do {
       _ = try SystemCalls.status(ofPath: path, followLink: true)
@@ -73,11 +74,11 @@ package final class FileVolume: Volume {
     } catch .notADirectory {
       return false
     } catch {
-      throw Fault(error, "look for the file", path: path)
+      throw StorageError(error, "look for the file", path: path)
     }
   }
 
-  package func resolved(_ path: String) throws(Fault) -> String {
+  package func resolved(_ path: String) throws(StorageError) -> String {
     try checkName(path)
     do {
       return try SystemCalls.realPath(path)
@@ -87,35 +88,35 @@ package final class FileVolume: Volume {
         let parent = try SystemCalls.realPath(directory)
         return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
       } catch {
-        throw Fault.noDirectory(directory, for: path, error)
+        throw StorageError.noDirectory(directory, for: path, error)
       }
     } catch .notADirectory {
-      throw Fault.noDirectory(split(path).directory, for: path, .notADirectory)
+      throw StorageError.noDirectory(split(path).directory, for: path, .notADirectory)
     } catch {
-      throw Fault(error, "find the file", path: path)
+      throw StorageError(error, "find the file", path: path)
     }
   }
 
-  package func rename(_ from: String, to: String) throws(Fault) {
+  package func rename(_ from: String, to: String) throws(StorageError) {
     try checkName(from)
     try checkName(to)
     do {
       try SystemCalls.renameFile(from, to)
     } catch {
-      throw Fault(error, "rename the file to \(to)", path: from)
+      throw StorageError(error, "rename the file to \(to)", path: from)
     }
   }
 
-  package func remove(_ path: String) throws(Fault) {
+  package func remove(_ path: String) throws(StorageError) {
     try checkName(path)
     do {
       try SystemCalls.removeFile(path)
     } catch {
-      throw Fault(error, "remove the file", path: path)
+      throw StorageError(error, "remove the file", path: path)
     }
   }
 
-  package func syncDirectory(containing path: String) throws(Fault) {
+  package func syncDirectory(containing path: String) throws(StorageError) {
     try checkName(path)
     let directory = split(path).directory
     do {
@@ -125,20 +126,20 @@ package final class FileVolume: Volume {
     } catch .invalid {
       // The file system cannot sync directories, so nothing more can be done.
     } catch {
-      throw Fault(error, "make the directory durable", path: directory)
+      throw StorageError(error, "make the directory durable", path: directory)
     }
   }
 
-  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     let path = try resolved(path)
     return try WriterLock(path: SideName.path(path, SideName.lock), of: path)
   }
 
-  package func isLockedForWriting(_ path: String) throws(Fault) -> Bool {
+  package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool {
     try WriterLock.isHeld(path: SideName.path(resolved(path), SideName.lock))
   }
 
-  package func identity(of path: String) throws(Fault) -> FileIdentity? {
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
     try checkName(path)
     do {
       let status = try SystemCalls.status(ofPath: path, followLink: true)
@@ -148,7 +149,7 @@ package final class FileVolume: Volume {
     } catch .notADirectory {
       return nil
     } catch {
-      throw Fault(error, "look for the file", path: path)
+      throw StorageError(error, "look for the file", path: path)
     }
   }
 
@@ -160,8 +161,10 @@ package final class FileVolume: Volume {
   }
 
   // The C library would ignore everything after a zero byte.
-  private func checkName(_ path: String) throws(Fault) {
-    if path.utf8.contains(0) { throw Fault(.invalidName, "a path cannot contain a zero byte", path: path) }
+  private func checkName(_ path: String) throws(StorageError) {
+    if path.utf8.contains(0) {
+      throw StorageError(.invalidName, "a path cannot contain a zero byte", path: path)
+    }
   }
 }
 

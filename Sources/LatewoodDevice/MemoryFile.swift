@@ -37,7 +37,7 @@ final class MemoryFile: Sendable {
   let readers = Atomic<Int>(0)
   private let content: Guarded<Content>
 
-  init(inode: UInt64) throws(Fault) {
+  init(inode: UInt64) throws(StorageError) {
     self.inode = inode
     content = Guarded(Content(newest: try MemoryRange(capacities: [Reservation.least])))
   }
@@ -55,17 +55,17 @@ final class MemoryFile: Sendable {
     }
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     guard let address = bytes.baseAddress, !bytes.isEmpty else { return }
     let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
     guard !overflow, end <= UInt64(Int64.max) else {
-      throw Fault(.fileTooLarge, "no file can have so many bytes", offset: offset)
+      throw StorageError(.fileTooLarge, "no file can have so many bytes", offset: offset)
     }
-    try content.withLock { content throws(Fault) in
+    try content.withLock { content throws(StorageError) in
       if end > content.newest.capacity {
         let capacities = Reservation.capacities(covering: end, isRepeated: true)
         guard !capacities.isEmpty else {
-          throw Fault(.fileTooLarge, "memory has no place for so large a file", offset: offset)
+          throw StorageError(.fileTooLarge, "memory has no place for so large a file", offset: offset)
         }
         try MemoryFile.grow(&content, capacities)
       }
@@ -80,15 +80,15 @@ final class MemoryFile: Sendable {
     }
   }
 
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
-    try content.withLock { content throws(Fault) in
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
+    try content.withLock { content throws(StorageError) in
       try MemoryFile.grow(&content, [capacity])
       return try AddressSpace.over(content.newest, capacity: capacity)
     }
   }
 
   /// Makes sure that the newest range has at least the last of these capacities.
-  private static func grow(_ content: inout Content, _ capacities: [UInt64]) throws(Fault) {
+  private static func grow(_ content: inout Content, _ capacities: [UInt64]) throws(StorageError) {
     guard let least = capacities.last, least > content.newest.capacity else { return }
     let larger = try MemoryRange(capacities: capacities)
     let old = content.newest

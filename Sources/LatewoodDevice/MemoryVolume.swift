@@ -18,47 +18,47 @@ package final class MemoryVolume: Volume {
 
   package init() {}
 
-  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
-    try state.withLock { state throws(Fault) in
+  package func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
+    try state.withLock { state throws(StorageError) in
       if case .createExclusive = mode {
         guard state.files[path] == nil else {
-          throw Fault(.alreadyExists, "there is already a file in memory by this name", path: path)
+          throw StorageError(.alreadyExists, "there is already a file in memory by this name", path: path)
         }
         state.lastInode += 1
         state.files[path] = try MemoryFile(inode: state.lastInode)
       }
       guard let file = state.files[path] else {
-        throw Fault(.notFound, "there is no file in memory by this name", path: path)
+        throw StorageError(.notFound, "there is no file in memory by this name", path: path)
       }
       return MemoryDevice(file, path: path, isWritable: mode != .readOnly)
     }
   }
 
-  package func exists(_ path: String) throws(Fault) -> Bool {
+  package func exists(_ path: String) throws(StorageError) -> Bool {
     state.withLock { $0.files[path] != nil }
   }
 
-  package func resolved(_ path: String) throws(Fault) -> String { path }
+  package func resolved(_ path: String) throws(StorageError) -> String { path }
 
-  package func rename(_ from: String, to: String) throws(Fault) {
-    try state.withLock { state throws(Fault) in
+  package func rename(_ from: String, to: String) throws(StorageError) {
+    try state.withLock { state throws(StorageError) in
       guard let file = state.files.removeValue(forKey: from) else {
-        throw Fault(.notFound, "there is no file in memory by this name", path: from)
+        throw StorageError(.notFound, "there is no file in memory by this name", path: from)
       }
       state.files[to] = file
     }
   }
 
-  package func remove(_ path: String) throws(Fault) {
+  package func remove(_ path: String) throws(StorageError) {
     let removed = state.withLock { $0.files.removeValue(forKey: path) }
-    if removed == nil { throw Fault(.notFound, "there is no file in memory by this name", path: path) }
+    if removed == nil { throw StorageError(.notFound, "there is no file in memory by this name", path: path) }
   }
 
-  package func syncDirectory(containing path: String) throws(Fault) {}
+  package func syncDirectory(containing path: String) throws(StorageError) {}
 
-  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     guard state.withLock({ $0.locks.insert(path).inserted }) else {
-      throw Fault(
+      throw StorageError(
         .lockedByThisProcess, "this process has already opened the database for writing", path: path)
     }
     return MemoryLock { [weak self] in self?.state.withLock { _ = $0.locks.remove(path) } }
@@ -99,33 +99,37 @@ private final class MemoryDevice: Device {
     identity = FileIdentity(device: UInt64(UInt(bitPattern: ObjectIdentifier(file))), inode: file.inode)
   }
 
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {
     try checkOpen()
     return file.read(into: target, at: offset)
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     try checkOpen()
-    guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+    guard isWritable else {
+      throw StorageError(.readOnly, "the file was opened for reading only", path: path)
+    }
     try file.write(bytes, at: offset)
   }
 
-  func sync() throws(Fault) { try checkOpen() }
-  func size() throws(Fault) -> UInt64 {
+  func sync() throws(StorageError) { try checkOpen() }
+  func size() throws(StorageError) -> UInt64 {
     try checkOpen()
     return file.size
   }
-  func allocatedSize() throws(Fault) -> UInt64 {
+  func allocatedSize() throws(StorageError) -> UInt64 {
     try checkOpen()
     return file.allocatedSize
   }
-  func permissions() throws(Fault) -> UInt16 { 0o600 }
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+  func permissions() throws(StorageError) -> UInt16 { 0o600 }
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
     try checkOpen()
     return try file.map(capacity: capacity)
   }
   /// Returns nil, because there is no disk behind this memory.
-  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
+    -> Int?
+  {
     nil
   }
   func dropCache(_ range: Range<UInt64>) {}
@@ -134,13 +138,13 @@ private final class MemoryDevice: Device {
   var prefersZeroedSpace: Bool { false }
   var blockLength: UInt64 { SystemCalls.pageLength }
 
-  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+  func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool {
     try checkOpen()
     precondition(offset % blockLength == 0 && length % blockLength == 0)
     return file.punch(offset: offset, length: length)
   }
 
-  func lockForReading() throws(Fault) {
+  func lockForReading() throws(StorageError) {
     try checkOpen()
     if isReading.exchange(true, ordering: .acquiringAndReleasing) { return }
     while true {
@@ -156,7 +160,7 @@ private final class MemoryDevice: Device {
     }
   }
 
-  func tryLockExclusively() throws(Fault) -> Bool {
+  func tryLockExclusively() throws(StorageError) -> Bool {
     try checkOpen()
     return file.readers.compareExchange(expected: 0, desired: -1, ordering: .acquiringAndReleasing).exchanged
   }
@@ -170,7 +174,9 @@ private final class MemoryDevice: Device {
     }
   }
 
-  private func checkOpen() throws(Fault) {
-    if isClosed.load(ordering: .acquiring) { throw Fault(.closed, "the file has been closed", path: path) }
+  private func checkOpen() throws(StorageError) {
+    if isClosed.load(ordering: .acquiring) {
+      throw StorageError(.closed, "the file has been closed", path: path)
+    }
   }
 }

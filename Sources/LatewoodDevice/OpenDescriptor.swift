@@ -24,14 +24,16 @@ final class OpenDescriptor: Sendable {
   }
 
   /// Runs `body` with the descriptor; throws `closed` after `close`.
-  @inline(__always) func use<Result>(_ body: (Int32) throws(Fault) -> Result) throws(Fault) -> Result {
+  @inline(__always) func use<Result>(_ body: (Int32) throws(StorageError) -> Result) throws(StorageError)
+    -> Result
+  {
     let before = state.add(1, ordering: .acquiring).oldValue
     defer {
       let after = state.subtract(1, ordering: .acquiringAndReleasing).newValue
       if after == OpenDescriptor.closing { finish() }
     }
     guard before & OpenDescriptor.closing == 0 else {
-      throw Fault(.closed, "the file has been closed")
+      throw StorageError(.closed, "the file has been closed")
     }
     return try body(number)
   }

@@ -70,13 +70,13 @@ package final class PageCache: @unchecked Sendable {
   /// The readers that are in no registry passed to `waitFor`: those with a `CacheHold` or a ticket
   /// of `enter`.
   let holds = ReaderRegistry(later: { _, _ in })
-  private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+  private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
 
   /// - Parameters:
   ///   - budget: in bytes; at least one segment is used.
   ///   - read: reads the file, like `Device.read`.
   init(
-    budget: Int, read: @escaping @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int
+    budget: Int, read: @escaping @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
   ) {
     self.budget = max(budget, CachedRange.segmentLength)
     readFile = read
@@ -108,10 +108,10 @@ package final class PageCache: @unchecked Sendable {
   /// when `makeReadable` asks for them.
   ///
   /// Throws `outOfMemory` if the process cannot get that much address space.
-  func addresses(for capacity: UInt64) throws(Fault) -> AddressSpace {
+  func addresses(for capacity: UInt64) throws(StorageError) -> AddressSpace {
     let range = try CachedRange(capacities: PageCache.capacities(for: capacity))
     locked { $0.ranges.append(range) }
-    do throws(Fault) {
+    do throws(StorageError) {
       try copyKept(to: range)
     } catch {
       locked { $0.ranges.removeAll { $0 === range } }
@@ -133,7 +133,7 @@ package final class PageCache: @unchecked Sendable {
 
   /// Implements `Device.makeReadable`. The caller must be registered, unless nothing else can
   /// release this file's memory.
-  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     monitor.lock()
     defer { monitor.unlock() }
@@ -144,7 +144,7 @@ package final class PageCache: @unchecked Sendable {
   }
 
   /// Keeps a part of the file in memory in all ranges until `unpin` releases it.
-  func keep(_ part: Range<UInt64>) throws(Fault) {
+  func keep(_ part: Range<UInt64>) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     for range in state.ranges {
@@ -160,7 +160,7 @@ package final class PageCache: @unchecked Sendable {
     evict()
   }
 
-  private func copyKept(to range: CachedRange) throws(Fault) {
+  private func copyKept(to range: CachedRange) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     guard state.ranges.count > 1 else { return }
@@ -182,7 +182,7 @@ package final class PageCache: @unchecked Sendable {
   /// released while reading.
   ///
   /// - Parameter isWhole: whether to throw if the file ends before the end of the range.
-  private func load(_ part: Range<UInt64>, in range: CachedRange, isWhole: Bool = true) throws(Fault) {
+  private func load(_ part: Range<UInt64>, in range: CachedRange, isWhole: Bool = true) throws(StorageError) {
     for piece in CachedRange.pieces(of: part) {
       while true {
         warm(range, piece.segment)
@@ -211,7 +211,7 @@ package final class PageCache: @unchecked Sendable {
 
   private func fill(
     _ needed: UInt16, of piece: CachedRange.Piece, in range: CachedRange, isWhole: Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let begun = CachedRange.pages(in: needed).filter {
       state.partial[PageID(range, piece.segment, $0)] != nil
     }
@@ -219,8 +219,8 @@ package final class PageCache: @unchecked Sendable {
     range[piece.segment].filling |= needed
     monitor.unlock()
     var outcome = CachedRange.Filled()
-    var failure: Fault?
-    do throws(Fault) {
+    var failure: StorageError?
+    do throws(StorageError) {
       for run in CachedRange.runs(of: needed & ~CachedRange.mask(of: begun)) {
         try range.read(run, of: piece.segment, into: &outcome, readFile)
       }
@@ -240,7 +240,7 @@ package final class PageCache: @unchecked Sendable {
     monitor.broadcast()
     if let failure { throw failure }
     if isWhole, let end = outcome.partial.first(where: { $0.value < piece.end(in: $0.key) }) {
-      throw Fault(
+      throw StorageError(
         .inputOutput, "the file was truncated",
         offset: CachedRange.offset(of: end.key, in: piece.segment) + UInt64(end.value))
     }
@@ -322,7 +322,7 @@ package final class PageCache: @unchecked Sendable {
   /// Brings the cache up to date after other processes may have written to reserved space from an
   /// offset on. Pages that no reader looks at are read again when they are needed; kept pages are
   /// compared with the file now. No reader looks at the bytes that differ.
-  package func compare(from offset: UInt64) throws(Fault) {
+  package func compare(from offset: UInt64) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     let fresh = UnsafeMutableRawBufferPointer.allocate(

@@ -19,7 +19,7 @@ package final class ReadingVolume: Volume {
     self.reading = reading
   }
 
-  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+  package func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
     let device = try volume.open(path, mode)
     switch reading {
     case .mapped: return device
@@ -32,9 +32,9 @@ package final class ReadingVolume: Volume {
 
   /// Returns whether the system can map a whole file. Makes a few system calls, which touch no page
   /// of it.
-  private static func canBeMapped(_ device: any Device) throws(Fault) -> Bool {
+  private static func canBeMapped(_ device: any Device) throws(StorageError) -> Bool {
     guard let capacity = Reservation.capacities(covering: try device.size()).last else { return true }
-    do throws(Fault) {
+    do throws(StorageError) {
       _ = try device.map(capacity: capacity)
       return true
     } catch {
@@ -43,18 +43,20 @@ package final class ReadingVolume: Volume {
     }
   }
 
-  package func exists(_ path: String) throws(Fault) -> Bool { try volume.exists(path) }
-  package func identity(of path: String) throws(Fault) -> FileIdentity? { try volume.identity(of: path) }
-  package func resolved(_ path: String) throws(Fault) -> String { try volume.resolved(path) }
-  package func rename(_ from: String, to: String) throws(Fault) { try volume.rename(from, to: to) }
-  package func remove(_ path: String) throws(Fault) { try volume.remove(path) }
-  package func syncDirectory(containing path: String) throws(Fault) {
+  package func exists(_ path: String) throws(StorageError) -> Bool { try volume.exists(path) }
+  package func identity(of path: String) throws(StorageError) -> FileIdentity? {
+    try volume.identity(of: path)
+  }
+  package func resolved(_ path: String) throws(StorageError) -> String { try volume.resolved(path) }
+  package func rename(_ from: String, to: String) throws(StorageError) { try volume.rename(from, to: to) }
+  package func remove(_ path: String) throws(StorageError) { try volume.remove(path) }
+  package func syncDirectory(containing path: String) throws(StorageError) {
     try volume.syncDirectory(containing: path)
   }
-  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     try volume.lockForWriting(path)
   }
-  package func isLockedForWriting(_ path: String) throws(Fault) -> Bool {
+  package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool {
     try volume.isLockedForWriting(path)
   }
 }

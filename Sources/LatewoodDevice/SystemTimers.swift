@@ -14,14 +14,14 @@ package enum SystemTimers {
   /// available.
   ///
   /// Throws `inputOutput` if too many files are open.
-  package static func prepare() throws(Fault) {
+  package static func prepare() throws(StorageError) {
     #if os(Linux)
-      try isReady.withLock { isReady throws(Fault) in
+      try isReady.withLock { isReady throws(StorageError) in
         if isReady { return }
         do throws(ErrorNumber) {
           try SystemCalls.checkAvailable(descriptors: 5)
         } catch {
-          throw Fault(error, "set a timer", path: nil)
+          throw StorageError(error, "set a timer", path: nil)
         }
         let fired = DispatchSemaphore(value: 0)
         let queue = DispatchQueue.global()

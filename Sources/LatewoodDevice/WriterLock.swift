@@ -28,12 +28,12 @@ final class WriterLock: FileLock {
   ///   - database: path of the database, whose owner will own the lock file too.
   ///   - didOpen: called between opening the file and locking it, so that a test can let others do
   ///     something there.
-  init(path: String, of database: String, didOpen: () -> Void = {}) throws(Fault) {
+  init(path: String, of database: String, didOpen: () -> Void = {}) throws(StorageError) {
     self.path = path
     for _ in 0..<WriterLock.attempts {
       let (number, identity) = try WriterLock.open(path, of: database)
       didOpen()
-      do throws(Fault) {
+      do throws(StorageError) {
         try WriterLock.take(number, identity, forkGeneration, path)
       } catch {
         SystemCalls.closeFile(number)
@@ -46,23 +46,23 @@ final class WriterLock: FileLock {
       }
       WriterLock.release(number, identity)
     }
-    throw Fault(.lockedByOtherProcess, "the lock file is removed again and again", path: path)
+    throw StorageError(.lockedByOtherProcess, "the lock file is removed again and again", path: path)
   }
 
   private static func open(
     _ path: String, of database: String
-  ) throws(Fault) -> (number: Int32, identity: FileIdentity) {
+  ) throws(StorageError) -> (number: Int32, identity: FileIdentity) {
     let number: Int32
     do {
       number = try retried { () throws(ErrorNumber) in try openFile(path, of: database) }
     } catch {
-      throw Fault(error, "open the lock file", path: path)
+      throw StorageError(error, "open the lock file", path: path)
     }
     do {
       return (number, try SystemCalls.status(number).identity)
     } catch {
       SystemCalls.closeFile(number)
-      throw Fault(error, "open the lock file", path: path)
+      throw StorageError(error, "open the lock file", path: path)
     }
   }
 
@@ -129,14 +129,14 @@ final class WriterLock: FileLock {
   ///
   /// The only way to find out is to take the lock for a moment, shared with other processes that
   /// check it too.
-  static func isHeld(path: String) throws(Fault) -> Bool {
+  static func isHeld(path: String) throws(StorageError) -> Bool {
     let number: Int32
     do {
       number = try retried { () throws(ErrorNumber) in try SystemCalls.openFile(path, .readOnly) }
     } catch .noSuchFile {
       return false
     } catch {
-      throw Fault(error, "open the lock file", path: path)
+      throw StorageError(error, "open the lock file", path: path)
     }
     defer { SystemCalls.closeFile(number) }
     do {
@@ -146,18 +146,18 @@ final class WriterLock: FileLock {
     } catch .wouldBlock {
       return true
     } catch {
-      throw Fault(error, "ask for the lock of the database", path: path)
+      throw StorageError(error, "ask for the lock of the database", path: path)
     }
   }
 
   private static func take(
     _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
-  ) throws(Fault) {
-    try held.withLock { held throws(Fault) in
+  ) throws(StorageError) {
+    try held.withLock { held throws(StorageError) in
       // An entry of another generation was inherited from the parent by fork; for that, flock
       // decides.
       guard held[identity] != generation else {
-        throw Fault(
+        throw StorageError(
           .lockedByThisProcess, "this process has already opened the database for writing",
           path: path)
       }
@@ -165,11 +165,11 @@ final class WriterLock: FileLock {
         try lockPatiently(number)
         held[identity] = generation
       } catch .wouldBlock {
-        throw Fault(
+        throw StorageError(
           .lockedByOtherProcess, "another process has opened the database for writing",
           path: path)
       } catch {
-        throw Fault(error, "lock the database for writing", path: path)
+        throw StorageError(error, "lock the database for writing", path: path)
       }
     }
   }

@@ -64,7 +64,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   private static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
-    if let fault = error as? Fault { return DocumentError(StoreError(fault)) }
+    if let failure = error as? StorageError { return DocumentError(StoreError(failure)) }
     return DocumentError(.store, String(describing: error))
   }
 

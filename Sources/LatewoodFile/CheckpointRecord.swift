@@ -76,7 +76,7 @@ package struct CheckpointRecord: Sendable, Equatable {
   /// reserved bytes are not zero.
   package static func decode(
     from source: UnsafeRawPointer, frame: UInt64, fileSize: UInt64
-  ) throws(Fault) -> CheckpointRecord {
+  ) throws(StorageError) -> CheckpointRecord {
     var record = CheckpointRecord(
       root: try root(from: source, frame: frame),
       replay: ReplayPosition(
@@ -87,22 +87,22 @@ package struct CheckpointRecord: Sendable, Equatable {
     record.branch = source.u64(Offset.branch)
     // The level, the flags and the reserved bytes after them are one 64-bit word.
     guard source.u64(Offset.rootLevel) &>> 8 <= 1 else {
-      throw Fault.damaged(at: frame, "a checkpoint has reserved bytes that are not zero")
+      throw StorageError.damaged(at: frame, "a checkpoint has reserved bytes that are not zero")
     }
     guard record.replay.offset % FileLayout.frameAlignment == 0, record.replay.offset >= FileLayout.logStart,
       record.replay.offset <= fileSize
     else {
-      throw Fault.damaged(at: frame, "a checkpoint's replay offset does not lie within the file")
+      throw StorageError.damaged(at: frame, "a checkpoint's replay offset does not lie within the file")
     }
     return record
   }
 
-  private static func root(from source: UnsafeRawPointer, frame: UInt64) throws(Fault) -> Subtree? {
+  private static func root(from source: UnsafeRawPointer, frame: UInt64) throws(StorageError) -> Subtree? {
     let offset = source.u64(Offset.rootOffset)
     let length = source.u32(Offset.rootLength)
     if offset == 0 {
       guard length == 0, source.u64(Offset.entries) == 0 else {
-        throw Fault.damaged(at: frame, "a checkpoint without a root has a nonzero entry count")
+        throw StorageError.damaged(at: frame, "a checkpoint without a root has a nonzero entry count")
       }
       return nil
     }
@@ -110,7 +110,7 @@ package struct CheckpointRecord: Sendable, Equatable {
     guard offset >= FileLayout.logStart, offset % FileLayout.nodeAlignment == 0, length > 0,
       length <= FileLayout.nodeLimit, offset <= frame, UInt64(length) <= frame - offset
     else {
-      throw Fault.damaged(at: frame, "a checkpoint's root does not lie before it in the file")
+      throw StorageError.damaged(at: frame, "a checkpoint's root does not lie before it in the file")
     }
     return Subtree(
       reference: NodeReference(offset: offset, length: length, checksum: source.u32(Offset.rootChecksum)),

@@ -24,7 +24,7 @@ extension DatabaseFile {
   /// volume.
   package static func create(
     on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let path = try volume.resolved(path)
     try refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
@@ -38,7 +38,7 @@ extension DatabaseFile {
     let unfinished = SideName.path(path, creationSuffix)
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
-    do throws(Fault) {
+    do throws(StorageError) {
       _ = try writeEmptyFile(to: device, environment)
       try device.sync()
       try volume.rename(unfinished, to: path)
@@ -56,8 +56,8 @@ extension DatabaseFile {
   /// - Parameter databaseID: nil for a new database with a new id.
   static func writeEmptyFile(
     to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
-  ) throws(Fault) -> FileHeader {
-    try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+  ) throws(StorageError) -> FileHeader {
+    try withScratch(Int(FileLayout.logStart)) { block throws(StorageError) in
       let now = environment.now()
       let header = FileHeader(
         fileID: (environment.random(), environment.random()),
@@ -69,9 +69,9 @@ extension DatabaseFile {
     }
   }
 
-  static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+  static func refuseExisting(_ path: String, on volume: any Volume) throws(StorageError) {
     if try volume.exists(path) {
-      throw Fault(.alreadyExists, "there is already a file of this name", path: path)
+      throw StorageError(.alreadyExists, "there is already a file of this name", path: path)
     }
   }
 
@@ -99,18 +99,18 @@ extension DatabaseFile {
   /// of the device.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment
-  ) throws(Fault) -> DatabaseFile {
+  ) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
     guard try volume.exists(path) else {
-      throw Fault(.notFound, "there is no file of this name", path: path)
+      throw StorageError(.notFound, "there is no file of this name", path: path)
     }
     // Likewise, no lock file is left next to a file that is not a database or cannot be written.
     if !readOnly { try refuseForeign(path, on: volume) }
     let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
-    do throws(Fault) {
+    do throws(StorageError) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
-      do throws(Fault) {
+      do throws(StorageError) {
         if readOnly {
           try device.lockForReading()
         } else {
@@ -128,16 +128,17 @@ extension DatabaseFile {
       }
     } catch {
       lock?.unlock()
-      var fault = error
-      fault.path = fault.path ?? path
-      throw fault
+      var failure = error
+      failure.path = failure.path ?? path
+      throw failure
     }
   }
 
   /// Makes sure that no other process writes to this file, even if the lock file was removed.
-  private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(Fault) {
+  private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(StorageError)
+  {
     guard try device.lockForWriting() else {
-      throw Fault(
+      throw StorageError(
         .lockedByOtherProcess,
         "the database is open for writing, though its lock file was removed; open it read-only", path: path)
     }
@@ -145,7 +146,7 @@ extension DatabaseFile {
     let there = try volume.open(path, .readOnly)
     defer { there.close() }
     guard there.identity == device.identity else {
-      throw Fault(.lockedByOtherProcess, "the file was just replaced by another one", path: path)
+      throw StorageError(.lockedByOtherProcess, "the file was just replaced by another one", path: path)
     }
     try letReadersIn(to: device, asking: there)
   }
@@ -158,7 +159,7 @@ extension DatabaseFile {
   /// possible bytes of a file, so there only the lock file keeps writers apart.
   ///
   /// - Parameter other: another open device for the same file.
-  static func letReadersIn(to device: any Device, asking other: any Device) throws(Fault) {
+  static func letReadersIn(to device: any Device, asking other: any Device) throws(StorageError) {
     if try other.tryLockForReading() { return }
     device.unlockWriting()
     if try other.tryLockForReading() { return }
@@ -168,30 +169,30 @@ extension DatabaseFile {
 
   /// Throws if the file is not a database, with the error of an open for writing. Reads only the
   /// header, which never changes.
-  private static func refuseForeign(_ path: String, on volume: any Volume) throws(Fault) {
-    do throws(Fault) {
+  private static func refuseForeign(_ path: String, on volume: any Volume) throws(StorageError) {
+    do throws(StorageError) {
       let device = try volume.open(path, .readWrite)
       defer { device.close() }
       _ = try readHeader(device, path)
     } catch {
-      var fault = error
-      fault.path = fault.path ?? path
-      throw fault
+      var failure = error
+      failure.path = failure.path ?? path
+      throw failure
     }
   }
 
-  static func readHeader(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
+  static func readHeader(_ device: any Device, _ path: String) throws(StorageError) -> FileHeader {
     let size = try device.size()
     if size == 0 {
-      throw Fault(
+      throw StorageError(
         .emptyFile, "the file is empty: a new database is only made where there is no file", path: path)
     }
-    let header = try withScratch(2 * FileLayout.headerLength) { block throws(Fault) in
+    let header = try withScratch(2 * FileLayout.headerLength) { block throws(StorageError) in
       let count = try device.read(into: block, at: 0)
       return try FileHeader.decode(from: UnsafeRawBufferPointer(rebasing: block[..<count]))
     }
     guard size >= FileLayout.logStart else {
-      throw Fault.damaged(at: size, "the file ends within its root slots")
+      throw StorageError.damaged(at: size, "the file ends within its root slots")
     }
     return header
   }
@@ -199,8 +200,8 @@ extension DatabaseFile {
 
 /// Runs `body` with `count` zeroed bytes of temporary memory.
 func withScratch<Result>(
-  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Fault) -> Result
-) throws(Fault) -> Result {
+  _ count: Int, _ body: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Result
+) throws(StorageError) -> Result {
   let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 4096)
   defer { bytes.deallocate() }
   bytes.initializeMemory(as: UInt8.self, repeating: 0)

@@ -14,7 +14,7 @@ extension DatabaseFile {
   /// - Returns: the ranges, and whether they reach `end`.
   package func frames(
     from start: ReplayPosition, to end: UInt64
-  ) throws(Fault) -> (ranges: [DeadRange], isComplete: Bool) {
+  ) throws(StorageError) -> (ranges: [DeadRange], isComplete: Bool) {
     let view = view
     var reader = LogReader(view: view, size: view.limit, from: start)
     var ranges: [DeadRange] = []
@@ -40,7 +40,7 @@ extension DatabaseFile {
     guard bytes.upperBound <= view.limit else { return false }
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
-    do throws(Fault) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
+    do throws(StorageError) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
     // SAFETY: the bytes are below the limit of the view.
     return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
       .allSatisfy { $0 == 0 }
@@ -56,7 +56,8 @@ extension DatabaseFile {
   ///
   /// Throws errors of the device; the blocks then left in `blocks` may or may not have been
   /// punched. The failure does not end writing.
-  package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(Fault) -> PunchOutcome
+  package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(StorageError)
+    -> PunchOutcome
   {
     if blocks.isEmpty { return .done }
     try progress.check()
@@ -66,7 +67,7 @@ extension DatabaseFile {
     while let block = blocks.last {
       if enough() { return .busy }
       guard block.lowerBound >= FileLayout.logStart else {
-        throw Fault.damaged(at: block.lowerBound, "a dead range overlaps the header or the root slots")
+        throw StorageError.damaged(at: block.lowerBound, "a dead range overlaps the header or the root slots")
       }
       // The file system blocks writes while it frees blocks.
       let start = max(block.lowerBound, block.upperBound - min(block.upperBound, DatabaseFile.longestPunch))
@@ -81,7 +82,7 @@ extension DatabaseFile {
   }
 
   /// Whether a reader, in this process or another, has the file locked now.
-  package func hasReaders() throws(Fault) -> Bool {
+  package func hasReaders() throws(StorageError) -> Bool {
     try frames.checkOwner()
     guard try device.tryLockExclusively() else { return true }
     device.unlockExclusively()

@@ -36,7 +36,7 @@ extension DatabaseFile {
   /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func recover(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
-  ) throws(Fault) -> RecoveryReport {
+  ) throws(StorageError) -> RecoveryReport {
     let hold = device.cache?.hold()
     defer { withExtendedLifetime(hold) {} }
     let found = try findNewest()
@@ -96,10 +96,10 @@ extension DatabaseFile {
 
   /// Finds the newest state. A reader alongside a live writer can see a half-written frame or slot,
   /// so it retries before it reports damage.
-  func findNewest() throws(Fault) -> Found {
+  func findNewest() throws(StorageError) -> Found {
     var pause: UInt64 = 2
     while true {
-      do throws(Fault) {
+      do throws(StorageError) {
         return try findOnce()
       } catch {
         guard isReadOnly, error.kind == .damaged, pause <= 64 else { throw error }
@@ -109,7 +109,7 @@ extension DatabaseFile {
     }
   }
 
-  private func findOnce() throws(Fault) -> Found {
+  private func findOnce() throws(StorageError) -> Found {
     // In this order: a checkpoint is written before the slot that names it, so it lies below a size
     // that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
@@ -142,7 +142,7 @@ extension DatabaseFile {
   ///
   /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
   /// durable before a slot leads to them.
-  private func endWhereDiskEnds(_ found: inout Found) throws(Fault) {
+  private func endWhereDiskEnds(_ found: inout Found) throws(StorageError) {
     let end = found.reader.position.offset
     guard end > found.floor else { return }
     var disk = DiskView(of: device, mappedAt: found.reader.view.base)
@@ -157,7 +157,7 @@ extension DatabaseFile {
       let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
       if try disk.agrees(on: start..<proof) { continue }
       guard before.position.offset >= found.floor else {
-        throw Fault.damaged(at: start, "the disk does not have what had been made durable here")
+        throw StorageError.damaged(at: start, "the disk does not have what had been made durable here")
       }
       found.reader = before
       found.hasTornTail = true
@@ -166,19 +166,19 @@ extension DatabaseFile {
   }
 
   /// Returns the size of the file. Throws `fileTooLarge` if it exceeds the limit of the format.
-  func checkedSize() throws(Fault) -> UInt64 {
+  func checkedSize() throws(StorageError) -> UInt64 {
     let size = try device.size()
     guard size <= FileLayout.fileLimit else {
-      throw Fault(.fileTooLarge, "the file is larger than the format allows", path: path)
+      throw StorageError(.fileTooLarge, "the file is larger than the format allows", path: path)
     }
     return size
   }
 
   /// Returns the offset up to which the log is known to have been durable. Throws `damaged` if the
   /// walk ended before it.
-  func floor(of reader: LogReader, slots: UInt64) throws(Fault) -> UInt64 {
+  func floor(of reader: LogReader, slots: UInt64) throws(StorageError) -> UInt64 {
     if try reader.endsInDamage(floor: slots) {
-      throw Fault.damaged(
+      throw StorageError.damaged(
         at: reader.position.offset, "the log is damaged here: commits that had been made durable follow")
     }
     return max(slots, reader.durableThrough)
@@ -191,10 +191,10 @@ extension DatabaseFile {
 
   /// Positions the writer at the end of the log, or past the end of the file if the space after the
   /// log must not be used.
-  private func startAppending(after found: Found, lastTransaction: UInt64) throws(Fault) {
+  private func startAppending(after found: Found, lastTransaction: UInt64) throws(StorageError) {
     let continuesInPlace = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
     guard let tail = continuesInPlace ? found.reader.position.offset : beyond(found.size) else {
-      throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
+      throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     writer.begin(
       at: tail, after: found.reader, floor: found.floor, hasGap: !continuesInPlace,

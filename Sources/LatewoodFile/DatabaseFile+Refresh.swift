@@ -20,7 +20,7 @@ extension DatabaseFile {
   /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func refresh(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
-  ) throws(Fault) -> RefreshOutcome {
+  ) throws(StorageError) -> RefreshOutcome {
     precondition(isReadOnly, "the file was not opened read-only")
     let hold = device.cache?.hold()
     defer { withExtendedLifetime(hold) {} }
@@ -39,10 +39,10 @@ extension DatabaseFile {
   }
 
   /// Walks the log from where it was last read to its end; nil if there is a newer checkpoint.
-  private func findNewer() throws(Fault) -> LogReader? {
+  private func findNewer() throws(StorageError) -> LogReader? {
     var pause: UInt64 = 2
     while true {
-      do throws(Fault) {
+      do throws(StorageError) {
         return try findNewerOnce()
       } catch {
         // A half-written frame followed by a complete one looks like damage until it is complete.
@@ -54,17 +54,17 @@ extension DatabaseFile {
   }
 
   /// Opens the file that is at this one's path now, read-only. Call `recover` on it first.
-  package func reopened() throws(Fault) -> DatabaseFile {
+  package func reopened() throws(StorageError) -> DatabaseFile {
     try DatabaseFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }
 
-  private func isStillInPlace() throws(Fault) -> Bool {
+  private func isStillInPlace() throws(StorageError) -> Bool {
     // A removed file can still be read.
     guard let there = try volume.identity(of: path) else { return true }
     return there == device.identity
   }
 
-  private func findNewerOnce() throws(Fault) -> LogReader? {
+  private func findNewerOnce() throws(StorageError) -> LogReader? {
     mapping.device.cache?.forget(from: replayed.offset)
     let slots = try readSlots()
     let size = try checkedSize()

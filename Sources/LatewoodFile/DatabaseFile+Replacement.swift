@@ -26,9 +26,9 @@ extension DatabaseFile {
   ///
   /// Throws `fileMoved`, `hardLinked`; `permissionDenied` if it cannot be given the owner of this
   /// file; and errors of the volume and the device.
-  package func createReplacement() throws(Fault) -> DatabaseFile {
+  package func createReplacement() throws(StorageError) -> DatabaseFile {
     try checkWriting()
-    guard let lock = frames.fileLock else { throw Fault(.readOnly, "the file was opened for reading") }
+    guard let lock = frames.fileLock else { throw StorageError(.readOnly, "the file was opened for reading") }
     try checkPlaceAndLinks()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file at the path.
@@ -38,7 +38,7 @@ extension DatabaseFile {
 
   /// *Writer.* Checks that this file can be replaced: throws the errors that `createReplacement`
   /// would throw because of its path, its hard links or its owner. Leaves no file behind.
-  package func checkReplaceable() throws(Fault) {
+  package func checkReplaceable() throws(StorageError) {
     try checkWriting()
     try checkPlaceAndLinks()
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
@@ -60,11 +60,11 @@ extension DatabaseFile {
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
   /// volume and the device.
-  package func createCopy(at path: String) throws(Fault) -> DatabaseFile {
+  package func createCopy(at path: String) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     try DatabaseFile.refuseExisting(path, on: volume)
     let lock = try volume.lockForWriting(path)
-    do throws(Fault) {
+    do throws(StorageError) {
       try DatabaseFile.refuseExisting(path, on: volume)
       return try createBeside(path, lock, of: nil)
     } catch {
@@ -75,7 +75,7 @@ extension DatabaseFile {
 
   private func createBeside(
     _ path: String, _ lock: any FileLock, of databaseID: DatabaseID?
-  ) throws(Fault) -> DatabaseFile {
+  ) throws(StorageError) -> DatabaseFile {
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
     // No other user may open a replacement before it has the owner and the access control list of
@@ -84,10 +84,10 @@ extension DatabaseFile {
       databaseID == nil ? try device.permissions() | DatabaseFile.ownerWrites : DatabaseFile.ownerWrites
     let old = device
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
-    do throws(Fault) {
+    do throws(StorageError) {
       if databaseID != nil { try device.copyAttributes(from: old) }
       guard try device.lockForWriting() else {
-        throw Fault(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
+        throw StorageError(.lockedByOtherProcess, "another process writes to this file", path: unfinished)
       }
       let there = try volume.open(unfinished, .readOnly)
       defer { there.close() }
@@ -107,12 +107,12 @@ extension DatabaseFile {
   package var isReplacement: Bool { keepsLock }
 
   /// Renames a copy, all of which must be durable, to its path.
-  package func renameToPath() throws(Fault) {
+  package func renameToPath() throws(StorageError) {
     try rename()
     try volume.syncDirectory(containing: path)
   }
 
-  private func rename() throws(Fault) {
+  private func rename() throws(StorageError) {
     try volume.rename(SideName.path(path, DatabaseFile.replacementSuffix), to: path)
     device.wasRenamed(to: path)
   }
@@ -124,12 +124,12 @@ extension DatabaseFile {
   /// `hardLinked` if it has a second name, which would keep the old file. After these errors, or a
   /// failed rename, nothing has changed. If the directory cannot be synced, it is unknown which
   /// file a power cut would leave, so both files are poisoned.
-  package func replace(_ old: DatabaseFile) throws(Fault) {
+  package func replace(_ old: DatabaseFile) throws(StorageError) {
     try old.checkPlaceAndLinks()
     try device.copyAttributes(from: old.device)
     // Commits still being written to the old file are in this one too.
     old.group.setReplaced(true)
-    do throws(Fault) {
+    do throws(StorageError) {
       try rename()
     } catch {
       old.group.setReplaced(false)
@@ -138,7 +138,7 @@ extension DatabaseFile {
     // The lock passes to this file.
     old.keepsLock = true
     keepsLock = false
-    do throws(Fault) {
+    do throws(StorageError) {
       try volume.syncDirectory(containing: path)
     } catch {
       for file in [old, self] { file.progress.end(with: error) }
@@ -146,10 +146,10 @@ extension DatabaseFile {
     }
   }
 
-  private func checkPlaceAndLinks() throws(Fault) {
+  private func checkPlaceAndLinks() throws(StorageError) {
     try group.checkPlace()
     guard case .inPlace(let links) = try device.place(), links > 1 else { return }
-    throw Fault(
+    throw StorageError(
       .hardLinked,
       "the file has \(links) hard links: compaction would turn each of them into a separate database",
       path: path)
@@ -199,7 +199,7 @@ extension DatabaseFile {
 extension DatabaseFile {
   /// Flushes all commits and returns the end of the log for a copy. For a file that was moved,
   /// returns the end of its written log.
-  package func flushForCopy() throws(Fault) -> CommitPosition {
+  package func flushForCopy() throws(StorageError) -> CommitPosition {
     if isMoved { return writtenPosition }
     let end = committedPosition
     if !isReadOnly { try flush(through: end, durable: false) }
@@ -225,9 +225,9 @@ package struct LogFollower {
   ///
   /// Throws `outOfSpace` if the log had to restart after a gap beyond `offset`; and errors of
   /// `apply`.
-  package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(Fault) {
+  package mutating func advance(through position: CommitPosition, apply: ReplayAction) throws(StorageError) {
     guard log.progress.isBeyondGap(offset) else {
-      throw Fault(.outOfSpace, "the disk is full")
+      throw StorageError(.outOfSpace, "the disk is full")
     }
     guard position.offset > offset else { return }
     try replay.apply(view: log.view, from: offset, to: position.offset, apply)

@@ -17,7 +17,7 @@ extension DatabaseFile {
   /// Picks the newest slot whose checkpoint is sound. Throws `damaged` if there is none.
   ///
   /// - Parameter slots: the newest first.
-  func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(Fault) -> SlotChoice {
+  func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(StorageError) -> SlotChoice {
     var isOlder = slots.count < 2
     for slot in slots {
       guard var choice = try soundChoice(slot, in: view) else {
@@ -28,21 +28,21 @@ extension DatabaseFile {
       choice.durableThrough = slots.reduce(0) { max($0, $1.durableThrough) }
       return choice
     }
-    throw Fault.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
+    throw StorageError.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
   }
 
   /// The slots with valid bytes of their own, the newest first.
   ///
   /// - Parameter fromDisk: whether to read past the cache where the system can; see `DiskView`.
-  func readSlots(fromDisk: Bool = false) throws(Fault) -> [RootSlot] {
-    try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
+  func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
+    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
       var slots: [RootSlot] = []
       for place in 0..<2 {
         let offset = FileLayout.slotOffset(place)
         let count =
           fromDisk ? try readFromDisk(into: block, at: offset) : try device.read(into: block, at: offset)
         let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
-        do throws(Fault) {
+        do throws(StorageError) {
           slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
         } catch {
           // A torn write: the other slot exists for this case.
@@ -55,9 +55,9 @@ extension DatabaseFile {
 
   private func readFromDisk(
     into block: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(Fault) -> Int {
+  ) throws(StorageError) -> Int {
     var count: Int?
-    do throws(Fault) {
+    do throws(StorageError) {
       count = try device.readFromDisk(into: block, at: offset)
     } catch {
       // The system may have reported an earlier failure, which it does once.
@@ -67,7 +67,7 @@ extension DatabaseFile {
     return try device.read(into: block, at: offset)
   }
 
-  private func soundChoice(_ slot: RootSlot, in view: FileView) throws(Fault) -> SlotChoice? {
+  private func soundChoice(_ slot: RootSlot, in view: FileView) throws(StorageError) -> SlotChoice? {
     var choice = SlotChoice(slot: slot)
     if slot.checkpointOffset == 0 { return choice }
     guard let (record, frame) = try checkpoint(at: slot.checkpointOffset, in: view),
@@ -93,7 +93,7 @@ extension DatabaseFile {
   /// Throws `inputOutput` if the disk cannot read its bytes.
   package func checkpoint(
     at offset: UInt64, in view: FileView
-  ) throws(Fault) -> (record: CheckpointRecord, frame: FrameHeader)? {
+  ) throws(StorageError) -> (record: CheckpointRecord, frame: FrameHeader)? {
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
@@ -101,7 +101,7 @@ extension DatabaseFile {
     else { return nil }
     // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
     let payload = view.base + Int(offset) + FrameHeader.length
-    do throws(Fault) {
+    do throws(StorageError) {
       return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: view.limit), frame)
     } catch {
       return nil
@@ -117,13 +117,13 @@ extension DatabaseFile {
   /// after which transactions can begin again.
   ///
   /// Throws as `flush`. `outOfSpace` leaves everything as it was.
-  package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(Fault) {
+  package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(StorageError) {
     // A checkpoint that replays from before the gap does not satisfy `needsCheckpoint`.
     let replayStart = checkpoint.record.replay.offset
     let isNeeded = progress.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
     let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.fileTooLarge, "root slot generations are exhausted") }
+    guard !overflow else { throw StorageError(.fileTooLarge, "root slot generations are exhausted") }
     var slot = RootSlot(generation: generation, time: environment.now())
     slot.checkpointOffset = checkpoint.offset
     slot.checkpointChecksum = checkpoint.checksum
@@ -131,7 +131,7 @@ extension DatabaseFile {
     slot.oldestWhole = oldestWholeCheckpoint
     slot.durableThrough = progress.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
     let place = FileLayout.slotOffset(slot.place)
-    try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
+    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
       slot.encode(into: block, seed: header.seed)
       try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
     }
@@ -148,7 +148,8 @@ extension DatabaseFile {
   /// The slot that `writeSlot` wrote last must already name it. There is a sync between the two
   /// slots, so that a power cut destroys one of them at most. Two syncs in all; a failed sync ends
   /// all writing. Throws as `flush`. From the thread that checkpoints.
-  package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(Fault) {
+  package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(StorageError)
+  {
     try syncNodes()
     oldestWholeCheckpoint = oldestWhole
     try writeSlot(naming: checkpoint)

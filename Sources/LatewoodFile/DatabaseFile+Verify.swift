@@ -5,7 +5,7 @@ import LatewoodDevice
 package struct LogVerification: Sendable, Equatable {
   package var frames: UInt64 = 0
   package var bytes: UInt64 = 0
-  package var faults: [Fault] = []
+  package var faults: [StorageError] = []
   package var tornTail: TornTail?
   /// Whether all frames are intact, so that the operations in them can be read.
   package var isLogIntact = true
@@ -19,7 +19,7 @@ extension DatabaseFile {
   /// From any thread; commits continue meanwhile. Throws errors of the device.
   package func verify(
     from known: ReplayPosition? = nil, through end: UInt64
-  ) throws(Fault) -> LogVerification {
+  ) throws(StorageError) -> LogVerification {
     var result = LogVerification()
     for offset in [0, FileLayout.headerCopyOffset] {
       if try !isHeaderSound(at: offset) {
@@ -39,7 +39,7 @@ extension DatabaseFile {
     // Frames after a gap do not count yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     var reader = LogReader(view: view, size: view.limit, from: start)
-    do throws(Fault) {
+    do throws(StorageError) {
       try walkOnDisk(&reader, through: end)
     } catch {
       guard error.kind == .inputOutput || error.kind == .damaged else { throw error }
@@ -71,8 +71,8 @@ extension DatabaseFile {
   /// Reports the bytes after the log. They are a fault if they had been durable or cannot be read.
   private func checkTail(
     _ reader: LogReader, floor: UInt64, _ result: inout LogVerification
-  ) throws(Fault) {
-    do throws(Fault) {
+  ) throws(StorageError) {
+    do throws(StorageError) {
       result.tornTail = try tornTail(behind: reader, floor: floor)
     } catch {
       guard error.kind == .inputOutput else { throw error }
@@ -85,13 +85,13 @@ extension DatabaseFile {
   }
 
   /// Continues the walk and compares each frame in the mapping with the disk.
-  private func walkOnDisk(_ reader: inout LogReader, through end: UInt64) throws(Fault) {
+  private func walkOnDisk(_ reader: inout LogReader, through end: UInt64) throws(StorageError) {
     var disk = DiskView(of: device, mappedAt: reader.view.base)
     while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }
       if try !disk.agrees(on: start..<required) {
-        throw Fault.damaged(at: start, "a frame of the log differs on the disk")
+        throw StorageError.damaged(at: start, "a frame of the log differs on the disk")
       }
     }
   }
@@ -101,7 +101,7 @@ extension DatabaseFile {
   /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
   /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
   /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
-  package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(Fault) {
+  package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(StorageError) {
     try checkWriting()
     // There are no operations after a gap yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
@@ -109,19 +109,19 @@ extension DatabaseFile {
     var reader = LogReader(view: view, size: view.limit, from: start)
     while reader.position.offset < end, try reader.next() != nil {}
     guard reader.position.offset < end else { return }
-    let fault = Fault.damaged(
+    let error = StorageError.damaged(
       at: reader.position.offset, "a frame of the log has changed since it was written: writing stops")
-    endWriting(fault)
-    throw fault
+    endWriting(error)
+    throw error
   }
 
   /// Refuses all writing from now on. From any thread.
-  package func endWriting(_ fault: Fault) { progress.end(with: fault) }
+  package func endWriting(_ error: StorageError) { progress.end(with: error) }
 
-  private func isHeaderSound(at offset: UInt64) throws(Fault) -> Bool {
-    try withScratch(FileLayout.headerLength) { block throws(Fault) in
+  private func isHeaderSound(at offset: UInt64) throws(StorageError) -> Bool {
+    try withScratch(FileLayout.headerLength) { block throws(StorageError) in
       let count = try device.read(into: block, at: offset)
-      do throws(Fault) {
+      do throws(StorageError) {
         return try FileHeader.decode(from: UnsafeRawBufferPointer(rebasing: block[..<count])) == header
       } catch {
         return false

@@ -29,7 +29,7 @@ struct DiskView: ~Copyable {
   /// past the cache.
   ///
   /// Throws errors of the device if a second read fails too.
-  mutating func agrees(on range: Range<UInt64>) throws(Fault) -> Bool {
+  mutating func agrees(on range: Range<UInt64>) throws(StorageError) -> Bool {
     var at = range.lowerBound
     while at < range.upperBound {
       if !loaded.contains(at) { try load(at) }
@@ -46,10 +46,10 @@ struct DiskView: ~Copyable {
     return true
   }
 
-  private mutating func load(_ offset: UInt64) throws(Fault) {
+  private mutating func load(_ offset: UInt64) throws(StorageError) {
     let start = offset & ~UInt64(directAlignment - 1)
     var count: Int?
-    do throws(Fault) {
+    do throws(StorageError) {
       count = try device.readFromDisk(into: window, at: start)
     } catch {
       // The system may have reported an earlier failure, which it does once.

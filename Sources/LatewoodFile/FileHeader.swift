@@ -73,7 +73,7 @@ package struct FileHeader: Sendable, Equatable {
   /// Reads the header from the first 8 KiB of a file, or less if the file is shorter.
   ///
   /// Throws `notADatabase`; `damaged` if neither copy is intact; `tooNew`.
-  package static func decode(from bytes: UnsafeRawBufferPointer) throws(Fault) -> FileHeader {
+  package static func decode(from bytes: UnsafeRawBufferPointer) throws(StorageError) -> FileHeader {
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * FileLayout.headerLength
@@ -87,23 +87,23 @@ package struct FileHeader: Sendable, Equatable {
       return try fields(of: base)
     }
     if sawMagic {
-      throw Fault.damaged(at: 0, "both copies of the file's header are damaged")
+      throw StorageError.damaged(at: 0, "both copies of the file's header are damaged")
     }
-    throw Fault(.notADatabase, "the file is not a Latewood database")
+    throw StorageError(.notADatabase, "the file is not a Latewood database")
   }
 
-  private static func fields(of base: UnsafeRawPointer) throws(Fault) -> FileHeader {
+  private static func fields(of base: UnsafeRawPointer) throws(StorageError) -> FileHeader {
     let version = base.u32(Offset.formatVersion)
     guard version <= formatVersion else {
-      throw Fault(
+      throw StorageError(
         .tooNew, "the file has format version \(version), later than \(formatVersion): use a newer program")
     }
     guard version == formatVersion else {
-      throw Fault.damaged(at: UInt64(Offset.formatVersion), "\(version) is not a format version")
+      throw StorageError.damaged(at: UInt64(Offset.formatVersion), "\(version) is not a format version")
     }
     let required = base.u32(Offset.requiredFeatures)
     guard required & ~knownFeatures == 0 else {
-      throw Fault(.tooNew, "the file uses features that this program does not know: use a newer one")
+      throw StorageError(.tooNew, "the file uses features that this program does not know: use a newer one")
     }
     return FileHeader(
       (base.u64(Offset.fileID), base.u64(Offset.fileID + 8)),

@@ -36,7 +36,7 @@ final class FileLease: Sendable {
   /// Moves from "open" to "left" for a log that wrote: takes over the writer lock and releases it
   /// once the read lock is held.
   func leave(_ lock: any FileLock) {
-    do throws(Fault) {
+    do throws(StorageError) {
       try device.lockForReading()
       device.unlockWriting()
       lock.unlock()

@@ -25,21 +25,22 @@ final class FrameWriter: Sendable {
   }
 
   /// Throws in a forked child, which inherits the file but none of its locks.
-  func checkOwner() throws(Fault) {
+  func checkOwner() throws(StorageError) {
     if let fileLock, !fileLock.isOwnedByThisProcess {
-      throw Fault(.lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
+      throw StorageError(
+        .lockedByOtherProcess, "the store was opened before a fork: the child must open its own")
     }
   }
 
   /// Runs `body`, which writes frames, while others yield.
-  func inTurn(_ body: () throws(Fault) -> Void) throws(Fault) {
+  func inTurn(_ body: () throws(StorageError) -> Void) throws(StorageError) {
     writes.wrappingAdd(1, ordering: .relaxed)
     defer { writes.wrappingAdd(1, ordering: .relaxed) }
     try body()
   }
 
   /// Writes the frames between two offsets so that a walk finds all of them or none.
-  func write(_ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(Fault) {
+  func write(_ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(StorageError) {
     let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
     // SAFETY: `from` is the end of a frame and less than `through`, so another frame follows, with
     // its header complete in memory.
@@ -57,7 +58,7 @@ final class FrameWriter: Sendable {
     try keep(open, from: from)
   }
 
-  private func write(_ segment: Segment, from: UInt64) throws(Fault) {
+  private func write(_ segment: Segment, from: UInt64) throws(StorageError) {
     let done = from > segment.offset ? Int(min(from - segment.offset, UInt64(segment.length))) : 0
     guard segment.length > done else { return }
     let bytes = UnsafeRawBufferPointer(start: segment.memory + done, count: segment.length - done)
@@ -65,13 +66,13 @@ final class FrameWriter: Sendable {
   }
 
   /// Keeps a segment in memory, because readers find its records through the mapping from now on.
-  private func keep(_ segment: Segment, from: UInt64) throws(Fault) {
+  private func keep(_ segment: Segment, from: UInt64) throws(StorageError) {
     let end = segment.offset + UInt64(segment.length)
     if end > from { try device.keepMapped(max(from, segment.offset)..<end) }
   }
 
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
-  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
     var at = 0
     while at < bytes.count {
       let count = min(pieces, bytes.count - at)
@@ -82,12 +83,12 @@ final class FrameWriter: Sendable {
   }
 
   /// Writes zeros, which a walk treats as unused space.
-  func writeZeros(_ range: Range<UInt64>) throws(Fault) {
+  func writeZeros(_ range: Range<UInt64>) throws(StorageError) {
     var offset = range.lowerBound
     while offset < range.upperBound {
       let length = min(Int(range.upperBound - offset), FrameWriter.zeros.count)
       let result = FrameWriter.zeros.withUnsafeBytes { bytes in
-        Result { () throws(Fault) in
+        Result { () throws(StorageError) in
           try device.write(UnsafeRawBufferPointer(rebasing: bytes[..<length]), at: offset)
         }
       }

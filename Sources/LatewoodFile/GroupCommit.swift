@@ -66,13 +66,13 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Waits until everything before `target` is in the file and, if `durable`, would survive a power
   /// cut.
-  func flush(through target: UInt64, durable: Bool) throws(Fault) {
+  func flush(through target: UInt64, durable: Bool) throws(StorageError) {
     progress.monitor.lock()
     defer { progress.monitor.unlock() }
     var hasWaited = false
     while !progress.held.isDone(target, durable: durable) {
-      if let fault = progress.held.refusal(of: target, durable: durable, hasWaited: hasWaited) {
-        throw wakingOthers(fault)
+      if let failure = progress.held.refusal(of: target, durable: durable, hasWaited: hasWaited) {
+        throw wakingOthers(failure)
       }
       precondition(
         target <= progress.held.closedThrough, "a flush beyond the last commit")
@@ -92,7 +92,7 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Makes everything written to the file so far durable, not only frames. The first failure ends
   /// all writing. Waiting threads get that failure; later calls throw `poisoned`.
-  func sync() throws(Fault) {
+  func sync() throws(StorageError) {
     progress.monitor.lock()
     defer { progress.monitor.unlock() }
     // A sync that is already running may have begun too early.
@@ -113,11 +113,11 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   /// Wakes all waiting threads, because the caller may have been woken to lead, and returns
-  /// `fault`. With the monitor held.
-  private func wakingOthers(_ fault: Fault) -> Fault {
+  /// `failure`. With the monitor held.
+  private func wakingOthers(_ failure: StorageError) -> StorageError {
     turns.pointee.writing.wakeAll()
     turns.pointee.syncing.wakeAll()
-    return fault
+    return failure
   }
 
   /// Writes all complete frames. The monitor is held and the turn free, both on entry and on
@@ -130,8 +130,8 @@ final class GroupCommit: @unchecked Sendable {
     turns.pointee.writing.begin(through: through)
     let (sealed, open) = (progress.held.sealed, progress.held.open)
     let space = isSyncing ? rangeToReserve(from: from, through: through) : nil
-    let fault = unlocked { () throws(Fault) in
-      try frames.inTurn { () throws(Fault) in
+    let failure = unlocked { () throws(StorageError) in
+      try frames.inTurn { () throws(StorageError) in
         try frames.checkOwner()
         if isSyncing { try endWriting(ifLost: try place.isKnownLost()) }
         if let space {
@@ -140,12 +140,12 @@ final class GroupCommit: @unchecked Sendable {
         try frames.write(sealed, open, from: from, through: through)
       }
     }
-    if let fault {
-      progress.held.fail(fault)
+    if let failure {
+      progress.held.fail(failure)
     } else {
       progress.held.finishWriting(through: through, open: open)
     }
-    turns.pointee.writing.end(isDone: fault == nil, isLast: progress.held.isStopped)
+    turns.pointee.writing.end(isDone: failure == nil, isLast: progress.held.isStopped)
   }
 
   /// Syncs, and then a few more times for threads that began to wait meanwhile. Waking one of them
@@ -178,16 +178,16 @@ final class GroupCommit: @unchecked Sendable {
     if writes { leadWrite(isSyncing: true) }
     let isSyncable = progress.held.isSyncable(through)
     if isSyncable {
-      let sync = { () throws(Fault) in
+      let sync = { () throws(StorageError) in
         if !writes { try self.checkPlace() }
         try self.frames.device.sync()
       }
-      if let fault = unlocked(sync) {
-        var fault = fault
+      if let failure = unlocked(sync) {
+        var failure = failure
         // Some file systems report only at the sync that the disk is full. Unlike after a refused
         // write, the written frames are lost, so writing cannot continue.
-        if fault.kind == .outOfSpace { fault.kind = .inputOutput }
-        progress.held.end(with: fault)
+        if failure.kind == .outOfSpace { failure.kind = .inputOutput }
+        progress.held.end(with: failure)
       } else {
         progress.held.finishSync(through: through)
       }
@@ -211,10 +211,10 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   /// Runs `body` without the monitor; returns the error that it threw, or nil.
-  private func unlocked(_ body: () throws(Fault) -> Void) -> Fault? {
+  private func unlocked(_ body: () throws(StorageError) -> Void) -> StorageError? {
     progress.monitor.unlock()
     defer { progress.monitor.lock() }
-    do throws(Fault) {
+    do throws(StorageError) {
       try body()
       return nil
     } catch {
@@ -240,9 +240,9 @@ final class GroupCommit: @unchecked Sendable {
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
   ///
   /// A lack of space fails only this call; any other failure ends all writing.
-  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(Fault) {
+  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
     try progress.check()
-    do throws(Fault) {
+    do throws(StorageError) {
       try frames.writeOutOfBand(bytes, at: offset, pieces: pieces)
     } catch {
       if error.kind != .outOfSpace { progress.end(with: error) }
@@ -252,11 +252,11 @@ final class GroupCommit: @unchecked Sendable {
 
   /// *Writer.* Fills space after `tail` with zeros for the next transactions, where that makes
   /// their syncs cheaper (``Preallocation``).
-  func writeZeros(ahead tail: UInt64) throws(Fault) {
+  func writeZeros(ahead tail: UInt64) throws(StorageError) {
     guard frames.device.prefersZeroedSpace else { return }
     let range = progress.monitor.withLock { turns.pointee.preallocation.rangeToZero(at: tail) }
     guard let range else { return }
-    do throws(Fault) {
+    do throws(StorageError) {
       try frames.writeZeros(range)
     } catch {
       // A lack of space is ignored: the next commits will report it.
@@ -272,9 +272,9 @@ final class GroupCommit: @unchecked Sendable {
   // MARK: Place
 
   /// Ends all writing if the file is no longer at its path, where later commits could not be found.
-  func checkPlace() throws(Fault) { try endWriting(ifLost: try place.isLost()) }
+  func checkPlace() throws(StorageError) { try endWriting(ifLost: try place.isLost()) }
 
-  private func endWriting(ifLost isLost: Bool) throws(Fault) {
+  private func endWriting(ifLost isLost: Bool) throws(StorageError) {
     guard isLost else { return }
     progress.end(with: .fileMoved)
     throw .fileMoved
@@ -282,4 +282,68 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Sets whether a compaction of this process is replacing this file, or has replaced it.
   func setReplaced(_ isReplaced: Bool) { place.setReplaced(isReplaced) }
+}
+
+/// Turns at writing frames, or at syncing, which one thread at a time does for all waiting threads.
+///
+/// ```
+///            begin                               end
+/// turn n     | covers bytes before `through`     |     wakes all that wait for n, and one that
+///                                                      waits for n + 1, to lead it, unless the
+///                                                      same thread leads on
+/// ```
+///
+/// Invariants (all calls with the flush's monitor held):
+/// 1. Turns do not overlap.
+/// 2. Each thread waits for the first turn that can cover its target: the running one or the next.
+///    It is woken when that turn ends and not before, except the thread that leads it.
+/// 3. A thread that was woken to lead but gives up calls `wakeAll`, so that another one leads.
+struct FlushTurns {
+  private(set) var isTaken = false
+  /// The number of turns begun, which is also the number of the running turn, or of the last one.
+  private(set) var begun: UInt64 = 0
+  /// The number of the last turn whose work succeeded.
+  private(set) var done: UInt64 = 0
+  private var through: UInt64 = 0
+  private let even: Monitor.Condition
+  private let odd: Monitor.Condition
+
+  init(under monitor: Monitor) {
+    even = Monitor.Condition(of: monitor)
+    odd = Monitor.Condition(of: monitor)
+  }
+
+  mutating func begin(through: UInt64) {
+    precondition(!isTaken, "turns overlap")
+    isTaken = true
+    begun += 1
+    self.through = through
+  }
+
+  /// - Parameters:
+  ///   - isDone: whether the turn's work succeeded.
+  ///   - isLast: whether all threads that wait for the next turn must check the state again.
+  ///   - isFollowed: whether the caller itself begins the next turn, so that no thread is woken to
+  ///     lead it.
+  mutating func end(isDone: Bool, isLast: Bool, isFollowed: Bool = false) {
+    isTaken = false
+    if isDone { done = begun }
+    ended(begun).broadcast()
+    if isLast {
+      ended(begun + 1).broadcast()
+    } else if !isFollowed {
+      ended(begun + 1).signal()
+    }
+  }
+
+  /// The condition to wait for, while a turn runs, until everything before `target` is done.
+  func ended(covering target: UInt64) -> Monitor.Condition { ended(target <= through ? begun : begun + 1) }
+
+  /// The condition that signals the end of a turn, the running one or the next.
+  func ended(_ number: UInt64) -> Monitor.Condition { number & 1 == 0 ? even : odd }
+
+  func wakeAll() {
+    even.broadcast()
+    odd.broadcast()
+  }
 }

@@ -100,10 +100,10 @@ struct LogChunks: ~Copyable {
   ///
   /// - Parameter isTransaction: whether a transaction begins: then no checkpoint may be needed, and
   ///   space is preallocated.
-  mutating func prepare(isTransaction: Bool) throws(Fault) {
+  mutating func prepare(isTransaction: Bool) throws(StorageError) {
     let tail = tail
     let isUsed = frames.frameStart > 0
-    var refusal: Fault?
+    var refusal: StorageError?
     var emptied: UnsafeMutableRawPointer?
     let (written, durable) = progress.locked { progress in
       if progress.isStopped {
@@ -129,19 +129,19 @@ struct LogChunks: ~Copyable {
 
   /// Checks that the file may grow by `more` bytes plus everything that may be appended before the
   /// next call, and maps that range.
-  mutating func cover(_ more: Int) throws(Fault) {
+  mutating func cover(_ more: Int) throws(StorageError) {
     let reserve = UInt64(2 * LogChunks.length)
     let limit = FileLayout.fileLimit
     let tail = tail
     guard UInt64(more) < limit, tail < limit - UInt64(more), limit - UInt64(more) - tail > reserve
     else {
-      throw Fault(.fileTooLarge, "the file has reached its greatest length", path: path)
+      throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
     let end = tail + UInt64(more)
     if end + LogChunks.mappedAhead > mappedThrough { try growMapping(toCover: end) }
   }
 
-  private mutating func growMapping(toCover end: UInt64) throws(Fault) {
+  private mutating func growMapping(toCover end: UInt64) throws(StorageError) {
     let space = try mapping.grown(toCover: end, ahead: LogChunks.mappedAhead)
     base = space.base
     mappedThrough = space.capacity
@@ -157,9 +157,9 @@ struct LogChunks: ~Copyable {
 
   /// As `handOver`, for the last frame of a transaction: throws, and changes nothing, if writing
   /// has stopped.
-  func handOverTransaction() throws(Fault) {
+  func handOverTransaction() throws(StorageError) {
     let length = frames.frameStart
-    let refusal = progress.locked { progress -> Fault? in
+    let refusal = progress.locked { progress -> StorageError? in
       if progress.isStopped { return progress.reasonToStop() }
       progress.completeFrames(length: length)
       return nil
@@ -171,7 +171,7 @@ struct LogChunks: ~Copyable {
   ///
   /// The full chunk is written at once, so that a transaction of any size takes little memory. But
   /// while another thread writes, the writer takes a spare or new chunk and continues.
-  mutating func switchChunk() throws(Fault) {
+  mutating func switchChunk() throws(StorageError) {
     handOver()
     guard group.isWriting, let chunk = spareChunk() ?? newChunk() else { return try flush() }
     let (length, tail) = (frames.frameStart, tail)
@@ -199,7 +199,7 @@ struct LogChunks: ~Copyable {
   }
 
   /// Writes everything that was handed over, and starts over at the beginning of the chunk.
-  mutating func flush() throws(Fault) {
+  mutating func flush() throws(StorageError) {
     let tail = tail
     try group.flush(through: tail, durable: false)
     let chunk = progress.locked { progress in
@@ -236,7 +236,7 @@ struct LogChunks: ~Copyable {
   mutating func append(
     largeValue value: UnsafeRawBufferPointer, headLimit: Int,
     _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     try cover(value.count)
     if headLimit > frames.free { try switchChunk() }
     let record = tail + UInt64(FrameHeader.length)
@@ -277,7 +277,7 @@ struct LogChunks: ~Copyable {
 
   /// Returns the record appended at `offset`, from memory or the file's mapping; see
   /// `LogWriter.record`.
-  @inline(__always) func record(at offset: UInt64) throws(Fault) -> LogRecord {
+  @inline(__always) func record(at offset: UInt64) throws(StorageError) -> LogRecord {
     if let address = frames.address(of: offset) { return LogRecord(trusted: address) }
     // SAFETY: the mapping covers these bytes, and they are in the file.
     let written = min(flushedThrough, mappedThrough)
@@ -290,7 +290,7 @@ struct LogChunks: ~Copyable {
   // Static, because otherwise the compiler copies all of `self` for each call of `record`.
   private static func waitingRecord(
     at offset: UInt64, _ progress: SharedProgress, _ mapping: MappedFile
-  ) throws(Fault) -> LogRecord {
+  ) throws(StorageError) -> LogRecord {
     let waiting = progress.locked { progress in
       progress.sealedSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
     }
@@ -303,5 +303,27 @@ struct LogChunks: ~Copyable {
       throw LogRecord.changed(at: offset)
     }
     return record
+  }
+}
+
+/// A contiguous range of the log in memory, on its way to the file.
+struct Segment {
+  var memory: UnsafeRawPointer
+  /// The file offset of its first byte.
+  var offset: UInt64
+  /// The number of bytes in memory, all of them in complete frames.
+  var length: Int
+  /// The file offset of the next segment. Bytes in between, such as a large value or nodes, are
+  /// written separately.
+  var end: UInt64
+  /// The offset up to which the file exists once the segment is written.
+  var readable: UInt64
+  var chunk: UnsafeMutableRawPointer
+
+  /// A segment without frames, which begins at `offset` in the file and at the start of a chunk.
+  static func empty(_ chunk: UnsafeMutableRawPointer, at offset: UInt64) -> Segment {
+    Segment(
+      memory: UnsafeRawPointer(chunk), offset: offset, length: 0, end: offset, readable: offset,
+      chunk: chunk)
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 
 /// The progress of the log from memory to the disk, and the error that stopped it, if any.
 ///
@@ -27,9 +28,9 @@ struct LogProgress {
   private enum Stage {
     case writing
     /// No space for frames: nothing is written until `restart`.
-    case full(Fault)
+    case full(StorageError)
     /// Writing has ended for good; `after` is an earlier lack of space, if any.
-    case ended(Fault, after: Fault?)
+    case ended(StorageError, after: StorageError?)
   }
 
   private var stage = Stage.writing
@@ -62,13 +63,13 @@ struct LogProgress {
   // MARK: Stages
 
   /// The error that ended all writing; nil if it has not ended.
-  var failure: Fault? {
+  var failure: StorageError? {
     if case .ended(let failure, _) = stage { return failure }
     return nil
   }
 
   /// The lack of space that stopped writing, even if another failure followed.
-  var shortage: Fault? {
+  var shortage: StorageError? {
     switch stage {
     case .writing: nil
     case .full(let shortage): shortage
@@ -81,19 +82,19 @@ struct LogProgress {
     isStopped = true
   }
 
-  mutating func fail(_ fault: Fault) {
-    guard fault.kind == .outOfSpace else { return end(with: fault) }
+  mutating func fail(_ error: StorageError) {
+    guard error.kind == .outOfSpace else { return end(with: error) }
     switch stage {
-    case .writing: stage = .full(fault)
+    case .writing: stage = .full(error)
     case .full: break
-    case .ended(let failure, let shortage): stage = .ended(failure, after: shortage ?? fault)
+    case .ended(let failure, let shortage): stage = .ended(failure, after: shortage ?? error)
     }
     isStopped = true
   }
 
   /// Ends all writing for good. The first failure counts.
-  mutating func end(with fault: Fault) {
-    if failure == nil { stage = .ended(fault, after: shortage) }
+  mutating func end(with error: StorageError) {
+    if failure == nil { stage = .ended(error, after: shortage) }
     isStopped = true
   }
 
@@ -116,18 +117,18 @@ struct LogProgress {
 
   /// The error for every write from now on; nil if writing is possible, or stopped only for lack of
   /// space.
-  var refusal: Fault? {
+  var refusal: StorageError? {
     if !isStopped { return nil }
-    if isClosed { return Fault(.closed, "the file is closed") }
+    if isClosed { return StorageError(.closed, "the file is closed") }
     guard let failure else { return nil }
     if failure.kind == .fileMoved { return failure }
-    return Fault(
+    return StorageError(
       .poisoned, "writing failed earlier (\(failure.reason)): open the store again",
       offset: failure.offset, errno: failure.errno)
   }
 
   /// The reason why appending is refused. `isStopped` must be set.
-  func reasonToStop(hasWaited: Bool = false) -> Fault {
+  func reasonToStop(hasWaited: Bool = false) -> StorageError {
     if hasWaited, let first = failure ?? shortage { return first }
     return refusal ?? shortage ?? .commitWithoutSpace
   }
@@ -136,7 +137,7 @@ struct LogProgress {
   ///
   /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
   /// does not prevent a sync of bytes already in the file, which readers may have seen.
-  func refusal(of target: UInt64, durable: Bool, hasWaited: Bool) -> Fault? {
+  func refusal(of target: UInt64, durable: Bool, hasWaited: Bool) -> StorageError? {
     if isDiscarded(target) { return .commitWithoutSpace }
     if !isStopped || (durable && isSyncable(target)) { return nil }
     return reasonToStop(hasWaited: hasWaited)
@@ -248,16 +249,136 @@ struct LogProgress {
   }
 }
 
-extension Fault {
-  static var commitWithoutSpace: Fault {
-    Fault(.outOfSpace, "the disk is full: there was no space for this commit, and it was discarded")
+extension StorageError {
+  static var commitWithoutSpace: StorageError {
+    StorageError(.outOfSpace, "the disk is full: there was no space for this commit, and it was discarded")
   }
-  static var fileMoved: Fault {
-    Fault(
+  static var fileMoved: StorageError {
+    StorageError(
       .fileMoved,
       "the open file was removed, renamed or replaced: writing stops")
   }
-  static var checkpointNeeded: Fault {
-    Fault(.unsupported, "a checkpoint must be written before the next transaction")
+  static var checkpointNeeded: StorageError {
+    StorageError(.unsupported, "a checkpoint must be written before the next transaction")
+  }
+}
+
+/// The progress of the log (``LogProgress``) and the monitor that guards it.
+///
+/// ```
+/// LogChunks                      SharedProgress                  GroupCommit
+/// completes frames, seals    ->  open and sealed segments,   ->  writes them, syncs,
+/// segments, empties chunks       how far they have come          and notes what is done
+/// ```
+///
+/// Thread safety: all calls from any thread. Only the thread that has the store's writer lock
+/// changes the segments; only a thread that has a turn of ``GroupCommit`` notes what was written.
+// SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
+final class SharedProgress: @unchecked Sendable {
+  /// Guards the progress and the turns at writing and syncing.
+  let monitor = Monitor()
+  private let state: UnsafeMutablePointer<LogProgress>
+
+  init(open: Segment) {
+    state = .allocate(capacity: 1)
+    state.initialize(to: LogProgress(open: open))
+  }
+
+  deinit {
+    state.deinitialize(count: 1)
+    state.deallocate()
+  }
+
+  /// Reads or changes the progress with the monitor held.
+  @inline(__always) func locked<Result>(_ body: (inout LogProgress) -> Result) -> Result {
+    monitor.lock()
+    defer { monitor.unlock() }
+    return body(&state.pointee)
+  }
+
+  /// The progress. The caller must hold the monitor.
+  @inline(__always) var held: LogProgress {
+    _read { yield state.pointee }
+    _modify { yield &state.pointee }
+  }
+
+  // MARK: Offsets
+
+  var committedThrough: UInt64 { locked { $0.closedThrough } }
+  var writtenThrough: UInt64 { locked { $0.writtenThrough } }
+  var durableThrough: UInt64 { locked { $0.syncedThrough } }
+  /// The number of bytes of the file that exist and may be read.
+  var readableThrough: UInt64 { locked { $0.readableThrough } }
+
+  /// Notes that the bytes before `end` exist.
+  func extendReadable(through end: UInt64) { locked { $0.extendReadable(through: end) } }
+
+  /// Sets the number of bytes that exist, before a log is read.
+  func setReadable(through size: UInt64) { locked { $0.setReadable(through: size) } }
+
+  /// Sets the end of a log written by another process.
+  func noteCommitted(through offset: UInt64) { locked { $0.noteCommitted(through: offset) } }
+
+  // MARK: Failures
+
+  /// Throws if the file is closed or writing has ended.
+  func check() throws(StorageError) {
+    if let error = locked({ $0.refusal }) { throw error }
+  }
+
+  /// The error that ended all writing; nil if it has not ended.
+  var failure: StorageError? { locked { $0.failure } }
+
+  /// Whether writing is stopped for lack of space until the log restarts.
+  var isOutOfSpace: Bool { locked { $0.shortage != nil } }
+
+  /// Whether a lack of space, or a gap, prevents transactions from beginning.
+  var isInterrupted: Bool { locked { $0.shortage != nil || $0.needsCheckpoint } }
+
+  /// Ends all writing for good.
+  func end(with error: StorageError) { locked { $0.end(with: error) } }
+
+  /// Stops writing: for lack of space until the log restarts, otherwise for good.
+  func fail(_ error: StorageError) { locked { $0.fail(error) } }
+
+  /// Closes the log. Returns false if it was closed before.
+  func close() -> Bool {
+    locked { progress in
+      if progress.isClosed { return false }
+      progress.close()
+      return true
+    }
+  }
+
+  // MARK: Gaps
+
+  var needsCheckpoint: Bool { locked { $0.needsCheckpoint } }
+
+  /// The gap that the needed checkpoint must replay beyond; nil if no checkpoint is needed.
+  var gap: Range<UInt64>? { locked { $0.gap } }
+
+  /// Whether a checkpoint that replays from `start` does so beyond the last gap.
+  func isBeyondGap(_ start: UInt64) -> Bool { locked { $0.isBeyondGap(start) } }
+
+  /// Whether a checkpoint that replays from `start` is the one that is needed.
+  func isNeeded(replayingFrom start: UInt64) -> Bool {
+    locked { $0.needsCheckpoint && $0.isBeyondGap(start) }
+  }
+
+  /// Returns the offset up to which a slot may claim durability if its checkpoint replays from
+  /// `start`.
+  ///
+  /// - Parameter isNeeded: whether the checkpoint was needed and is durable.
+  func durableMark(replayingFrom start: UInt64, isNeeded: Bool) -> UInt64 {
+    // If the log has just restarted after a gap, the walk from this checkpoint does not reach
+    // beyond it.
+    locked { progress in
+      isNeeded && progress.isBeyondGap(start) ? progress.syncedThrough : progress.durableMark
+    }
+  }
+
+  /// Records that a checkpoint which replays from `start` is durable, with its slot.
+  func clearNeedsCheckpoint(replayingFrom start: UInt64) {
+    locked { $0.clearNeedsCheckpoint(replayingFrom: start) }
   }
 }

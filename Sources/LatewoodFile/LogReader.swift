@@ -48,7 +48,7 @@ struct LogReader {
   /// before it.
   ///
   /// Throws `inputOutput` if the disk cannot read its bytes.
-  static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(Fault) -> FrameHeader? {
+  static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(StorageError) -> FrameHeader? {
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
     var readable = ReadableWindow(view)
@@ -57,7 +57,7 @@ struct LogReader {
 
   private static func frame(
     at offset: UInt64, view: FileView, size: UInt64, _ readable: inout ReadableWindow
-  ) throws(Fault) -> FrameHeader? {
+  ) throws(StorageError) -> FrameHeader? {
     let length = UInt64(FrameHeader.length)
     guard size >= length, offset <= size - length else { return nil }
     try readable.need(offset, length)
@@ -82,7 +82,7 @@ struct LogReader {
 
   /// Returns the next frame of the log, or nil at its end. Throws `inputOutput` if the disk cannot
   /// read its bytes.
-  mutating func next() throws(Fault) -> FrameHeader? {
+  mutating func next() throws(StorageError) -> FrameHeader? {
     guard !hasEnded,
       let header = try LogReader.frame(at: position.offset, view: view, size: size, &readable),
       let end = chain.end(of: header)
@@ -92,12 +92,12 @@ struct LogReader {
   }
 
   /// Walks to the end.
-  mutating func finish() throws(Fault) {
+  mutating func finish() throws(StorageError) {
     while try next() != nil {}
   }
 
   /// Whether the rest of the file is empty or all zeros, as preallocated space is.
-  func isFollowedByZeros() throws(Fault) -> Bool {
+  func isFollowedByZeros() throws(StorageError) -> Bool {
     var at = position.offset
     var readable = readable
     // SAFETY: all bytes below `size` are in the file.
@@ -120,7 +120,7 @@ struct LogReader {
   /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
   /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
   /// damaged too.
-  func isContradictedBeyond() throws(Fault) -> Bool {
+  func isContradictedBeyond() throws(StorageError) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
     var at = position.offset
@@ -137,12 +137,12 @@ struct LogReader {
   /// The next header at or after `at` that claims durability beyond the end of the walk.
   private func nextClaim(
     from at: inout UInt64, _ readable: inout ReadableWindow
-  ) throws(Fault) -> FrameHeader? {
+  ) throws(StorageError) -> FrameHeader? {
     let headerLength = UInt64(FrameHeader.length)
     while size >= headerLength, at <= size - headerLength {
       let offset = at
       at += FileLayout.frameAlignment
-      do throws(Fault) {
+      do throws(StorageError) {
         try readable.need(offset, headerLength)
       } catch {
         // There is no memory for the zeros of a hole, which can be skipped.

@@ -4,7 +4,7 @@ import LatewoodBytes
 /// record in the file, and the record.
 package typealias ReplayAction = (
   _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
-) throws(Fault) -> Void
+) throws(StorageError) -> Void
 
 /// Applies the operations of frames that a walk has accepted.
 ///
@@ -32,7 +32,7 @@ struct LogReplay {
   /// has undone what `action` did.
   mutating func apply(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var next = self
     try next.takeFrames(view: view, from: start, to: end, action)
     self = next
@@ -40,7 +40,7 @@ struct LogReplay {
 
   private mutating func takeFrames(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let hold = view.hold()
     defer { withExtendedLifetime(hold) {} }
     var offset = start
@@ -51,7 +51,7 @@ struct LogReplay {
       guard let header = LogReader.header(at: offset, view: view, size: view.limit),
         let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
-      else { throw Fault.damaged(at: offset, "the log changed while it was read") }
+      else { throw StorageError.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
         try readable.need(offset, frameEnd - offset)
         // Records of these frames are read in place, bypassing the cache's checks.
@@ -64,7 +64,7 @@ struct LogReplay {
 
   private mutating func take(
     _ header: FrameHeader, _ end: UInt64, _ view: FileView, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if header.transaction != openTransaction {
       openPayloads.removeAll(keepingCapacity: true)
       openTransaction = header.transaction
@@ -82,7 +82,7 @@ struct LogReplay {
 
   private func applyPayload(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if verifiesFrames { return try applyVerified(payload, transaction, view, action) }
     // SAFETY: the walk found the payload to be within the file.
     try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
@@ -90,7 +90,7 @@ struct LogReplay {
 
   private func applyVerified(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let start = payload.lowerBound - UInt64(FrameHeader.length)
     let length = payload.upperBound - start
     if length > LogReplay.longestCopy {
@@ -99,7 +99,7 @@ struct LogReplay {
       }
       return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
     }
-    try withScratch(Int(length)) { frame throws(Fault) in
+    try withScratch(Int(length)) { frame throws(StorageError) in
       try view.read(into: frame, at: start)
       // SAFETY: the frame has `length` bytes, and a header is shorter.
       guard let base = UnsafeRawPointer(frame.baseAddress),
@@ -110,20 +110,21 @@ struct LogReplay {
     }
   }
 
-  private static func changed(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a frame of the log has changed since it was written")
+  private static func changed(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "a frame of the log has changed since it was written")
   }
 
   /// - Parameter start: the address of the payload in memory.
   private func applyPayload(
     _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ transaction: UInt64, _ action: ReplayAction
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let end = start + payload.count
     var at = start
     while at < end {
       let offset = payload.lowerBound + UInt64(at - start)
       guard let (record, length) = LogRecord.validated(at: at, end: end) else {
-        throw Fault.damaged(at: offset, "an operation in the log is malformed although its checksum is right")
+        throw StorageError.damaged(
+          at: offset, "an operation in the log is malformed although its checksum is right")
       }
       try action(transaction, offset, record)
       at += length

@@ -101,7 +101,7 @@ package final class LogWriter: @unchecked Sendable {
   /// Throws `poisoned`, `closed`, `fileTooLarge`; `outOfSpace` until
   /// `DatabaseFile.recoverFromOutOfSpace` was called; `unsupported` while
   /// `DatabaseFile.needsCheckpoint`.
-  package func beginTransaction() throws(Fault) -> UInt64 {
+  package func beginTransaction() throws(StorageError) -> UInt64 {
     precondition(!isInTransaction, "a transaction is open")
     try prepareToAppend(beginning: true)
     return try state.pointee.begin()
@@ -119,9 +119,9 @@ package final class LogWriter: @unchecked Sendable {
   ///     for lack of space, unless some are in the log already. `append` can encode them again.
   package func commitTransaction(
     freesSpace: Bool? = nil, refused: (_ records: UnsafeRawBufferPointer) -> Void = { _ in }
-  ) throws(Fault) -> CommitPosition {
+  ) throws(StorageError) -> CommitPosition {
     precondition(isInTransaction, "no transaction is open")
-    do throws(Fault) {
+    do throws(StorageError) {
       try state.pointee.complete(freesSpace: freesSpace, refused)
     } catch {
       abortTransaction()
@@ -154,7 +154,7 @@ package final class LogWriter: @unchecked Sendable {
   /// `fileTooLarge`, after which the transaction can only be aborted.
   package func put(
     fullKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     try state.pointee.put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
   }
 
@@ -162,17 +162,17 @@ package final class LogWriter: @unchecked Sendable {
   /// 1 to 16,384 bytes.
   package func put(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     try state.pointee.put(keyspace: keyspace, prefix: 4, key, value, asExtent)
   }
 
   /// *Transaction open.* Encodes the deletion of a key; as `put`.
-  package func delete(fullKey: UnsafeRawBufferPointer) throws(Fault) -> UInt64 {
+  package func delete(fullKey: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
     try state.pointee.delete(keyspace: 0, prefix: 0, fullKey)
   }
 
   /// *Transaction open.* Encodes the deletion of a key; as `put`.
-  package func delete(keyspace: UInt32, key: UnsafeRawBufferPointer) throws(Fault) -> UInt64 {
+  package func delete(keyspace: UInt32, key: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
     try state.pointee.delete(keyspace: keyspace, prefix: 4, key)
   }
 
@@ -180,14 +180,15 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// Bounds are full keys or prefixes of them, up to 16,389 bytes long. Throws `keyTooLong`, and as
   /// `put`.
-  package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(Fault) -> UInt64
+  package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(StorageError)
+    -> UInt64
   {
     try state.pointee.deleteRange(low: low, high: high)
   }
 
   /// *Transaction open.* Re-encodes an operation that this process encoded before, and returns the
   /// offset of its record. Throws as `put`.
-  package func append(_ record: LogRecord) throws(Fault) -> UInt64 {
+  package func append(_ record: LogRecord) throws(StorageError) -> UInt64 {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
     let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
     switch record.code {
@@ -201,7 +202,7 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// The pointers are valid until the writer appends or begins again. O(1), unless 4 MiB or more
   /// have not been flushed. Throws `damaged` if the file no longer has a record there.
-  package func record(at offset: UInt64) throws(Fault) -> LogRecord {
+  package func record(at offset: UInt64) throws(StorageError) -> LogRecord {
     try state.pointee.log.record(at: offset)
   }
 
@@ -213,7 +214,7 @@ package final class LogWriter: @unchecked Sendable {
   /// - Parameter length: the number of bytes to reserve; greater than 0.
   ///
   /// Throws `poisoned`, `closed`, `outOfSpace`, `fileTooLarge`.
-  package func reserveNodes(length: Int) throws(Fault) -> UInt64 {
+  package func reserveNodes(length: Int) throws(StorageError) -> UInt64 {
     precondition(length > 0 && !isInTransaction)
     try prepareToAppend()
     try state.pointee.log.cover(length)
@@ -229,11 +230,11 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
   /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
-  package func appendCheckpoint(_ record: CheckpointRecord) throws(Fault) -> AppendedCheckpoint {
+  package func appendCheckpoint(_ record: CheckpointRecord) throws(StorageError) -> AppendedCheckpoint {
     precondition(!isInTransaction)
     try prepareToAppend()
     guard progress.isBeyondGap(record.replay.offset) else {
-      throw Fault(.unsupported, "the log restarted after this checkpoint was begun")
+      throw StorageError(.unsupported, "the log restarted after this checkpoint was begun")
     }
     let offset = tail
     var record = record
@@ -250,7 +251,7 @@ package final class LogWriter: @unchecked Sendable {
   /// *No transaction open.* Appends a frame that only records how far the file is known to be
   /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another
   /// seal.
-  package func appendSeal() throws(Fault) {
+  package func appendSeal() throws(StorageError) {
     precondition(!isInTransaction)
     try prepareToAppend()
     if state.pointee.log.frames.logEndsInSeal { return }
@@ -261,7 +262,7 @@ package final class LogWriter: @unchecked Sendable {
   /// Makes space to begin a frame. No transaction may be open.
   ///
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
-  private func prepareToAppend(beginning: Bool = false) throws(Fault) {
+  private func prepareToAppend(beginning: Bool = false) throws(StorageError) {
     precondition(!isReadOnly, "the file was opened for reading")
     try state.pointee.log.prepare(isTransaction: beginning)
   }
@@ -287,4 +288,15 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Tries to allocate the full reserve again.
   package func refillReserve() { state.pointee.reserve.refill(from: tail) }
+}
+
+/// A checkpoint frame that has been appended.
+package struct AppendedCheckpoint: Sendable, Equatable {
+  /// The offset of the frame.
+  package var offset: UInt64
+  /// The checksum of the frame.
+  package var checksum: UInt64
+  /// The position to flush through so that the frame is in the file.
+  package var position: CommitPosition
+  package var record: CheckpointRecord
 }

@@ -32,7 +32,7 @@ final class PathCheck: Sendable {
   }
 
   /// Whether the file was removed, renamed or replaced by someone else.
-  func isLost() throws(Fault) -> Bool {
+  func isLost() throws(StorageError) -> Bool {
     lastLookup.store(clock(), ordering: .relaxed)
     guard try device.place() == .lost else { return false }
     // Read after the lookup: the flag is set before the file loses its place.
@@ -40,7 +40,7 @@ final class PathCheck: Sendable {
   }
 
   /// As `isLost`, but false if the last lookup was less than `interval` ago.
-  func isKnownLost() throws(Fault) -> Bool {
+  func isKnownLost() throws(StorageError) -> Bool {
     let last = lastLookup.load(ordering: .relaxed)
     return last == 0 || clock() >= last + PathCheck.interval ? try isLost() : false
   }

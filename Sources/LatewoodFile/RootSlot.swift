@@ -60,14 +60,14 @@ package struct RootSlot: Sendable, Equatable {
   /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(
     from bytes: UnsafeRawBufferPointer, place: Int, seed: UInt64
-  ) throws(Fault) -> RootSlot {
+  ) throws(StorageError) -> RootSlot {
     let at = FileLayout.slotOffset(place)
     // SAFETY: all offsets are below the 64 bytes asked for here.
     guard bytes.count >= length, let base = bytes.baseAddress else {
-      throw Fault.damaged(at: at, "the file ends within a root slot")
+      throw StorageError.damaged(at: at, "the file ends within a root slot")
     }
     guard XXH64.hash(base + 8, length - 8, seed: seed) == base.u64(Offset.checksum) else {
-      throw Fault.damaged(at: at, "a root slot does not match its checksum")
+      throw StorageError.damaged(at: at, "a root slot does not match its checksum")
     }
     var slot = RootSlot(generation: base.u64(Offset.generation), time: base.u64(Offset.time))
     slot.checkpointOffset = base.u64(Offset.checkpointOffset)
@@ -78,7 +78,7 @@ package struct RootSlot: Sendable, Equatable {
     guard slot.place == place, slot.oldestWhole <= slot.checkpointOffset,
       slot.checkpointOffset != 0 || slot.checkpointChecksum == 0
     else {
-      throw Fault.damaged(at: at, "a root slot has impossible fields")
+      throw StorageError.damaged(at: at, "a root slot has impossible fields")
     }
     return slot
   }

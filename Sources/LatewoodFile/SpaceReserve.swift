@@ -104,10 +104,10 @@ struct SpaceReserve {
   /// Throws `outOfSpace`; then the log is as it was.
   @inline(__always) mutating func claim(
     from tail: UInt64, through end: UInt64, freesSpace: Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let limit = freesSpace ? freeingThrough : coveredThrough
     if end <= limit || extend(from: tail, through: end, freesSpace: freesSpace) { return }
-    throw Fault(
+    throw StorageError(
       .outOfSpace,
       "the disk is full: the remaining space is reserved for deletes", path: path,
       advice:
@@ -156,7 +156,7 @@ struct SpaceReserve {
     // ext4 frees nothing after the end of a file, so the file is extended first. The log ends
     // before zeros.
     device.reserve(offset: start, length: end - start)
-    do throws(Fault) {
+    do throws(StorageError) {
       guard try device.punch(offset: start, length: end - start) else { return false }
     } catch {
       // Some of the blocks may be gone.

@@ -15,7 +15,7 @@ extension LogReader {
   /// power cut or a full disk leaves a torn tail, which was never acknowledged.
   ///
   /// - Parameter floor: the offset up to which the root slots claim durability.
-  func endsInDamage(floor: UInt64) throws(Fault) -> Bool {
+  func endsInDamage(floor: UInt64) throws(StorageError) -> Bool {
     let durable = max(floor, durableThrough)
     if position.offset < durable { return true }
     return try isContradictedBeyond()
@@ -30,7 +30,7 @@ extension DatabaseFile {
   ///   - reader: a walk over all of the log known to this process, and no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
-  func tornTail(behind reader: LogReader, floor: UInt64) throws(Fault) -> TornTail? {
+  func tornTail(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
     if reader.hasEnded { return nil }
     if isReadOnly { return try tailOfReadOnlyFile(behind: reader, floor: floor) }
     // Recovery found nothing durable in the gap. Bytes after a log without a gap are being written
@@ -44,7 +44,7 @@ extension DatabaseFile {
   }
 
   /// Returns the torn tail of a file written by another process.
-  private func tailOfReadOnlyFile(behind reader: LogReader, floor: UInt64) throws(Fault) -> TornTail? {
+  private func tailOfReadOnlyFile(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
     if try volume.isLockedForWriting(path) { return nil }
     var reader = reader
     try reader.finish()

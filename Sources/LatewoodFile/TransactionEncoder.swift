@@ -26,7 +26,7 @@ struct TransactionEncoder: ~Copyable {
   /// The number of complete frames of the open transaction, which can no longer be taken back.
   private var closedFrames = 0
   /// The reason why the open transaction cannot commit; nil if it can.
-  private var failure: Fault?
+  private var failure: StorageError?
   private let seed: UInt64
   private let progress: SharedProgress
 
@@ -43,9 +43,9 @@ struct TransactionEncoder: ~Copyable {
   // MARK: Beginning and ending
 
   /// Begins a transaction and returns its number. The log must be prepared for it.
-  mutating func begin() throws(Fault) -> UInt64 {
+  mutating func begin() throws(StorageError) -> UInt64 {
     let (number, overflow) = log.frames.transaction.addingReportingOverflow(1)
-    guard !overflow else { throw Fault(.fileTooLarge, "transaction numbers are exhausted") }
+    guard !overflow else { throw StorageError(.fileTooLarge, "transaction numbers are exhausted") }
     log.frames.transaction = number
     start = log.tail
     isOpen = true
@@ -60,10 +60,10 @@ struct TransactionEncoder: ~Copyable {
   /// If this throws, the transaction must be aborted.
   mutating func complete(
     freesSpace: Bool?, _ refused: (UnsafeRawBufferPointer) -> Void
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if let failure { throw failure }
     if !log.frames.frameHasRecords, closedFrames == 0 { return abort() }
-    do throws(Fault) {
+    do throws(StorageError) {
       try claimOpenFrame(freesSpace: freesSpace)
     } catch {
       if closedFrames == 0 { refused(log.frames.openRecords) }
@@ -71,7 +71,7 @@ struct TransactionEncoder: ~Copyable {
     }
     let before = log.frames
     log.frames.closeFrame(continues: false)
-    do throws(Fault) {
+    do throws(StorageError) {
       try log.handOverTransaction()
     } catch {
       log.frames = before
@@ -89,9 +89,9 @@ struct TransactionEncoder: ~Copyable {
   }
 
   /// Drops the open frame. From now on the open transaction can only be aborted.
-  private mutating func fail(_ fault: Fault) {
+  private mutating func fail(_ error: StorageError) {
     log.frames.dropFrame()
-    failure = fault
+    failure = error
   }
 
   // MARK: Records
@@ -102,7 +102,7 @@ struct TransactionEncoder: ~Copyable {
   @inline(__always) mutating func put(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
     _ asExtent: Bool
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     precondition(isOpen, "no transaction is open")
     let keyCount = key.count &+ prefix
     try LogRecord.checkKey(keyCount)
@@ -126,7 +126,7 @@ struct TransactionEncoder: ~Copyable {
   /// - Parameters: as `put`.
   @inline(__always) mutating func delete(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     precondition(isOpen, "no transaction is open")
     let keyCount = key.count &+ prefix
     try LogRecord.checkKey(keyCount)
@@ -139,10 +139,10 @@ struct TransactionEncoder: ~Copyable {
 
   mutating func deleteRange(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     precondition(isOpen, "no transaction is open")
     guard low.count <= FileLayout.boundLimit, high.count <= FileLayout.boundLimit else {
-      throw Fault(.keyTooLong, "a bound of a range has at most \(FileLayout.boundLimit) bytes")
+      throw StorageError(.keyTooLong, "a bound of a range has at most \(FileLayout.boundLimit) bytes")
     }
     try ensureSpace(for: LogRecord.overhead + low.count + high.count)
     // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
@@ -157,21 +157,21 @@ struct TransactionEncoder: ~Copyable {
   private mutating func putLarge(
     _ keyCount: Int, _ value: UnsafeRawBufferPointer,
     _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
-  ) throws(Fault) -> UInt64 {
+  ) throws(StorageError) -> UInt64 {
     guard UInt64(value.count) <= FileLayout.valueLimitHere else {
-      throw Fault(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
+      throw StorageError(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
     }
     try closeContinuingFrame()
     // An upper bound of the frame's length without its value, with padding.
     let headLimit = FrameHeader.length + LogRecord.overhead + keyCount + 8
-    do throws(Fault) {
+    do throws(StorageError) {
       let end = log.tail + UInt64(headLimit + value.count)
       try reserve.claim(from: log.tail, through: end, freesSpace: false)
     } catch {
       fail(error)
       throw error
     }
-    do throws(Fault) {
+    do throws(StorageError) {
       let record = try log.append(largeValue: value, headLimit: headLimit, encode)
       closedFrames += 1
       try log.flush()
@@ -188,14 +188,14 @@ struct TransactionEncoder: ~Copyable {
   // MARK: Frames
 
   /// Makes sure that a record of at most `count` bytes fits into the chunk.
-  @inline(__always) private mutating func ensureSpace(for count: Int) throws(Fault) {
+  @inline(__always) private mutating func ensureSpace(for count: Int) throws(StorageError) {
     if count > log.frames.recordCapacity { try breakFrame() }
   }
 
   /// Continues the transaction in a new frame and chunk, because this chunk is full.
-  @inline(never) private mutating func breakFrame() throws(Fault) {
+  @inline(never) private mutating func breakFrame() throws(StorageError) {
     try closeContinuingFrame()
-    do throws(Fault) {
+    do throws(StorageError) {
       try log.cover(0)
       try log.switchChunk()
     } catch {
@@ -207,10 +207,10 @@ struct TransactionEncoder: ~Copyable {
 
   /// Completes the open frame, if it has records, and marks its transaction as continuing.
   /// Afterwards the next frame can begin.
-  private mutating func closeContinuingFrame() throws(Fault) {
+  private mutating func closeContinuingFrame() throws(StorageError) {
     if let failure { throw failure }
     guard log.frames.frameHasRecords else { return log.frames.dropFrame() }
-    do throws(Fault) {
+    do throws(StorageError) {
       try claimOpenFrame()
     } catch {
       fail(error)
@@ -228,7 +228,7 @@ struct TransactionEncoder: ~Copyable {
   ///   transaction has a put.
   ///
   /// Throws `outOfSpace`; then nothing has changed.
-  private mutating func claimOpenFrame(freesSpace: Bool? = nil) throws(Fault) {
+  private mutating func claimOpenFrame(freesSpace: Bool? = nil) throws(StorageError) {
     let end = log.frames.end
     try reserve.claim(from: log.tail, through: end, freesSpace: freesSpace ?? !hasPut)
   }

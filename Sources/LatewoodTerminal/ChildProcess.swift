@@ -25,14 +25,14 @@ package final class ChildProcess {
   ///
   /// - Parameter hasUsualSignals: whether the program ends on a `TerminationSignal` even if this
   ///   process ignores it.
-  package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(Fault) {
+  package init(_ path: String, arguments: [String], hasUsualSignals: Bool = false) throws(StorageError) {
     do {
       let (process, descriptor) = try SystemCalls.spawn(path, arguments, hasUsualSignals: hasUsualSignals)
       number = process
       outputDescriptor = descriptor
       output = ByteInput(descriptor: descriptor)
     } catch {
-      throw Fault(error, "start the program", path: path)
+      throw StorageError(error, "start the program", path: path)
     }
   }
 
@@ -42,49 +42,50 @@ package final class ChildProcess {
   /// signal ended it.
   ///
   /// - Parameter hasInput: whether the program can read standard input; if false, reading fails.
-  package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(Fault) -> Int32? {
+  package static func run(_ path: String, arguments: [[UInt8]], hasInput: Bool) throws(StorageError) -> Int32?
+  {
     do {
       var streams = SystemCalls.SpawnStreams()
       streams.withoutInput = !hasInput
       return try SystemCalls.wait(for: try SystemCalls.spawn(path, arguments, streams))
     } catch {
-      throw Fault(error, "run the program", path: path)
+      throw StorageError(error, "run the program", path: path)
     }
   }
 
   /// Ends the program at once, as a crash would.
-  package func kill() throws(Fault) {
+  package func kill() throws(StorageError) {
     if isOver { return }
     do {
       try SystemCalls.endProcess(number)
     } catch {
-      throw Fault(error, "end the other process", path: nil)
+      throw StorageError(error, "end the other process", path: nil)
     }
   }
 
   /// Asks the program to end. Does nothing after `wait`.
-  package func send(_ signal: TerminationSignal) throws(Fault) {
+  package func send(_ signal: TerminationSignal) throws(StorageError) {
     if isOver { return }
     do {
       try SystemCalls.send(signal.number, to: number)
     } catch {
-      throw Fault(error, "send the signal", path: nil)
+      throw StorageError(error, "send the signal", path: nil)
     }
   }
 
   /// Waits for the end of the program. Returns its exit status, or nil if it was killed. Called
   /// once.
-  package func wait() throws(Fault) -> Int32? { try waitForEnd().status }
+  package func wait() throws(StorageError) -> Int32? { try waitForEnd().status }
 
   /// Waits for the end of the program like `wait`, and also returns the number of the signal that
   /// ended it.
-  package func waitForEnd() throws(Fault) -> (status: Int32?, signal: Int32?) {
+  package func waitForEnd() throws(StorageError) -> (status: Int32?, signal: Int32?) {
     precondition(!isOver, "a process is waited for once")
     isOver = true
     do {
       return try SystemCalls.waitForEnd(of: number)
     } catch {
-      throw Fault(error, "wait for the other process", path: nil)
+      throw StorageError(error, "wait for the other process", path: nil)
     }
   }
 }

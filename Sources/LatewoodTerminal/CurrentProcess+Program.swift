@@ -4,11 +4,11 @@ import LatewoodDevice
 /// Calls that belong to a program: a library leaves them to the program that it is part of.
 extension CurrentProcess {
   /// The path of its program, for starting it again.
-  package static func executablePath() throws(Fault) -> String {
+  package static func executablePath() throws(StorageError) -> String {
     do {
       return try SystemCalls.ownExecutablePath()
     } catch {
-      throw Fault(error, "find this program", path: nil)
+      throw StorageError(error, "find this program", path: nil)
     }
   }
 

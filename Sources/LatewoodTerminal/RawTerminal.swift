@@ -22,7 +22,7 @@ package final class RawTerminal {
   private typealias SavedHandler = (signal: Int32, before: SystemCalls.SignalAction)
 
   /// Switches a terminal, by default standard input, to raw mode.
-  package init(descriptor: Int32 = 0) throws(Fault) {
+  package init(descriptor: Int32 = 0) throws(StorageError) {
     self.descriptor = descriptor
     do throws(ErrorNumber) {
       let modes = try SystemCalls.terminalModes(descriptor)
@@ -35,7 +35,7 @@ package final class RawTerminal {
         throw error
       }
     } catch {
-      throw Fault(error, "change the terminal's mode", path: nil)
+      throw StorageError(error, "change the terminal's mode", path: nil)
     }
   }
 

@@ -36,7 +36,7 @@ package final class ByteOutput {
   package let isTerminal: Bool
   /// The first failure. If the reader has gone away, it `isBrokenPipe`, which is no error of the
   /// program.
-  package private(set) var failure: Fault?
+  package private(set) var failure: StorageError?
 
   package init(descriptor: Int32) {
     self.descriptor = descriptor
@@ -76,7 +76,7 @@ package final class ByteOutput {
         } catch .interrupted {
           continue
         } catch {
-          failure = Fault(error, "write the output", path: nil)
+          failure = StorageError(error, "write the output", path: nil)
           return
         }
       }
@@ -100,14 +100,14 @@ package final class ByteInput {
   }
 
   /// Reads the bytes that are available at once, waiting for the first; empty at the end.
-  package func readSome() throws(Fault) -> [UInt8] {
+  package func readSome() throws(StorageError) -> [UInt8] {
     if position == buffer.count { try fill() }
     defer { position = buffer.count }
     return Array(buffer[position...])
   }
 
   /// Reads everything to the end.
-  package func readAll() throws(Fault) -> [UInt8] {
+  package func readAll() throws(StorageError) -> [UInt8] {
     var all: [UInt8] = []
     while true {
       let some = try readSome()
@@ -117,17 +117,17 @@ package final class ByteInput {
   }
 
   /// Whether bytes or the end of the input can be read without waiting.
-  package func hasMore() throws(Fault) -> Bool {
+  package func hasMore() throws(StorageError) -> Bool {
     if position < buffer.count || isAtEnd { return true }
     do {
       return try SystemCalls.waitForInput(descriptor, milliseconds: 0)
     } catch {
-      throw Fault(error, "ask for input", path: nil)
+      throw StorageError(error, "ask for input", path: nil)
     }
   }
 
   /// Reads the next line without its newline; nil at the end.
-  package func readLine() throws(Fault) -> [UInt8]? {
+  package func readLine() throws(StorageError) -> [UInt8]? {
     var line: [UInt8] = []
     while true {
       if let end = buffer[position...].firstIndex(of: UInt8(ascii: "\n")) {
@@ -142,7 +142,7 @@ package final class ByteInput {
     }
   }
 
-  private func fill() throws(Fault) {
+  private func fill() throws(StorageError) {
     if isAtEnd { return }
     var failure: ErrorNumber?
     buffer = [UInt8](unsafeUninitializedCapacity: 64 << 10) { target, count in
@@ -155,12 +155,12 @@ package final class ByteInput {
       }
     }
     position = 0
-    if let failure { throw Fault(failure, "read the input", path: nil) }
+    if let failure { throw StorageError(failure, "read the input", path: nil) }
     isAtEnd = buffer.isEmpty
   }
 }
 
-extension Fault {
+extension StorageError {
   /// Whether the reader of a pipe has gone away.
   package var isBrokenPipe: Bool { errno == ErrorNumber.brokenPipe.code }
 }

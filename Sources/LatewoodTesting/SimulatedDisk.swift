@@ -161,7 +161,7 @@ public final class SimulatedDisk: Sendable {
       throw DatabaseError(
         .invalidParameter, "the file \(name) has \(length) bytes, and so none at \(offset)")
     }
-    try translated { () throws(Fault) in try volume.corrupt(name, at: offset, xor: mask) }
+    try translated { () throws(StorageError) in try volume.corrupt(name, at: offset, xor: mask) }
   }
 
   // MARK: Files
@@ -176,11 +176,11 @@ public final class SimulatedDisk: Sendable {
     guard fileNames.contains(name) else {
       throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
     }
-    return try translated { () throws(Fault) in try volume.liveBytes(of: name) }
+    return try translated { () throws(StorageError) in try volume.liveBytes(of: name) }
   }
 
-  private func translated<R>(_ body: () throws(Fault) -> R) throws -> R {
-    do throws(Fault) { return try body() } catch { throw DatabaseError(.inputOutput, "\(error)") }
+  private func translated<R>(_ body: () throws(StorageError) -> R) throws -> R {
+    do throws(StorageError) { return try body() } catch { throw DatabaseError(.inputOutput, "\(error)") }
   }
 
   // MARK: Power cuts

@@ -47,7 +47,7 @@ struct Failure: Error, Equatable {
     case let error as StoreError: self.init(error)
     case let error as DocumentError: self.init(error)
     case let error as FleeceError: self.init(.damaged, code: "damaged", Self.withoutStop(error.reason))
-    case let fault as Fault: self.init(fault)
+    case let error as StorageError: self.init(error)
     default: self.init(.inputOutput, code: "unknown", "\(error)")
     }
   }
@@ -78,11 +78,11 @@ struct Failure: Error, Equatable {
     self.init(exitCode, code: error.code.rawValue, Self.withoutStop(error.message), advice: advice)
   }
 
-  init(_ fault: Fault) {
+  init(_ error: StorageError) {
     self.init(
-      Self.exitCode(of: fault.kind.rawValue), code: fault.kind.rawValue, Self.withoutStop(fault.reason),
-      advice: fault.advice ?? "", path: fault.path)
-    offset = fault.offset
+      Self.exitCode(of: error.kind.rawValue), code: error.kind.rawValue, Self.withoutStop(error.reason),
+      advice: error.advice ?? "", path: error.path)
+    offset = error.offset
   }
 
   private static func exitCode(of code: String) -> ExitCode {

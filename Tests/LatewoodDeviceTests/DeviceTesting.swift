@@ -3,18 +3,18 @@ import LatewoodDevice
 import Testing
 
 extension Device {
-  func write(_ bytes: [UInt8], at offset: UInt64) throws(Fault) {
-    var failure: Fault?
+  func write(_ bytes: [UInt8], at offset: UInt64) throws(StorageError) {
+    var failure: StorageError?
     bytes.withUnsafeBytes { source in
-      do throws(Fault) { try write(source, at: offset) } catch { failure = error }
+      do throws(StorageError) { try write(source, at: offset) } catch { failure = error }
     }
     if let failure { throw failure }
   }
 
-  func read(_ count: Int, at offset: UInt64) throws(Fault) -> [UInt8] {
-    var failure: Fault?
+  func read(_ count: Int, at offset: UInt64) throws(StorageError) -> [UInt8] {
+    var failure: StorageError?
     let bytes = [UInt8](unsafeUninitializedCapacity: count) { target, done in
-      do throws(Fault) {
+      do throws(StorageError) {
         done = try read(into: UnsafeMutableRawBufferPointer(target), at: offset)
       } catch {
         failure = error
@@ -28,11 +28,11 @@ extension Device {
 /// Returns the fault that `body` throws. Records an issue if it throws none.
 func fault(
   sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) -> Fault? {
+) -> StorageError? {
   do {
     try body()
   } catch {
-    return error as? Fault
+    return error as? StorageError
   }
   Issue.record("nothing was thrown", sourceLocation: sourceLocation)
   return nil

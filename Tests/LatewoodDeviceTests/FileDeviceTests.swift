@@ -82,11 +82,11 @@ struct FileDeviceTests {
   }
 
   @Test(arguments: [
-    (ErrorNumber.inputOutput, Fault.Kind.inputOutput), (.noSpace, .outOfSpace),
+    (ErrorNumber.inputOutput, StorageError.Kind.inputOutput), (.noSpace, .outOfSpace),
     (.quotaExceeded, .outOfSpace),
     (.fileTooBig, .outOfSpace), (.noMemory, .outOfMemory), (.accessDenied, .permissionDenied),
     (.notPermitted, .permissionDenied), (.readOnlyFileSystem, .readOnlyMedia),
-  ]) func `errors become faults that say where`(_ error: ErrorNumber, _ kind: Fault.Kind) throws {
+  ]) func `errors become faults that say where`(_ error: ErrorNumber, _ kind: StorageError.Kind) throws {
     let (device, script) = try device([.atMost(100), .fail(error)])
     let writing = fault { try device.write(content, at: 50) }
     #expect(writing?.kind == kind)
@@ -145,7 +145,7 @@ struct FileDeviceTests {
     throws
   {
     let device = try FileVolume().open(directory("long"), newFile)
-    do throws(Fault) {
+    do throws(StorageError) {
       // One byte behind a hole of 1 TiB.
       try device.write([1], at: 1 << 40)
     } catch {
@@ -227,7 +227,7 @@ struct FileDeviceTests {
     for _ in 0..<20 {
       let device = try FileVolume().open(directory("a"), .readOnly)
       let read: @Sendable () -> Void = {
-        do throws(Fault) {
+        do throws(StorageError) {
           while true {
             let bytes = try device.read(100, at: 100)
             #expect(bytes == expected)

@@ -100,7 +100,7 @@ struct PunchTests {
       let isFree = Guarded(false)
       inThreads([
         {
-          do throws(Fault) {
+          do throws(StorageError) {
             try late.lockForReading()
             #expect(isFree.withLock { $0 })
           } catch { Issue.record("\(error)") }

@@ -38,8 +38,8 @@ import Testing
       #expect(try read(log, at: first).value == [1, 2, 3])
       #expect(try read(log, at: second).value == [4])
     }
-    let range = try [UInt8]([0, 0, 0, 1]).withBytes { (low) throws(Fault) in
-      try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(Fault) in
+    let range = try [UInt8]([0, 0, 0, 1]).withBytes { (low) throws(StorageError) in
+      try [UInt8]([0, 0, 0, 2]).withBytes { (high) throws(StorageError) in
         try log.writer.deleteRange(low: low, high: high)
       }
     }

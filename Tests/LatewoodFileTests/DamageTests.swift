@@ -34,7 +34,7 @@ import Testing
   private func open() throws -> ReplayedState? {
     do {
       return try bench.read()
-    } catch is Fault {
+    } catch is StorageError {
       return nil
     }
   }
@@ -72,7 +72,7 @@ import Testing
       }
     }
     for (length, kind) in [(16383, .damaged), (8192, .damaged), (3, .notADatabase), (0, .emptyFile)]
-      as [(Int, Fault.Kind)]
+      as [(Int, StorageError.Kind)]
     {
       try bench.install(Array(sound[..<length]))
       #expect(faultKind { _ = try bench.read() } == kind)

@@ -109,7 +109,7 @@ import Testing
     #expect(faultKind { _ = try log.writer.beginTransaction() } == .poisoned)
     #expect(faultKind { _ = try log.writer.reserveNodes(length: 10) } == .poisoned)
     #expect(
-      faultKind { try [1].withBytes { (one) throws(Fault) in try log.writeNodes(one, at: 1 << 20) } }
+      faultKind { try [1].withBytes { (one) throws(StorageError) in try log.writeNodes(one, at: 1 << 20) } }
         == .poisoned)
     try log.flush(through: good, durable: true)
     let writes = bench.volume.plan.withLock { $0.writes.count }
@@ -132,7 +132,7 @@ import Testing
       $0.syncMilliseconds = 100
       $0.failsSync = true
     }
-    let kinds = Guarded<[Int: Fault.Kind?]>([:])
+    let kinds = Guarded<[Int: StorageError.Kind?]>([:])
     let volume = bench.volume
     try onThreads(2) { thread in
       if thread == 1 {

@@ -13,7 +13,7 @@ final class InjectingVolume: Volume {
     /// Whether the next sync fails.
     var failsSync = false
     /// The error of the next write past the root slots.
-    var writeFailure: Fault.Kind?
+    var writeFailure: StorageError.Kind?
     /// The duration of a sync.
     var syncMilliseconds: UInt64 = 0
     /// Called in each sync, before it ends.
@@ -51,23 +51,23 @@ final class InjectingVolume: Volume {
   let memory = MemoryVolume()
   let plan = Guarded(Plan())
 
-  func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+  func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
     InjectingDevice(try memory.open(path, mode), at: path, self)
   }
-  func exists(_ path: String) throws(Fault) -> Bool { try memory.exists(path) }
-  func resolved(_ path: String) throws(Fault) -> String { path }
-  func rename(_ from: String, to: String) throws(Fault) {
+  func exists(_ path: String) throws(StorageError) -> Bool { try memory.exists(path) }
+  func resolved(_ path: String) throws(StorageError) -> String { path }
+  func rename(_ from: String, to: String) throws(StorageError) {
     let fails = plan.withLock { plan in
       defer { plan.failsRename = false }
       return plan.failsRename
     }
-    if fails { throw Fault(.inputOutput, "injected") }
+    if fails { throw StorageError(.inputOutput, "injected") }
     try memory.rename(from, to: to)
     plan.withLock { $0.afterRename }?()
   }
-  func remove(_ path: String) throws(Fault) { try memory.remove(path) }
-  func syncDirectory(containing path: String) throws(Fault) {}
-  func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  func remove(_ path: String) throws(StorageError) { try memory.remove(path) }
+  func syncDirectory(containing path: String) throws(StorageError) {}
+  func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     let hook = plan.withLock { plan in
       defer { plan.beforeLock = nil }
       return plan.beforeLock
@@ -103,15 +103,15 @@ private final class InjectingDevice: Device {
 
   func wasRenamed(to path: String) { self.path.withLock { $0 = path } }
 
-  func place() throws(Fault) -> FilePlace {
+  func place() throws(StorageError) -> FilePlace {
     try volume.memory.identity(of: path.withLock { $0 }) == identity ? .inPlace(links: 1) : .lost
   }
 
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {
     try inner.read(into: target, at: offset)
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     let end = offset + UInt64(bytes.count)
     if offset < 16384 {
       let hook = volume.plan.withLock { plan in
@@ -125,20 +125,20 @@ private final class InjectingDevice: Device {
       defer { if offset >= 16384 { plan.writeFailure = nil } }
       return (plan.space, offset >= 16384 ? plan.writeFailure : nil)
     }
-    if let failure { throw Fault(failure, "injected") }
+    if let failure { throw StorageError(failure, "injected") }
     if let space, end > space {
       if space > offset {
         try inner.write(UnsafeRawBufferPointer(rebasing: bytes[..<Int(space - offset)]), at: offset)
       }
-      throw Fault(.outOfSpace, "injected")
+      throw StorageError(.outOfSpace, "injected")
     }
     try inner.write(bytes, at: offset)
     if offset >= 16384, volume.plan.withLock({ $0.refusesWhatItWrites }) {
-      throw Fault(.outOfSpace, "injected")
+      throw StorageError(.outOfSpace, "injected")
     }
   }
 
-  func sync() throws(Fault) {
+  func sync() throws(StorageError) {
     let (fails, pause) = volume.plan.withLock { plan in
       plan.syncs += 1
       defer { plan.failsSync = false }
@@ -146,26 +146,26 @@ private final class InjectingDevice: Device {
     }
     volume.plan.withLock { $0.duringSync }?()
     if pause > 0 { Monitor.sleep(milliseconds: pause) }
-    if fails { throw Fault(.inputOutput, "injected") }
+    if fails { throw StorageError(.inputOutput, "injected") }
     try inner.sync()
   }
 
-  func size() throws(Fault) -> UInt64 {
+  func size() throws(StorageError) -> UInt64 {
     volume.plan.withLock { $0.beforeSize }?()
     return try inner.size()
   }
-  func allocatedSize() throws(Fault) -> UInt64 { try inner.allocatedSize() }
-  func permissions() throws(Fault) -> UInt16 { try inner.permissions() }
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
+  func allocatedSize() throws(StorageError) -> UInt64 { try inner.allocatedSize() }
+  func permissions() throws(StorageError) -> UInt16 { try inner.permissions() }
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
     if let limit = volume.plan.withLock({ $0.capacity }), capacity > limit {
-      throw Fault(.outOfMemory, "injected")
+      throw StorageError(.outOfMemory, "injected")
     }
     let space = try inner.map(capacity: capacity)
     volume.plan.withLock { $0.base = UInt(bitPattern: space.base) }
     return space
   }
   static let pageLength: UInt64 = 4096
-  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     let pages = offset / Self.pageLength...(offset + UInt64(bytes.count) - 1) / Self.pageLength
     let failed = volume.plan.withLock { plan in
       guard let cached = plan.cached else { return false }
@@ -173,7 +173,7 @@ private final class InjectingDevice: Device {
       if !failed { plan.cached = cached.union(pages) }
       return failed
     }
-    if failed { throw Fault(.inputOutput, "injected", offset: offset) }
+    if failed { throw StorageError(.inputOutput, "injected", offset: offset) }
   }
   func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool {
     volume.plan.withLock { plan in
@@ -184,7 +184,9 @@ private final class InjectingDevice: Device {
         .allSatisfy { cached.contains($0) }
     }
   }
-  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
+    -> Int?
+  {
     try inner.readFromDisk(into: target, at: offset)
   }
   func dropCache(_ range: Range<UInt64>) {}
@@ -193,7 +195,7 @@ private final class InjectingDevice: Device {
   var prefersZeroedSpace: Bool { true }
   var identity: FileIdentity { inner.identity }
   var blockLength: UInt64 { inner.blockLength }
-  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+  func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool {
     try inner.punch(offset: offset, length: length)
   }
   private var isKeptOut: Bool {
@@ -201,16 +203,18 @@ private final class InjectingDevice: Device {
       plan.hasOneLock && plan.writing[identity].map { $0 != ObjectIdentifier(self) } ?? false
     }
   }
-  func lockForReading() throws(Fault) {
-    guard try tryLockForReading() else { throw Fault(.lockedByOtherProcess, "injected") }
+  func lockForReading() throws(StorageError) {
+    guard try tryLockForReading() else { throw StorageError(.lockedByOtherProcess, "injected") }
   }
-  func tryLockForReading() throws(Fault) -> Bool {
+  func tryLockForReading() throws(StorageError) -> Bool {
     if isKeptOut { return false }
     try inner.lockForReading()
     return true
   }
-  func tryLockExclusively() throws(Fault) -> Bool { isKeptOut ? false : try inner.tryLockExclusively() }
-  func lockForWriting() throws(Fault) -> Bool {
+  func tryLockExclusively() throws(StorageError) -> Bool {
+    isKeptOut ? false : try inner.tryLockExclusively()
+  }
+  func lockForWriting() throws(StorageError) -> Bool {
     volume.plan.withLock { plan in
       let holder = plan.writing[identity] ?? ObjectIdentifier(self)
       plan.writing[identity] = holder

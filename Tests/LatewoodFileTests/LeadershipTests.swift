@@ -34,7 +34,7 @@ import Testing
   /// Calls running on separate threads, and the errors that they threw.
   private final class Calls: Sendable {
     private let group = DispatchGroup()
-    private let thrown = Guarded<[Fault.Kind?]>([])
+    private let thrown = Guarded<[StorageError.Kind?]>([])
 
     func start(_ body: @escaping @Sendable () throws -> Void) {
       DispatchQueue(label: "call").async(group: group) {
@@ -48,7 +48,7 @@ import Testing
       group.wait(timeout: .now() + .seconds(seconds)) == .success
     }
 
-    var kinds: [Fault.Kind?] { thrown.withLock { $0 } }
+    var kinds: [StorageError.Kind?] { thrown.withLock { $0 } }
   }
 
   private func commitInMemory(_ key: String, to log: DatabaseFile) throws -> CommitPosition {
@@ -119,7 +119,7 @@ import Testing
     #expect(bench.volume.plan.withLock { $0.syncs } == 1, "syncs overlap")
     gate.open()
     #expect(calls.end())
-    #expect(calls.kinds == [Fault.Kind?](repeating: nil, count: 8))
+    #expect(calls.kinds == [StorageError.Kind?](repeating: nil, count: 8))
     #expect(log.durableThrough == last.offset)
     // A thread that was not waiting yet when the first sync ended may need one more.
     #expect(bench.volume.plan.withLock { $0.syncs } <= 3)
@@ -226,13 +226,13 @@ import Testing
           let isDurable = (thread + index) % 3 == 0
           try log.flush(through: position, durable: isDurable)
           let reached = isDurable ? log.durableThrough : log.writtenPosition.offset
-          if reached < position.offset { throw Fault(.damaged, "it returned too early") }
+          if reached < position.offset { throw StorageError(.damaged, "it returned too early") }
         }
       }
     }
     calls.start { for _ in 0..<40 { try log.syncNodes() } }
     #expect(calls.end())
-    #expect(calls.kinds == [Fault.Kind?](repeating: nil, count: 7))
+    #expect(calls.kinds == [StorageError.Kind?](repeating: nil, count: 7))
     log.close()
     #expect(try bench.read().entries.count == 360)
   }

@@ -40,7 +40,7 @@ struct LogBench {
     let log = try DatabaseFile.open(on: volume, path: path, readOnly: readOnly, environment: environment)
     var state = ReplayedState()
     do {
-      state.report = try log.recover { (transaction, _, record) throws(Fault) in
+      state.report = try log.recover { (transaction, _, record) throws(StorageError) in
         state.apply(transaction, record)
       }
     } catch {
@@ -93,10 +93,10 @@ struct LogBench {
 
 extension DatabaseFile {
   @discardableResult
-  func put(_ key: String, _ value: [UInt8], asExtent: Bool = false) throws(Fault) -> UInt64 {
+  func put(_ key: String, _ value: [UInt8], asExtent: Bool = false) throws(StorageError) -> UInt64 {
     var key = key
-    return try key.withUTF8Bytes { (bytes) throws(Fault) in
-      try value.withBytes { (value) throws(Fault) in
+    return try key.withUTF8Bytes { (bytes) throws(StorageError) in
+      try value.withBytes { (value) throws(StorageError) in
         try writer.put(keyspace: 1, key: bytes, value: value, asExtent: asExtent)
       }
     }
@@ -124,13 +124,15 @@ extension DatabaseFile {
 }
 
 extension String {
-  mutating func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> R) throws(Fault) -> R {
+  mutating func withUTF8Bytes<R>(_ body: (UnsafeRawBufferPointer) throws(StorageError) -> R)
+    throws(StorageError) -> R
+  {
     try Array(utf8).withBytes(body)
   }
 }
 
 extension Array where Element == UInt8 {
-  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws(Fault) -> R) throws(Fault) -> R {
+  func withBytes<R>(_ body: (UnsafeRawBufferPointer) throws(StorageError) -> R) throws(StorageError) -> R {
     let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: count, alignment: 1)
     defer { copy.deallocate() }
     copy.copyBytes(from: self)
@@ -139,11 +141,11 @@ extension Array where Element == UInt8 {
 }
 
 /// Returns the kind of the fault that `body` throws; nil if it throws none.
-func faultKind(_ body: () throws -> Void) -> Fault.Kind? {
+func faultKind(_ body: () throws -> Void) -> StorageError.Kind? {
   do {
     try body()
     return nil
   } catch {
-    return (error as? Fault)?.kind
+    return (error as? StorageError)?.kind
   }
 }

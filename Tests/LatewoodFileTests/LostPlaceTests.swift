@@ -24,7 +24,7 @@ import Testing
 
   private func replacement(of log: DatabaseFile) throws -> DatabaseFile {
     let next = try log.createReplacement()
-    _ = try next.recover { (_, _, _) throws(Fault) in }
+    _ = try next.recover { (_, _, _) throws(StorageError) in }
     try next.commit([("a", [1])])
     return next
   }
@@ -36,7 +36,7 @@ import Testing
     let log = try bench.open().log
     let next = try replacement(of: log)
     let position = try begin(rest, in: log)
-    let met = Guarded<Fault.Kind??>(nil)
+    let met = Guarded<StorageError.Kind??>(nil)
     bench.volume.plan.withLock { plan in
       plan.afterRename = {
         let kind = faultKind { try log.flush(through: position, durable: true) }

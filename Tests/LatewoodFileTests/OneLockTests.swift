@@ -34,7 +34,7 @@ import Testing
     bench.volume.plan.withLock { $0.hasOneLock = hasOneLock }
     let log = try bench.open().log
     let next = try log.createReplacement()
-    _ = try next.recover { (_, _, _) throws(Fault) in }
+    _ = try next.recover { (_, _, _) throws(StorageError) in }
     try next.commit([("b", [2])])
     try next.replace(log)
     log.close()

@@ -75,7 +75,7 @@ import Testing
       if number % 50 != 1 {
         let bytes = [UInt8](repeating: UInt8(number + 1), count: 4000)
         let offset = try log.writer.reserveNodes(length: bytes.count)
-        try bytes.withBytes { bytes throws(Fault) in try log.writeNodes(bytes, at: offset) }
+        try bytes.withBytes { bytes throws(StorageError) in try log.writeNodes(bytes, at: offset) }
         regions.append((offset, bytes))
       }
       _ = try ahead(log, commits: 1, length: number % 50 == 0 ? 1_500_000 : 900)

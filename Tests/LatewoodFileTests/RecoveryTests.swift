@@ -115,7 +115,7 @@ import Testing
       _ = try bench.read()
       Issue.record("the damage was not noticed")
     } catch {
-      let fault = try #require(error as? Fault)
+      let fault = try #require(error as? StorageError)
       #expect(fault.kind == .damaged)
       #expect(fault.offset == ends[1])
     }
@@ -179,7 +179,7 @@ import Testing
     let nodes = try log.writer.reserveNodes(length: 1000)
     #expect(nodes % 64 == 0)
     try log.commit([("meanwhile", [2])])
-    try [UInt8](repeating: 0xAB, count: 1000).withBytes { (bytes) throws(Fault) in
+    try [UInt8](repeating: 0xAB, count: 1000).withBytes { (bytes) throws(StorageError) in
       try log.writeNodes(bytes, at: nodes)
     }
     try log.emptyCheckpoint(replay: replay)
@@ -209,7 +209,9 @@ import Testing
     let log = try bench.open().log
     try log.commit([("a", [1])])
     var (reader, state) = try bench.open(readOnly: true)
-    let take: ReplayAction = { (transaction, _, record) throws(Fault) in state.apply(transaction, record) }
+    let take: ReplayAction = { (transaction, _, record) throws(StorageError) in
+      state.apply(transaction, record)
+    }
     #expect(try reader.refresh(apply: take) == .unchanged)
     try log.commit([("b", [2])])
     #expect(try reader.refresh(apply: take) == .advanced)
@@ -229,7 +231,7 @@ import Testing
     let make: @Sendable () throws -> Void = {
       let device = try memory.open("other", .createExclusive(permissions: 0o600))
       defer { device.close() }
-      try content.withBytes { (bytes) throws(Fault) in try device.write(bytes, at: 0) }
+      try content.withBytes { (bytes) throws(StorageError) in try device.write(bytes, at: 0) }
     }
     bench.volume.plan.withLock { $0.beforeLock = { #expect(throws: Never.self) { try make() } } }
     #expect(
@@ -242,7 +244,7 @@ import Testing
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let next = try log.createReplacement()
-    _ = try next.recover { (_, _, _) throws(Fault) in }
+    _ = try next.recover { (_, _, _) throws(StorageError) in }
     try next.commit([("a", [1])])
     try next.replace(log)
     log.close()
@@ -259,7 +261,7 @@ import Testing
     let start = Int(log.writer.tail)
     for key in ["b", "c"] { try log.commit([(key, [UInt8](repeating: 2, count: 50))]) }
     try bench.flip(byte: start + 70, bit: 1)
-    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .damaged)
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(StorageError) in } } == .damaged)
     reader.close()
     // A verification beside the writer does not accept it either.
     let report = try log.verify(through: log.writer.tail)

@@ -27,13 +27,13 @@ import Testing
     var count = 0
     #expect(
       faultKind {
-        _ = try reader.refresh { (_, _, _) throws(Fault) in
-          if count == failing { throw Fault(.outOfSpace, "no memory for it") }
+        _ = try reader.refresh { (_, _, _) throws(StorageError) in
+          if count == failing { throw StorageError(.outOfSpace, "no memory for it") }
           count += 1
         }
       } == .outOfSpace)
     var applied: [UInt64] = []
-    let outcome = try reader.refresh { (_, offset, _) throws(Fault) in applied.append(offset) }
+    let outcome = try reader.refresh { (_, offset, _) throws(StorageError) in applied.append(offset) }
     #expect(outcome == .advanced)
     #expect(applied.count == 12, "operations were applied twice")
     #expect(Set(applied).count == applied.count)
@@ -49,10 +49,12 @@ import Testing
       on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment)
     #expect(
       faultKind {
-        _ = try reader.recover { (_, _, _) throws(Fault) in throw Fault(.outOfSpace, "no memory for it") }
+        _ = try reader.recover { (_, _, _) throws(StorageError) in
+          throw StorageError(.outOfSpace, "no memory for it")
+        }
       } == .outOfSpace)
     var applied: [UInt64] = []
-    _ = try reader.refresh { (_, offset, _) throws(Fault) in applied.append(offset) }
+    _ = try reader.refresh { (_, offset, _) throws(StorageError) in applied.append(offset) }
     #expect(applied.count == 12 && Set(applied).count == 12)
     reader.close()
   }

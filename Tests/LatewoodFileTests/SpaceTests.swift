@@ -164,7 +164,7 @@ import Testing
     bench.volume.plan.withLock { $0.capacity = 64 << 10 }
     let reader = try bench.open(readOnly: true).log
     try log.commit([("b", [UInt8](repeating: 2, count: 100_000))])
-    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(Fault) in } } == .outOfMemory)
+    #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(StorageError) in } } == .outOfMemory)
     reader.close()
     log.close()
     #expect(faultKind { _ = try bench.open(readOnly: true) } == .outOfMemory)
@@ -179,7 +179,7 @@ import Testing
     limit(nodes + 5000)
     let bytes = [UInt8](repeating: 1, count: 100_000)
     #expect(
-      faultKind { try bytes.withBytes { (all) throws(Fault) in try log.writeNodes(all, at: nodes) } }
+      faultKind { try bytes.withBytes { (all) throws(StorageError) in try log.writeNodes(all, at: nodes) } }
         == .outOfSpace)
     #expect(!log.isOutOfSpace)
     limit(nil)

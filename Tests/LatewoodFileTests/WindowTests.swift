@@ -43,7 +43,7 @@ import Testing
         let cannot = pages(of: range).contains {
           before.unreadable.contains($0) && before.cached?.contains($0) == false
         }
-        do throws(Fault) {
+        do throws(StorageError) {
           try view.makeReadable(offset, length)
           let now = volume.plan.withLock { $0.cached ?? [] }
           #expect(

@@ -22,7 +22,7 @@ import Testing
     try volume.place(surgery.bytes, at: "file")
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)
     defer { log.close() }
-    return try log.recover { (_, _, _) throws(Fault) in }
+    return try log.recover { (_, _, _) throws(StorageError) in }
   }
 
   @Test func `a commit with a lower number than the one before it ends the log`() throws {
@@ -63,7 +63,7 @@ import Testing
     do {
       _ = try recovered(surgery)
       Issue.record("it was opened")
-    } catch let fault as Fault {
+    } catch let fault as StorageError {
       #expect(fault.kind == .damaged && fault.offset == UInt64(start))
     }
   }
@@ -77,7 +77,7 @@ import Testing
     try volume.place(surgery.bytes + [UInt8](repeating: 3, count: 200), at: "file")
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)
     defer { log.close() }
-    _ = try log.recover { (_, _, _) throws(Fault) in }
+    _ = try log.recover { (_, _, _) throws(StorageError) in }
     let bytes = try volume.liveBytes(of: "file")
     func extent(at offset: Int, _ length: Int = 100) throws {
       let content = (bytes + [UInt8](repeating: 0, count: 8192))[offset..<offset + length]
@@ -85,19 +85,19 @@ import Testing
       _ = try log.view.extent(
         offset: UInt64(offset), length: UInt64(length), checksum: UInt32(truncatingIfNeeded: sum))
     }
-    for offset in [0, 4096, 8192, 16383] { #expect(throws: Fault.self) { try extent(at: offset) } }
+    for offset in [0, 4096, 8192, 16383] { #expect(throws: StorageError.self) { try extent(at: offset) } }
     for offset in [16384, bytes.count - 100] { try extent(at: offset) }
     for offset in [bytes.count - 99, bytes.count, bytes.count + 4096] {
-      #expect(throws: Fault.self) { try extent(at: offset) }
+      #expect(throws: StorageError.self) { try extent(at: offset) }
     }
-    #expect(throws: Fault.self) { try extent(at: bytes.count - 64, 65) }
+    #expect(throws: StorageError.self) { try extent(at: bytes.count - 64, 65) }
   }
 
   @Test func `a slot does not lead to another checkpoint than the one it was written for`() throws {
     let volume = SimulatedVolume()
     try DatabaseFile.create(on: volume, path: "file", environment: environment)
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: false, environment: environment)
-    _ = try log.recover { (_, _, _) throws(Fault) in }
+    _ = try log.recover { (_, _, _) throws(StorageError) in }
     for _ in 0..<2 {
       let checkpoint = try log.writer.appendCheckpoint(
         CheckpointRecord(
@@ -120,7 +120,7 @@ import Testing
     do {
       _ = try recovered(surgery)
       Issue.record("it was opened")
-    } catch let fault as Fault {
+    } catch let fault as StorageError {
       #expect(fault.kind == .damaged)
     }
   }
@@ -136,7 +136,7 @@ import Testing
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes, at: "file")
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: false, environment: environment)
-    _ = try log.recover { (_, _, _) throws(Fault) in }
+    _ = try log.recover { (_, _, _) throws(StorageError) in }
     let checkpoint = try log.writer.appendCheckpoint(
       CheckpointRecord(
         root: nil, replay: log.writer.replayPosition, transaction: 1, time: 0, previousCheckpoint: 0))
@@ -144,7 +144,7 @@ import Testing
     for number in 0..<2 {
       _ = try log.writer.beginTransaction()
       let key: [UInt8] = [0, 0, 0, 1, UInt8(number)]
-      _ = try key.withStart { (start, count) throws(Fault) in
+      _ = try key.withStart { (start, count) throws(StorageError) in
         try log.writer.put(
           fullKey: UnsafeRawBufferPointer(start: start, count: count), value: .init(start: nil, count: 0),
           asExtent: false)
@@ -155,7 +155,7 @@ import Testing
     for image in volume.crashImages() {
       let disk = try image.makeVolume()
       let again = try DatabaseFile.open(on: disk, path: "file", readOnly: false, environment: environment)
-      #expect(throws: Never.self, "\(image)") { _ = try again.recover { (_, _, _) throws(Fault) in } }
+      #expect(throws: Never.self, "\(image)") { _ = try again.recover { (_, _, _) throws(StorageError) in } }
       again.close()
       images += 1
     }

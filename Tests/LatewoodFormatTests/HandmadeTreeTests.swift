@@ -40,9 +40,9 @@ import Testing
 
   private func reader(
     of surgery: FileSurgery, length: Int? = nil
-  ) -> (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int {
+  ) -> (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int {
     let bytes = Array(surgery.bytes.prefix(length ?? surgery.bytes.count))
-    return { (target, offset) throws(Fault) in
+    return { (target, offset) throws(StorageError) in
       let part = bytes.dropFirst(Int(offset)).prefix(target.count)
       target.copyBytes(from: part)
       return part.count
@@ -54,7 +54,7 @@ import Testing
     of surgery: FileSurgery, regions: [Range<UInt64>]? = nil, root: Subtree? = nil, limit: UInt64? = nil,
     length: Int? = nil
   ) -> String? {
-    do throws(Fault) {
+    do throws(StorageError) {
       let proof = RegionVerifier(seed: surgery.seed, read: reader(of: surgery, length: length))
       var tree = CopyVerifier()
       for region in regions ?? self.regions(of: surgery) {

@@ -90,7 +90,7 @@ import Testing
           let file = try InspectedFile(path: "file", on: GoldenFiles.volume(bytes))
           let rows = try Annotator(file).rows(in: 0..<file.size)
           Self.check(rows, cover: 0..<file.size, "\(name) \(random.replay)")
-        } catch let fault as Fault {
+        } catch let fault as StorageError {
           #expect([.notADatabase, .tooNew].contains(fault.kind), "\(name) \(random.replay)")
         }
       }

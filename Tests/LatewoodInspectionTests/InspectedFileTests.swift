@@ -63,7 +63,7 @@ import Testing
       var entries: UInt64 = 0
       var leaves = 0
       var walk = TreeWalk(file.nodes)
-      try walk.run(root) { (visit) throws(Fault) in
+      try walk.run(root) { (visit) throws(StorageError) in
         #expect(visit.fault == nil, "\(name)")
         if let node = visit.node?.node, node.isLeaf {
           entries += UInt64(node.count)

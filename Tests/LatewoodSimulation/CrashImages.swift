@@ -51,7 +51,7 @@ package struct CrashImage: Sendable, CustomStringConvertible {
   /// Makes a disk with these contents, all durable. Once a region has been used, this costs only a
   /// copy of the differences; so release one volume, and everything opened on it, before making the
   /// next.
-  package func makeVolume(seed: UInt64 = 0) throws(Fault) -> SimulatedVolume {
+  package func makeVolume(seed: UInt64 = 0) throws(StorageError) -> SimulatedVolume {
     let volume = SimulatedVolume(seed: seed)
     let names = state.names(after: choices.last ?? 0)
     volume.names = names
@@ -64,7 +64,7 @@ package struct CrashImage: Sendable, CustomStringConvertible {
     return volume
   }
 
-  private func makeFile(_ index: Int, _ file: CrashState.File) throws(Fault) -> SimulatedFile {
+  private func makeFile(_ index: Int, _ file: CrashState.File) throws(StorageError) -> SimulatedFile {
     let region = try file.regions.lend()
     var size = isGrown ? max(file.durableSize, file.liveSize) : file.durableSize
     for (number, sector) in state.sectors.enumerated() where sector.file == index {

@@ -17,7 +17,7 @@ package final class PseudoTerminal {
   /// Starts the program at `path` on a new terminal.
   package init(
     _ path: String, arguments: [String], columns: Int = 80, environment: [String: String?] = [:]
-  ) throws(Fault) {
+  ) throws(StorageError) {
     do {
       let terminal = try SystemCalls.makePseudoTerminal(columns: columns)
       controller = terminal.controller
@@ -26,7 +26,7 @@ package final class PseudoTerminal {
         path, arguments.map { Array($0.utf8) }, SystemCalls.SpawnStreams(terminal: terminal.path),
         environment: environment)
     } catch {
-      throw Fault(error, "start the program on a terminal", path: path)
+      throw StorageError(error, "start the program on a terminal", path: path)
     }
   }
 
@@ -43,7 +43,7 @@ package final class PseudoTerminal {
   }
 
   /// Types a text.
-  package func write(_ text: String) throws(Fault) {
+  package func write(_ text: String) throws(StorageError) {
     var bytes = Array(text.utf8)[...]
     do throws(ErrorNumber) {
       while !bytes.isEmpty {
@@ -59,13 +59,13 @@ package final class PseudoTerminal {
         bytes = bytes.dropFirst(done)
       }
     } catch {
-      throw Fault(error, "write to the terminal", path: nil)
+      throw StorageError(error, "write to the terminal", path: nil)
     }
   }
 
   /// Reads output for at most `milliseconds`, or until `isEnough` returns true for all text so far.
   /// Returns whether it did.
-  package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(Fault) -> Bool {
+  package func read(milliseconds: Int, until isEnough: ([UInt8]) -> Bool) throws(StorageError) -> Bool {
     let deadline = MonotonicClock.nanoseconds &+ UInt64(milliseconds) &* 1_000_000
     while !isEnough(text) {
       let now = MonotonicClock.nanoseconds
@@ -77,13 +77,13 @@ package final class PseudoTerminal {
 
   /// Waits for the end of the program while reading its output. Returns its exit status, or nil if
   /// a signal ended it. Throws if the time runs out.
-  package func wait(milliseconds: Int) throws(Fault) -> Int32? {
+  package func wait(milliseconds: Int) throws(StorageError) -> Int32? {
     var status: Int32??
     let over = try read(milliseconds: milliseconds) { _ in
       do throws(ErrorNumber) { status = try SystemCalls.statusIfEnded(for: process) } catch { return true }
       return status != nil
     }
-    guard over, let status else { throw Fault(.inputOutput, "the program did not end in time") }
+    guard over, let status else { throw StorageError(.inputOutput, "the program did not end in time") }
     isOver = true
     while try readOnce(milliseconds: 0) {}
     return status
@@ -95,30 +95,30 @@ package final class PseudoTerminal {
     return text
   }
 
-  package func resize(columns: Int) throws(Fault) {
+  package func resize(columns: Int) throws(StorageError) {
     do { try SystemCalls.setTerminalWidth(controller, columns) } catch {
-      throw Fault(error, "change the width", path: nil)
+      throw StorageError(error, "change the width", path: nil)
     }
   }
 
   /// Sends the program a signal that asks it to end.
-  package func send(_ signal: ChildProcess.TerminationSignal) throws(Fault) {
+  package func send(_ signal: ChildProcess.TerminationSignal) throws(StorageError) {
     do { try SystemCalls.send(signal.number, to: process) } catch {
-      throw Fault(error, "send the signal", path: nil)
+      throw StorageError(error, "send the signal", path: nil)
     }
   }
 
   /// Whether the terminal itself echoes and edits typed lines.
-  package func editsLines() throws(Fault) -> Bool {
+  package func editsLines() throws(StorageError) -> Bool {
     do { return SystemCalls.editsLines(try SystemCalls.terminalModes(program)) } catch {
-      throw Fault(error, "ask the terminal", path: nil)
+      throw StorageError(error, "ask the terminal", path: nil)
     }
   }
 
   /// Reads output once, waiting at most 20 milliseconds so that the caller can check other things
   /// too. Returns false if there was none.
   @discardableResult
-  private func readOnce(milliseconds: Int32) throws(Fault) -> Bool {
+  private func readOnce(milliseconds: Int32) throws(StorageError) -> Bool {
     do throws(ErrorNumber) {
       guard try SystemCalls.waitForInput(controller, milliseconds: min(milliseconds, 20)) else {
         return false
@@ -141,7 +141,7 @@ package final class PseudoTerminal {
       text += piece.prefix(count)
       return count > 0
     } catch {
-      throw Fault(error, "read from the terminal", path: nil)
+      throw StorageError(error, "read from the terminal", path: nil)
     }
   }
 }

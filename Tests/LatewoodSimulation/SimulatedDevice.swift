@@ -30,11 +30,11 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     identity = FileIdentity(device: volume.number, inode: file.inode)
   }
 
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
-    try locked { () throws(Fault) in
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {
+    try locked { () throws(StorageError) in
       defer { volume.reads += 1 }
       if volume.readFaults.contains(volume.reads) {
-        throw Fault(
+        throw StorageError(
           .inputOutput, "a simulated fault of the device", offset: offset,
           errno: ErrorNumber.inputOutput.code, path: path)
       }
@@ -48,7 +48,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   var isRemote: Bool { volume.locked { volume.isRemote } }
 
-  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     volume.monitor.lock()
     defer { volume.monitor.unlock() }
     volume.populatings += 1
@@ -56,17 +56,19 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   /// Throws if a range cannot be read. Under the lock.
-  private func checkReadable(_ offset: UInt64, _ length: Int) throws(Fault) {
+  private func checkReadable(_ offset: UInt64, _ length: Int) throws(StorageError) {
     let (end, overflow) = offset.addingReportingOverflow(UInt64(length))
     let asked = offset..<(overflow ? .max : end)
     for (path, range) in volume.unreadable where volume.names[path] == file.inode && range.overlaps(asked) {
-      throw Fault(
+      throw StorageError(
         .inputOutput, "a simulated block cannot be read", offset: max(offset, range.lowerBound),
         errno: ErrorNumber.inputOutput.code, path: path)
     }
   }
 
-  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
+    -> Int?
+  {
     precondition(offset % UInt64(directAlignment) == 0 && target.count % directAlignment == 0)
     guard volume.locked({ volume.readsFromDisk }) else { return nil }
     announce(.readFromDisk)
@@ -75,13 +77,15 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     return count
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) {
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     announce(.write)
-    try locked { () throws(Fault) in
-      guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+    try locked { () throws(StorageError) in
+      guard isWritable else {
+        throw StorageError(.readOnly, "the file was opened for reading only", path: path)
+      }
       let (end, overflow) = offset.addingReportingOverflow(UInt64(bytes.count))
       guard !overflow, end <= SimulatedVolume.capacity else {
-        throw Fault(.fileTooLarge, "a simulated file cannot be that large", offset: offset, path: path)
+        throw StorageError(.fileTooLarge, "a simulated file cannot be that large", offset: offset, path: path)
       }
       let start = Int(offset)
       var fault = volume.record(.write, name, offset: start, length: bytes.count)
@@ -113,9 +117,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func sync() throws(Fault) {
+  func sync() throws(StorageError) {
     announce(.sync)
-    try locked { () throws(Fault) in
+    try locked { () throws(StorageError) in
       let fault = volume.record(.sync, name)
       switch fault {
       case nil, .lost: file.sync()
@@ -132,23 +136,25 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func size() throws(Fault) -> UInt64 { try locked { () throws(Fault) in UInt64(file.liveSize) } }
-  func allocatedSize() throws(Fault) -> UInt64 {
-    try locked { () throws(Fault) in
+  func size() throws(StorageError) -> UInt64 {
+    try locked { () throws(StorageError) in UInt64(file.liveSize) }
+  }
+  func allocatedSize() throws(StorageError) -> UInt64 {
+    try locked { () throws(StorageError) in
       UInt64(file.allocatedSize)
     }
   }
-  func permissions() throws(Fault) -> UInt16 {
-    try locked { () throws(Fault) in file.attributes.permissions }
+  func permissions() throws(StorageError) -> UInt16 {
+    try locked { () throws(StorageError) in file.attributes.permissions }
   }
 
-  func copyAttributes(from other: any Device) throws(Fault) {
+  func copyAttributes(from other: any Device) throws(StorageError) {
     guard let other = other as? SimulatedDevice else { return }
-    try locked { () throws(Fault) in
+    try locked { () throws(StorageError) in
       let wanted = other.file.attributes
       if file.attributes == wanted { return }
       guard volume.allowsOwners || file.attributes.user == wanted.user else {
-        throw Fault(.permissionDenied, "the simulated user may give no files away", path: name)
+        throw StorageError(.permissionDenied, "the simulated user may give no files away", path: name)
       }
       let fault = volume.record(.setAttributes, name)
       if fault == nil || fault == .powerCut || fault == .lost { file.attributes = wanted }
@@ -158,20 +164,20 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func wasRenamed(to path: String) { volume.locked { currentPath = path } }
 
-  func place() throws(Fault) -> FilePlace {
-    try locked { () throws(Fault) in
+  func place() throws(StorageError) -> FilePlace {
+    try locked { () throws(StorageError) in
       guard volume.names[currentPath] == file.inode else { return .lost }
       return .inPlace(links: UInt64(volume.names.values.count { $0 == file.inode }))
     }
   }
 
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace {
-    try locked { () throws(Fault) in
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
+    try locked { () throws(StorageError) in
       if let refusal = volume.mappingRefusal {
-        throw Fault(refusal, "the simulated system maps no files", path: path)
+        throw StorageError(refusal, "the simulated system maps no files", path: path)
       }
       guard capacity <= SimulatedVolume.capacity else {
-        throw Fault(.outOfMemory, "a simulated file cannot be mapped so far", path: path)
+        throw StorageError(.outOfMemory, "a simulated file cannot be mapped so far", path: path)
       }
       return try AddressSpace.over(file.region.range, capacity: capacity, keeping: file.region)
     }
@@ -213,11 +219,13 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   var blockLength: UInt64 { UInt64(SimulatedFile.sectorLength) }
 
-  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool {
+  func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool {
     announce(.punch)
-    return try locked { () throws(Fault) in
+    return try locked { () throws(StorageError) in
       if !volume.canPunch { return false }
-      guard isWritable else { throw Fault(.readOnly, "the file was opened for reading only", path: path) }
+      guard isWritable else {
+        throw StorageError(.readOnly, "the file was opened for reading only", path: path)
+      }
       let block = SimulatedFile.sectorLength
       let range = Int(offset)..<Int(offset + length)
       precondition(range.lowerBound % block == 0 && range.upperBound % block == 0)
@@ -235,9 +243,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func lockForReading() throws(Fault) {
+  func lockForReading() throws(StorageError) {
     while true {
-      let isLocked = try locked { () throws(Fault) in
+      let isLocked = try locked { () throws(StorageError) in
         if file.exclusiveHolder != nil { return false }
         if !isReading { file.readers += 1 }
         isReading = true
@@ -248,8 +256,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
-  func tryLockExclusively() throws(Fault) -> Bool {
-    try locked { () throws(Fault) in
+  func tryLockExclusively() throws(StorageError) -> Bool {
+    try locked { () throws(StorageError) in
       guard file.readers == 0, file.exclusiveHolder == nil else { return false }
       file.exclusiveHolder = process
       return true
@@ -271,11 +279,11 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     hook?(SimulatedAccess(kind: kind, path: current))
   }
 
-  private func locked<Result>(_ body: () throws(Fault) -> Result) throws(Fault) -> Result {
+  private func locked<Result>(_ body: () throws(StorageError) -> Result) throws(StorageError) -> Result {
     volume.monitor.lock()
     defer { volume.monitor.unlock() }
     try volume.checkPower(process)
-    if isClosed { throw Fault(.closed, "the file has been closed", path: path) }
+    if isClosed { throw StorageError(.closed, "the file has been closed", path: path) }
     return try body()
   }
 }

@@ -14,19 +14,21 @@ package final class SimulatedProcess: Volume {
     self.number = number
   }
 
-  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+  package func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
     try volume.open(path, mode, process: number)
   }
-  package func exists(_ path: String) throws(Fault) -> Bool { try volume.exists(path, process: number) }
-  package func resolved(_ path: String) throws(Fault) -> String { path }
-  package func rename(_ from: String, to: String) throws(Fault) {
+  package func exists(_ path: String) throws(StorageError) -> Bool {
+    try volume.exists(path, process: number)
+  }
+  package func resolved(_ path: String) throws(StorageError) -> String { path }
+  package func rename(_ from: String, to: String) throws(StorageError) {
     try volume.rename(from, to: to, process: number)
   }
-  package func remove(_ path: String) throws(Fault) { try volume.remove(path, process: number) }
-  package func syncDirectory(containing path: String) throws(Fault) {
+  package func remove(_ path: String) throws(StorageError) { try volume.remove(path, process: number) }
+  package func syncDirectory(containing path: String) throws(StorageError) {
     try volume.syncDirectory(path, process: number)
   }
-  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     try volume.lockForWriting(path, process: number)
   }
 }
@@ -48,12 +50,12 @@ extension SimulatedVolume {
   /// Makes every lock that is held now look inherited by fork, so that the process does not own it.
   package func fork() { locked { for lock in writers.values { lock.disown() } } }
 
-  func lockForWriting(_ path: String, process: Int) throws(Fault) -> any FileLock {
+  func lockForWriting(_ path: String, process: Int) throws(StorageError) -> any FileLock {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
     if let holder = writers[path] {
-      throw Fault(
+      throw StorageError(
         holder.process == process ? .lockedByThisProcess : .lockedByOtherProcess,
         "the simulated process \(holder.process) has opened it for writing", path: path)
     }

@@ -59,7 +59,7 @@ final class RegionPool: Sendable {
   }
 
   /// Lends a region that starts with `content`, followed by zeros.
-  func lend() throws(Fault) -> SimulatedRegion {
+  func lend() throws(StorageError) -> SimulatedRegion {
     if let idle = idle.withLock({ $0.popLast() }) {
       for range in idle.touched { restore(range, in: idle.range) }
       return SimulatedRegion(idle.range, home: self)

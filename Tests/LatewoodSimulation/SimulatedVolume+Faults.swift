@@ -35,7 +35,7 @@ extension SimulatedVolume {
   package func becomeRemote() { locked { isRemote = true } }
 
   /// Makes every mapping of a file fail from now on.
-  package func refuseMappings(_ kind: Fault.Kind) { locked { mappingRefusal = kind } }
+  package func refuseMappings(_ kind: StorageError.Kind) { locked { mappingRefusal = kind } }
 
   /// Makes everything readable again.
   package func makeAllReadable() { locked { unreadable = [] } }
@@ -97,16 +97,16 @@ extension SimulatedVolume {
   /// The names that a program sees, sorted.
   package var liveNames: [String] { locked { names.keys.sorted() } }
 
-  package func attributes(of path: String) throws(Fault) -> SimulatedAttributes {
+  package func attributes(of path: String) throws(StorageError) -> SimulatedAttributes {
     try file(path) { $0.attributes }
   }
   /// Changes the attributes of a file, durably and without a counted call.
-  package func setAttributes(of path: String, _ attributes: SimulatedAttributes) throws(Fault) {
+  package func setAttributes(of path: String, _ attributes: SimulatedAttributes) throws(StorageError) {
     try file(path) { $0.attributes = attributes }
   }
 
   /// Gives a file a second name, durably and without a counted call.
-  package func link(_ path: String, as other: String) throws(Fault) {
+  package func link(_ path: String, as other: String) throws(StorageError) {
     let inode = try file(path) { $0.inode }
     locked {
       names[other] = inode
@@ -114,26 +114,28 @@ extension SimulatedVolume {
     }
   }
 
-  package func liveBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.liveBytes } }
+  package func liveBytes(of path: String) throws(StorageError) -> [UInt8] { try file(path) { $0.liveBytes } }
   /// The bytes that would be left if nothing pending reached the disk.
-  package func durableBytes(of path: String) throws(Fault) -> [UInt8] { try file(path) { $0.durableBytes } }
-  package func pendingSectors(of path: String) throws(Fault) -> [Int] {
+  package func durableBytes(of path: String) throws(StorageError) -> [UInt8] {
+    try file(path) { $0.durableBytes }
+  }
+  package func pendingSectors(of path: String) throws(StorageError) -> [Int] {
     try file(path) { $0.pending.keys.sorted() }
   }
   /// The number of open devices that hold the reader's lock.
-  package func readerCount(of path: String) throws(Fault) -> Int { try file(path) { $0.readers } }
+  package func readerCount(of path: String) throws(StorageError) -> Int { try file(path) { $0.readers } }
   /// Flips bits of a byte, live and on the disk.
-  package func corrupt(_ path: String, at offset: Int, xor mask: UInt8) throws(Fault) {
+  package func corrupt(_ path: String, at offset: Int, xor mask: UInt8) throws(StorageError) {
     try file(path) { $0.corrupt(at: offset, xor: mask) }
   }
 
   /// Puts a file on the disk, durable at once and without a counted call.
-  package func place(_ bytes: [UInt8], at path: String) throws(Fault) {
+  package func place(_ bytes: [UInt8], at path: String) throws(StorageError) {
     let device = try open(path, .createExclusive(permissions: 0o600), process: 0)
     defer { device.close() }
-    var failure: Fault?
+    var failure: StorageError?
     bytes.withUnsafeBytes { source in
-      do throws(Fault) { try device.write(source, at: 0) } catch { failure = error }
+      do throws(StorageError) { try device.write(source, at: 0) } catch { failure = error }
     }
     if let failure { throw failure }
     try file(path) { $0.sync() }
@@ -145,7 +147,8 @@ extension SimulatedVolume {
     }
   }
 
-  private func file<Result>(_ path: String, _ body: (SimulatedFile) -> Result) throws(Fault) -> Result {
+  private func file<Result>(_ path: String, _ body: (SimulatedFile) -> Result) throws(StorageError) -> Result
+  {
     monitor.lock()
     defer { monitor.unlock() }
     guard let inode = names[path], let file = files[inode] else { throw missing(path) }
@@ -160,9 +163,9 @@ extension SimulatedVolume {
 
   // MARK: Used by calls, under the lock
 
-  func checkPower(_ process: Int) throws(Fault) {
-    if hasLostPower { throw Fault(.inputOutput, "the simulated machine has lost power") }
-    if killed.contains(process) { throw Fault(.inputOutput, "the simulated process has been killed") }
+  func checkPower(_ process: Int) throws(StorageError) {
+    if hasLostPower { throw StorageError(.inputOutput, "the simulated machine has lost power") }
+    if killed.contains(process) { throw StorageError(.inputOutput, "the simulated process has been killed") }
   }
 
   /// Counts a call and returns its injected fault.
@@ -175,16 +178,16 @@ extension SimulatedVolume {
     return fault
   }
 
-  func fail(_ fault: InjectedFault?) throws(Fault) {
+  func fail(_ fault: InjectedFault?) throws(StorageError) {
     switch fault {
     case nil, .lost: return
     case .powerCut:
       hasLostPower = true
-      throw Fault(.inputOutput, "the simulated machine lost power during this call")
+      throw StorageError(.inputOutput, "the simulated machine lost power during this call")
     case .inputOutput, .syncLosingSome:
-      throw Fault(.inputOutput, "a simulated fault of the device", errno: ErrorNumber.inputOutput.code)
+      throw StorageError(.inputOutput, "a simulated fault of the device", errno: ErrorNumber.inputOutput.code)
     case .outOfSpace:
-      throw Fault(.outOfSpace, "the simulated disk is full", errno: ErrorNumber.noSpace.code)
+      throw StorageError(.outOfSpace, "the simulated disk is full", errno: ErrorNumber.noSpace.code)
     }
   }
 }

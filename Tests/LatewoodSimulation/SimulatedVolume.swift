@@ -63,7 +63,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var faults: [Int: InjectedFault] = [:]
   var readFaults: Set<Int> = []
   var isRemote = false
-  var mappingRefusal: Fault.Kind?
+  var mappingRefusal: StorageError.Kind?
   var unreadable: [(path: String, range: Range<UInt64>)] = []
   var hasLostPower = false
   var space: Int?
@@ -88,31 +88,33 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
 
   // MARK: Volume, as the process 1
 
-  package func open(_ path: String, _ mode: OpenMode) throws(Fault) -> any Device {
+  package func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device {
     try open(path, mode, process: 1)
   }
-  package func exists(_ path: String) throws(Fault) -> Bool { try exists(path, process: 1) }
-  package func resolved(_ path: String) throws(Fault) -> String { path }
-  package func rename(_ from: String, to: String) throws(Fault) { try rename(from, to: to, process: 1) }
-  package func remove(_ path: String) throws(Fault) { try remove(path, process: 1) }
-  package func syncDirectory(containing path: String) throws(Fault) {
+  package func exists(_ path: String) throws(StorageError) -> Bool { try exists(path, process: 1) }
+  package func resolved(_ path: String) throws(StorageError) -> String { path }
+  package func rename(_ from: String, to: String) throws(StorageError) {
+    try rename(from, to: to, process: 1)
+  }
+  package func remove(_ path: String) throws(StorageError) { try remove(path, process: 1) }
+  package func syncDirectory(containing path: String) throws(StorageError) {
     try syncDirectory(path, process: 1)
   }
-  package func lockForWriting(_ path: String) throws(Fault) -> any FileLock {
+  package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     try lockForWriting(path, process: 1)
   }
 
   // MARK: Volume, as any process
 
-  func open(_ path: String, _ mode: OpenMode, process: Int) throws(Fault) -> any Device {
+  func open(_ path: String, _ mode: OpenMode, process: Int) throws(StorageError) -> any Device {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
     if case .createExclusive = mode {
       guard names[path] == nil else {
-        throw Fault(.alreadyExists, "there is already a simulated file by this name", path: path)
+        throw StorageError(.alreadyExists, "there is already a simulated file by this name", path: path)
       }
-      try change(.create, path) { () throws(Fault) in
+      try change(.create, path) { () throws(StorageError) in
         lastInode += 1
         let file = SimulatedFile(
           inode: lastInode, region: try SimulatedVolume.emptyRegions.lend(), size: 0)
@@ -126,37 +128,37 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
     return SimulatedDevice(self, file, path: path, isWritable: mode != .readOnly, process: process)
   }
 
-  func exists(_ path: String, process: Int) throws(Fault) -> Bool {
+  func exists(_ path: String, process: Int) throws(StorageError) -> Bool {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
     return names[path] != nil
   }
 
-  func rename(_ from: String, to: String, process: Int) throws(Fault) {
+  func rename(_ from: String, to: String, process: Int) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
     guard let inode = names[from] else { throw missing(from) }
-    try change(.rename, "\(from) to \(to)") { () throws(Fault) in
+    try change(.rename, "\(from) to \(to)") { () throws(StorageError) in
       names[from] = nil
       names[to] = inode
       nameChanges.append(.rename(from, to))
     }
   }
 
-  func remove(_ path: String, process: Int) throws(Fault) {
+  func remove(_ path: String, process: Int) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
     guard names[path] != nil else { throw missing(path) }
-    try change(.remove, path) { () throws(Fault) in
+    try change(.remove, path) { () throws(StorageError) in
       names[path] = nil
       nameChanges.append(.remove(path))
     }
   }
 
-  func syncDirectory(_ path: String, process: Int) throws(Fault) {
+  func syncDirectory(_ path: String, process: Int) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     try checkPower(process)
@@ -166,14 +168,14 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
     nameChanges = []
   }
 
-  func missing(_ path: String) -> Fault {
-    Fault(.notFound, "there is no simulated file by this name", errno: 2, path: path)
+  func missing(_ path: String) -> StorageError {
+    StorageError(.notFound, "there is no simulated file by this name", errno: 2, path: path)
   }
 
   /// Makes a change of names, or fails as injected.
   private func change(
-    _ kind: SimulatedCall.Kind, _ path: String, _ body: () throws(Fault) -> Void
-  ) throws(Fault) {
+    _ kind: SimulatedCall.Kind, _ path: String, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
     let fault = record(kind, path)
     if fault == nil || fault == .powerCut || fault == .lost { try body() }
     try fail(fault)

@@ -102,7 +102,7 @@ import Testing
       try engine.commit(first)
       engine.head.beginSettling()
     }
-    try first.log.flush(through: first.position, durable: true)
+    try first.file.flush(through: first.position, durable: true)
     let call = volume.callCount
     volume.inject(.outOfSpace(), atCall: call)
     let group = DispatchGroup()

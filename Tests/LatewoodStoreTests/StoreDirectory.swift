@@ -24,7 +24,7 @@ final class StoreDirectory: Sendable {
   func occupied() throws -> (apparent: UInt64, allocated: UInt64) {
     var result: (apparent: UInt64, allocated: UInt64) = (0, 0)
     for name in try Directories.names(in: path) where !name.hasSuffix(".lock") {
-      do throws(Fault) {
+      do throws(StorageError) {
         let device = try FileVolume().open("\(path)/\(name)", .readOnly)
         defer { device.close() }
         result.apparent = max(result.apparent, try device.size())

@@ -36,7 +36,7 @@ struct ProcessTests {
   }
 
   @Test func `a program that is not there is reported`() {
-    let fault = #expect(throws: Fault.self) { try ChildProcess("/nowhere/at/all", arguments: []) }
+    let fault = #expect(throws: StorageError.self) { try ChildProcess("/nowhere/at/all", arguments: []) }
     #expect(fault?.kind == .notFound)
   }
 
@@ -45,7 +45,7 @@ struct ProcessTests {
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       for round in 0..<25 {
         let expected = Array("this is \(thread).\(round)\r\n".utf8)
-        do throws(Fault) {
+        do throws(StorageError) {
           let terminal = try PseudoTerminal("/bin/echo", arguments: ["this is \(thread).\(round)"])
           let isRight = try terminal.read(milliseconds: Patience.seconds * 1000) {
             $0.count >= expected.count

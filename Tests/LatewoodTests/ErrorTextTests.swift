@@ -136,7 +136,7 @@ import Testing
 
   @Test func `every code of a store's error has words and advice where Foundation shows it`() {
     for code in StoreError.Code.allCases {
-      let error = StoreError(Fault.of(code), path: "/tmp/fruit.latewood")
+      let error = StoreError(StorageError.of(code), path: "/tmp/fruit.latewood")
       let shown: any LocalizedError = error
       #expect(shown.localizedDescription == "/tmp/fruit.latewood: something is wrong (at offset 7).")
       #expect(shown.failureReason == "something is wrong")
@@ -174,8 +174,8 @@ import Testing
   }
 }
 
-extension Fault {
-  fileprivate static func of(_ code: StoreError.Code) -> Fault {
-    Fault(Kind(rawValue: code.rawValue) ?? .inputOutput, "something is wrong", offset: 7)
+extension StorageError {
+  fileprivate static func of(_ code: StoreError.Code) -> StorageError {
+    StorageError(Kind(rawValue: code.rawValue) ?? .inputOutput, "something is wrong", offset: 7)
   }
 }

@@ -76,14 +76,14 @@ final class MemoryFile {
   func writer(region: Int = 1 << 20) -> RegionWriter {
     RegionWriter(
       seed: seed, capacity: region,
-      reserve: { (length: Int) throws(Fault) -> UInt64 in
+      reserve: { (length: Int) throws(StorageError) -> UInt64 in
         // A frame header, as the log would write it, and the gap to the next multiple of 64.
         let start = (self.end + 56 + 63) & ~63
         self.end = start + UInt64(length)
         precondition(self.end <= UInt64(self.capacity))
         return start
       },
-      write: { (piece: UnsafeRawBufferPointer, offset: UInt64) throws(Fault) in
+      write: { (piece: UnsafeRawBufferPointer, offset: UInt64) throws(StorageError) in
         guard let start = piece.baseAddress else { return }
         (self.bytes + Int(offset)).copyMemory(from: start, byteCount: piece.count)
       })

@@ -148,7 +148,7 @@ import Testing
     for change in changes {
       var bad = good
       change(&bad)
-      #expect(throws: Fault.self) { _ = try file.source.root(bad) }
+      #expect(throws: StorageError.self) { _ = try file.source.root(bad) }
     }
   }
 
@@ -163,7 +163,7 @@ import Testing
       var bad = good
       bad.reference.offset = offset
       let builder = builder(file)
-      let fault = #expect(throws: Fault.self) {
+      let fault = #expect(throws: StorageError.self) {
         try builder.adopt(bad, separator: PrefixedKey(arena.keep([]), 0))
       }
       #expect(fault?.offset == offset)

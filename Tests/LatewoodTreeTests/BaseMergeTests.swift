@@ -119,7 +119,9 @@ import Testing
     let builder = builder(file)
     try append(ModelEntry(key: [2, 1], value: []), to: builder, file, arena)
     for key: [UInt8] in [[2, 1], [2], [1, 9, 9]] {
-      #expect(throws: Fault.self) { try append(ModelEntry(key: key, value: []), to: builder, file, arena) }
+      #expect(throws: StorageError.self) {
+        try append(ModelEntry(key: key, value: []), to: builder, file, arena)
+      }
     }
   }
 }

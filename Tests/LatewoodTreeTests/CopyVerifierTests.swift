@@ -28,9 +28,9 @@ import Testing
     return UInt32(truncatingIfNeeded: XXH64.hash(start, range.count, seed: file.seed))
   }
 
-  private func reader() -> (UnsafeMutableRawBufferPointer, UInt64) throws(Fault) -> Int {
+  private func reader() -> (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int {
     let file = file
-    return { (target, offset) throws(Fault) in
+    return { (target, offset) throws(StorageError) in
       let count = min(target.count, Int(file.end - min(offset, file.end)))
       target.copyMemory(
         from: UnsafeRawBufferPointer(start: file.bytes + Int(min(offset, file.end)), count: count))
@@ -39,8 +39,8 @@ import Testing
   }
 
   /// The fault found in these regions; nil if there is none.
-  private func fault(_ regions: [Range<UInt64>]) -> Fault? {
-    do throws(Fault) {
+  private func fault(_ regions: [Range<UInt64>]) -> StorageError? {
+    do throws(StorageError) {
       let proof = RegionVerifier(seed: file.seed, read: reader())
       var tree = CopyVerifier()
       for region in regions { try tree.take(proof.read(region, below: file.end)) }

@@ -27,12 +27,12 @@ import Testing
 
   @Test func `a key of nothing but the number is empty, and a shorter one is damage`() throws {
     #expect(try joined([1, 2], [[3, 4]], dropping: 4) == [[]])
-    #expect(throws: Fault.self) { _ = try joined([1, 2], [[3]], dropping: 4) }
+    #expect(throws: StorageError.self) { _ = try joined([1, 2], [[3]], dropping: 4) }
   }
 
   @Test func `a key that is longer than any key is damage`() throws {
     let prefix = [UInt8](repeating: 1, count: 16_000)
-    #expect(throws: Fault.self) {
+    #expect(throws: StorageError.self) {
       _ = try joined(prefix, [[UInt8](repeating: 1, count: 60_000)], dropping: 4)
     }
   }

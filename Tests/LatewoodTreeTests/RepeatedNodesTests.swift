@@ -55,7 +55,7 @@ import Testing
       var cursor = tree.cursor()
       var isThere = try isForward ? cursor.first() : cursor.last()
       var count = 0
-      let fault = #expect(throws: Fault.self) {
+      let fault = #expect(throws: StorageError.self) {
         while isThere, count < 1000 {
           count += 1
           isThere = try isForward ? cursor.next() : cursor.previous()
@@ -76,11 +76,11 @@ import Testing
     let limit = file.end
     _ = try BufferMerge.run(
       state, into: tree.root, file: file.view, nodeSize: 512, transaction: 9, leaving: &dead,
-      reserve: { (length) throws(Fault) in
+      reserve: { (length) throws(StorageError) in
         defer { file.end += UInt64(length + 63) & ~63 }
         return (file.end + 63) & ~63
       },
-      write: { (_, _) throws(Fault) in })
+      write: { (_, _) throws(StorageError) in })
     #expect(dead.length > 0)
     #expect(dead.length <= 2 * limit)
   }
@@ -94,8 +94,8 @@ import Testing
     let empty = BaseTree(root: nil, source: file.source)
     var diff = isOld ? BaseDiff(from: tree, to: empty) : BaseDiff(from: empty, to: tree)
     var count: UInt64 = 0
-    let fault = #expect(throws: Fault.self) {
-      _ = try diff.run { (_) throws(Fault) in
+    let fault = #expect(throws: StorageError.self) {
+      _ = try diff.run { (_) throws(StorageError) in
         count += 1
         return count <= file.end
       }

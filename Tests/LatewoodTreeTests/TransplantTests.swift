@@ -108,7 +108,9 @@ import Testing
     let old = MemoryFile()
     let first = try build(Array(entries[..<1500]), in: old, nodeSize: 1024)
     let second = try build(Array(entries[1000...]), in: old, nodeSize: 1024)
-    #expect(throws: Fault.self) { try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024) }
+    #expect(throws: StorageError.self) {
+      try copy([first, second], into: MemoryFile(seed: 8), nodeSize: 1024)
+    }
   }
 
   @Test func `a full leaf is not taken over twice, nor after a later one`() throws {
@@ -121,7 +123,7 @@ import Testing
       #expect(try builder.transplant(cursor.leaf))
       #expect(try cursor.first())
       if again == 1 { #expect(try cursor.nextLeaf()) }
-      let fault = #expect(throws: Fault.self) { try builder.transplant(cursor.leaf) }
+      let fault = #expect(throws: StorageError.self) { try builder.transplant(cursor.leaf) }
       #expect(fault?.reason.contains("ascending order") == true)
     }
   }

@@ -7,9 +7,9 @@ final class KeptInput: @unchecked Sendable {
   private let memory: UnsafeMutableRawPointer
   private let capacity: Int
 
-  init(path: String, capacity: Int) throws(Fault) {
+  init(path: String, capacity: Int) throws(StorageError) {
     guard let memory = Confinement.sharedFile(path, length: capacity + 8) else {
-      throw Fault(.inputOutput, "the file for the newest input cannot be made", path: path)
+      throw StorageError(.inputOutput, "the file for the newest input cannot be made", path: path)
     }
     self.path = path
     self.capacity = capacity

@@ -38,7 +38,7 @@ final class RecoveryTarget: FuzzTarget {
     let log = try DatabaseFile.open(on: volume, path: "db", readOnly: false, environment: .system)
     defer { log.close() }
     var seen = Seen()
-    let report = try log.recover { transaction, offset, record throws(Fault) in
+    let report = try log.recover { transaction, offset, record throws(StorageError) in
       seen.records += 1
       if offset < 16384 || offset >= end { find("an operation from outside the file") }
       if transaction == 0 { find("an operation of no transaction") }

@@ -133,7 +133,7 @@ public struct DatabaseDirectory: Sendable {
   ///   user may not read it; `inputOutput`.
   public func names() throws -> [String] {
     let files: [String]
-    do { files = try Directories.names(in: path) } catch { throw DatabaseError(fault: error, path: path) }
+    do { files = try Directories.names(in: path) } catch { throw DatabaseError(error: error, path: path) }
     return files.filter { $0.hasSuffix(Self.suffix) }.map { Self.name(ofFile: $0) }
       .filter { Self.fault(of: $0) == nil }.sorted()
   }

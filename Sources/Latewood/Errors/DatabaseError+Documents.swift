@@ -47,7 +47,7 @@ extension DatabaseError {
 
   init(_ error: StoreError) { self.init(DocumentError(error)) }
 
-  init(fault: Fault, path: String) { self.init(StoreError(fault, path: path)) }
+  init(error: StorageError, path: String) { self.init(StoreError(error, path: path)) }
 
   /// Returns an error of the layers below as a `DatabaseError`; any other, which is from a caller's
   /// closure, unchanged.

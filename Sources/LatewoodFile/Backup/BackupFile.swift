@@ -63,11 +63,11 @@ package final class BackupFile {
   /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
   /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
   /// device.
-  package static func open(at path: String, of source: DatabaseFile) throws(Fault) -> BackupFile {
+  package static func open(at path: String, of source: DatabaseFile) throws(StorageError) -> BackupFile {
     let volume = source.volume
     let path = try volume.resolved(path)
     let lock = try volume.lockForWriting(path)
-    do throws(Fault) {
+    do throws(StorageError) {
       if try volume.exists(path), let file = try openExisting(at: path, of: source, lock) { return file }
       return try begin(at: path, of: source, lock)
     } catch {
@@ -76,16 +76,16 @@ package final class BackupFile {
     }
   }
 
-  private static func foreign(_ path: String, _ reason: String) -> Fault {
-    Fault(.alreadyExists, reason, path: path)
+  private static func foreign(_ path: String, _ reason: String) -> StorageError {
+    StorageError(.alreadyExists, reason, path: path)
   }
 
   /// Opens the existing backup; nil if it was made before the database was compacted.
   private static func openExisting(
     at path: String, of source: DatabaseFile, _ lock: any FileLock
-  ) throws(Fault) -> BackupFile? {
+  ) throws(StorageError) -> BackupFile? {
     let device = try source.volume.open(path, .readWrite)
-    do throws(Fault) {
+    do throws(StorageError) {
       // After a failed sync the cache may hold bytes that never reached the disk.
       device.dropCache(0..<UInt64.max)
       let header = try headerOfBackup(device, path)
@@ -114,8 +114,9 @@ package final class BackupFile {
     }
   }
 
-  private static func headerOfBackup(_ device: any Device, _ path: String) throws(Fault) -> FileHeader {
-    do throws(Fault) {
+  private static func headerOfBackup(_ device: any Device, _ path: String) throws(StorageError) -> FileHeader
+  {
+    do throws(StorageError) {
       return try DatabaseFile.readHeader(device, path)
     } catch {
       guard [.emptyFile, .notADatabase, .damaged, .tooNew].contains(error.kind) else { throw error }
@@ -125,7 +126,7 @@ package final class BackupFile {
 
   private static func begin(
     at path: String, of source: DatabaseFile, _ lock: any FileLock
-  ) throws(Fault) -> BackupFile {
+  ) throws(StorageError) -> BackupFile {
     let unfinished = SideName.path(path, suffix)
     try source.volume.removeIfPresent(unfinished)
     // The next backup must be able to write to this file.
@@ -134,8 +135,8 @@ package final class BackupFile {
     let file = BackupFile(
       source, path: path, lock: lock, device: device, existing: nil, generation: 1, start: FileLayout.logStart
     )
-    do throws(Fault) {
-      try withScratch(Int(FileLayout.logStart)) { block throws(Fault) in
+    do throws(StorageError) {
+      try withScratch(Int(FileLayout.logStart)) { block throws(StorageError) in
         DatabaseFile.encodeEmptyFile(source.header, into: block, time: source.environment.now())
         try device.write(UnsafeRawBufferPointer(block), at: 0)
       }
@@ -154,9 +155,9 @@ package final class BackupFile {
   ///   - transaction: number of the newest transaction in the source's log before `end`.
   ///   - step: called after each piece with its length.
   package func write(
-    through end: ReplayPosition, transaction: UInt64, step: (UInt64) throws(Fault) -> Void
-  ) throws(Fault) {
-    try eachPiece(through: end.offset) { bytes, offset throws(Fault) in
+    through end: ReplayPosition, transaction: UInt64, step: (UInt64) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try eachPiece(through: end.offset) { bytes, offset throws(StorageError) in
       // Holes stay holes.
       if !bytes.allSatisfy({ $0 == 0 }) { try device.write(bytes, at: offset) }
       try step(UInt64(bytes.count))
@@ -165,7 +166,7 @@ package final class BackupFile {
       kind: .seal, ownOffset: end.offset, transaction: transaction, previousChecksum: end.previousChecksum,
       durableThrough: FileLayout.logStart, payloadLength: 0)
     seal.endsLog = true
-    try withScratch(FrameHeader.length) { block throws(Fault) in
+    try withScratch(FrameHeader.length) { block throws(StorageError) in
       guard let base = block.baseAddress else { return }
       _ = seal.encode(into: base, seed: source.header.seed)
       try device.write(UnsafeRawBufferPointer(block), at: end.offset)
@@ -174,14 +175,16 @@ package final class BackupFile {
   }
 
   /// Reads the copied bytes back from the disk and compares them with the source.
-  package func verifyCopy(through end: UInt64, step: (UInt64) throws(Fault) -> Void) throws(Fault) {
+  package func verifyCopy(through end: UInt64, step: (UInt64) throws(StorageError) -> Void)
+    throws(StorageError)
+  {
     device.dropCache(0..<UInt64.max)
-    try withScratch(BackupFile.pieceLength) { block throws(Fault) in
-      try eachPiece(through: end) { bytes, offset throws(Fault) in
+    try withScratch(BackupFile.pieceLength) { block throws(StorageError) in
+      try eachPiece(through: end) { bytes, offset throws(StorageError) in
         let target = UnsafeMutableRawBufferPointer(rebasing: block[..<bytes.count])
         let count = try device.read(into: target, at: offset)
         guard count == bytes.count, target.elementsEqual(bytes) || bytes.allSatisfy({ $0 == 0 }) else {
-          throw Fault(
+          throw StorageError(
             .inputOutput, "the backup does not read as it was written: use another disk", path: path,
             offset: offset)
         }
@@ -193,9 +196,9 @@ package final class BackupFile {
   /// Passes the source's bytes from `leastReplay` to `end` to `body`, in pieces that end at
   /// multiples of `pieceLength`.
   private func eachPiece(
-    through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
-  ) throws(Fault) {
-    try withScratch(BackupFile.pieceLength) { block throws(Fault) in
+    through end: UInt64, _ body: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try withScratch(BackupFile.pieceLength) { block throws(StorageError) in
       let view = source.view
       var at = leastReplay
       while at < end {
@@ -216,12 +219,12 @@ package final class BackupFile {
   ///   - checkpoint: offset of a copied checkpoint frame whose replay begins at or after
   ///     `leastReplay`.
   ///   - end: the end of the source's bytes.
-  package func publish(checkpoint: UInt64, end: UInt64) throws(Fault) {
+  package func publish(checkpoint: UInt64, end: UInt64) throws(StorageError) {
     var copied = source.view
     copied.limit = end
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
-    else { throw Fault.damaged(at: checkpoint, "there is no sound checkpoint here") }
+    else { throw StorageError.damaged(at: checkpoint, "there is no sound checkpoint here") }
     // A new file gets both slots at once: it is not yet at its path.
     for _ in 0..<(isIncremental ? 1 : 2) {
       slotGeneration += 1
@@ -231,7 +234,7 @@ package final class BackupFile {
       slot.transaction = record.transaction
       slot.durableThrough = end + UInt64(FrameHeader.length)
       slot.oldestWhole = checkpoint
-      try withScratch(FileLayout.slotBlockLength) { block throws(Fault) in
+      try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
         slot.encode(into: block, seed: source.header.seed)
         try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.place))
       }
@@ -243,7 +246,7 @@ package final class BackupFile {
   }
 
   /// The length of the file, in bytes.
-  package func size() throws(Fault) -> UInt64 { try device.size() }
+  package func size() throws(StorageError) -> UInt64 { try device.size() }
 
   /// Closes the file and releases its lock. Idempotent.
   package func close() {
@@ -277,7 +280,7 @@ private struct BackupEnd {
 
 extension DatabaseFile {
   /// Finds the end of the backup; nil if the file does not end as a backup does.
-  fileprivate func endOfBackup() throws(Fault) -> BackupEnd? {
+  fileprivate func endOfBackup() throws(StorageError) -> BackupEnd? {
     let found = try findNewest()
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(
@@ -292,7 +295,7 @@ extension DatabaseFile {
 
   /// Whether this file contains exactly this frame, or contained it before its blocks were punched.
   /// Checksums are chained, so an equal frame means an equal log up to it.
-  fileprivate func contains(_ frame: FrameHeader) throws(Fault) -> Bool {
+  fileprivate func contains(_ frame: FrameHeader) throws(StorageError) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
     if try LogReader.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
@@ -301,7 +304,7 @@ extension DatabaseFile {
     expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWithChecksum) }
     var found = [UInt8](repeating: 0, count: FrameHeader.length)
     try found.withUnsafeMutableBytes { bytes in
-      Result { () throws(Fault) in try view.read(into: bytes, at: frame.ownOffset) }
+      Result { () throws(StorageError) in try view.read(into: bytes, at: frame.ownOffset) }
     }.get()
     var start = frame.ownOffset
     while start < end {

@@ -16,7 +16,7 @@ extension FrameKind {
 extension Annotator {
   func explain(
     _ header: FrameHeader, _ range: Range<UInt64>, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let name = header.kind.name
     let payload = min(range.lowerBound + UInt64(FrameHeader.length), range.upperBound)
     let end = min(header.end ?? range.upperBound, range.upperBound)
@@ -37,11 +37,11 @@ extension Annotator {
 
   private func explainOperations(
     _ payload: Range<UInt64>, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var walk = OperationWalk(reader, payload: payload)
     while walk.position < rows.wanted.upperBound {
       let operation: InspectedOperation
-      do throws(Fault) {
+      do throws(StorageError) {
         guard let next = try walk.next() else { return }
         operation = next
       } catch {
@@ -56,7 +56,7 @@ extension Annotator {
 
   private func explain(
     _ operation: InspectedOperation, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let (first, second) = (operation.key.count, operation.value.count)
     let lengths =
       switch operation.code {

@@ -6,7 +6,7 @@ extension Annotator {
   /// Explains a region where nodes and extents may lie anywhere.
   func explainNodeSpace(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let step = FileLayout.nodeAlignment
     // A node that contains the first wanted byte begins at most the greatest node length before it.
     let wanted = max(range.lowerBound, rows.position)
@@ -31,7 +31,7 @@ extension Annotator {
     }
   }
 
-  private func node(at offset: UInt64, beyond wanted: UInt64) throws(Fault) -> InspectedNode? {
+  private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> InspectedNode? {
     guard let node = try file.nodes.node(at: offset), offset + UInt64(node.reference.length) > wanted else {
       return nil
     }
@@ -41,7 +41,7 @@ extension Annotator {
   /// Explains bytes that are not a node: padding, a value that the tree refers to, or nothing.
   private func explainRest(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let shown = range.clamped(to: rows.wanted)
     if shown.isEmpty { return }
     if range.count < Int(FileLayout.nodeAlignment), try reader.isZero(shown) {

@@ -34,13 +34,13 @@ package struct Annotator {
 
   /// Returns the structure that contains the byte at `offset`; nil beyond the end of the file.
   /// O(frames before it).
-  package func place(of offset: UInt64) throws(Fault) -> Place? {
+  package func place(of offset: UInt64) throws(StorageError) -> Place? {
     var finder = PlaceFinder(file)
     return try finder.place(of: offset)
   }
 
   /// Returns the rows for the part of `range` that lies within the file. They are contiguous.
-  package func rows(in range: Range<UInt64>) throws(Fault) -> [AnnotatedRow] {
+  package func rows(in range: Range<UInt64>) throws(StorageError) -> [AnnotatedRow] {
     var rows = AnnotatedRows(range.clamped(to: 0..<max(file.size, range.lowerBound)))
     var finder = PlaceFinder(file)
     while !rows.isComplete, let place = try finder.place(of: rows.position) {
@@ -51,7 +51,7 @@ package struct Annotator {
     return rows.rows
   }
 
-  private func explain(_ place: Place, _ rows: inout AnnotatedRows) throws(Fault) {
+  private func explain(_ place: Place, _ rows: inout AnnotatedRows) throws(StorageError) {
     let range = place.range(in: file.size)
     switch place {
     case .header(let copy):
@@ -85,7 +85,7 @@ package struct Annotator {
   func fields(
     _ fields: [AnnotatedField], of what: String, in range: Range<UInt64>, isDamaged: Bool = false,
     _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var at = range.lowerBound
     for field in fields {
       let start = range.lowerBound + UInt64(field.offset)
@@ -104,25 +104,25 @@ package struct Annotator {
 
   private func zeros(
     _ range: Range<UInt64>, of what: String, _ rows: inout AnnotatedRows
-  ) throws(Fault) {
+  ) throws(StorageError) {
     guard range.overlaps(rows.wanted) else { return }
     let isZero = try reader.isZero(range)
     rows.add(range, "\(what): \(isZero ? "zeros" : "bytes that should be zero")", isFault: !isZero)
   }
 
   /// Returns the first eight bytes of a range as a little-endian number.
-  func number(_ range: Range<UInt64>) throws(Fault) -> UInt64 {
+  func number(_ range: Range<UInt64>) throws(StorageError) -> UInt64 {
     let bytes = try reader.some(at: range.lowerBound, count: Int(min(8, range.upperBound - range.lowerBound)))
     return bytes.reversed().bigEndian()
   }
 
   /// Returns bytes in the notation of FORMAT.md, section 12, at most `limit` of them.
-  func text(_ range: Range<UInt64>, limit: Int = 48) throws(Fault) -> String {
+  func text(_ range: Range<UInt64>, limit: Int = 48) throws(StorageError) -> String {
     let bytes = try reader.some(at: range.lowerBound, count: min(limit, range.count))
     return "`\(ByteText.escaped(bytes))`" + (range.count > limit ? "…" : "")
   }
 
-  func fullKey(_ range: Range<UInt64>) throws(Fault) -> String {
+  func fullKey(_ range: Range<UInt64>) throws(StorageError) -> String {
     guard range.count >= 4 else { return try text(range) }
     let keyspace = try number(range.lowerBound..<range.lowerBound + 4)
     return "keyspace \(UInt32(truncatingIfNeeded: keyspace).byteSwapped), "

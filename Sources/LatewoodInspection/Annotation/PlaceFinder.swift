@@ -18,7 +18,7 @@ struct PlaceFinder {
   }
 
   /// Returns the structure at an offset; nil beyond the end of the file.
-  mutating func place(of offset: UInt64) throws(Fault) -> Annotator.Place? {
+  mutating func place(of offset: UInt64) throws(StorageError) -> Annotator.Place? {
     guard offset < file.size else { return nil }
     if let last {
       let range = last.range(in: file.size)
@@ -29,7 +29,7 @@ struct PlaceFinder {
     return last
   }
 
-  private mutating func found(_ offset: UInt64) throws(Fault) -> Annotator.Place {
+  private mutating func found(_ offset: UInt64) throws(StorageError) -> Annotator.Place {
     if offset < FileLayout.slotOffset(0) {
       return .header(copy: offset < FileLayout.headerCopyOffset ? 0 : 1)
     }

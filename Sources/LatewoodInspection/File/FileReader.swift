@@ -29,14 +29,14 @@ package final class FileReader {
   private var windowStart: UInt64 = 0
 
   /// Creates a reader. Reads only the size of the file.
-  package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(Fault) {
+  package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(StorageError) {
     self.device = device
     self.badBlocks = badBlocks
     try refresh()
   }
 
   /// Updates the size and discards the window.
-  func refresh() throws(Fault) {
+  func refresh() throws(StorageError) {
     size = try device.size()
     window = []
   }
@@ -47,19 +47,19 @@ package final class FileReader {
   // MARK: Bytes
 
   /// Returns the bytes of a range that must lie within the file and be no longer than `limit`.
-  package func bytes(_ range: Range<UInt64>, limit: Int = 64 << 20) throws(Fault) -> [UInt8] {
+  package func bytes(_ range: Range<UInt64>, limit: Int = 64 << 20) throws(StorageError) -> [UInt8] {
     guard range.upperBound <= size, range.upperBound - range.lowerBound <= UInt64(limit) else {
-      throw Fault.damaged(at: range.lowerBound, "the range does not lie within the file")
+      throw StorageError.damaged(at: range.lowerBound, "the range does not lie within the file")
     }
     let bytes = try readSome(at: range.lowerBound, count: range.count)
     guard bytes.count == range.count else {
-      throw Fault(.inputOutput, "the file was truncated while it was read", offset: range.lowerBound)
+      throw StorageError(.inputOutput, "the file was truncated while it was read", offset: range.lowerBound)
     }
     return bytes
   }
 
   /// Returns a copy of `count` bytes from `offset` on; nil if they do not all lie within the file.
-  func bytes(at offset: UInt64, count: Int) throws(Fault) -> [UInt8]? {
+  func bytes(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8]? {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     if count > Self.windowLength { return try bytes(offset..<offset + UInt64(count), limit: .max) }
     return Array(try some(at: offset, count: count))
@@ -67,7 +67,7 @@ package final class FileReader {
 
   /// Returns at most `count` bytes from `offset` on, fewer at the end of the file. For many small
   /// reads in ascending order.
-  package func some(at offset: UInt64, count: Int) throws(Fault) -> ArraySlice<UInt8> {
+  package func some(at offset: UInt64, count: Int) throws(StorageError) -> ArraySlice<UInt8> {
     guard offset < size else { return [] }
     let wanted = Int(min(UInt64(count), size - offset))
     try load(offset, wanted)
@@ -78,13 +78,13 @@ package final class FileReader {
   /// Calls `body` with the address of bytes of the file, which must not be kept; returns nil if
   /// they do not all lie within the file.
   func withBytes<R>(
-    at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(Fault) -> R
-  ) throws(Fault) -> R? {
+    at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
+  ) throws(StorageError) -> R? {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     try load(offset, count)
     let place = Int(offset - windowStart)
     return try window.withUnsafeBytes { bytes in
-      Result { () throws(Fault) -> R? in
+      Result { () throws(StorageError) -> R? in
         // SAFETY: `count` bytes from `place` on lie within the window, by the check.
         guard let start = bytes.baseAddress, place + count <= bytes.count else { return nil }
         return try body(start + place)
@@ -98,7 +98,7 @@ package final class FileReader {
   /// lie within the file.
   package func forEachPiece(
     of range: Range<UInt64>, _ body: (_ offset: UInt64, _ piece: UnsafeRawBufferPointer) -> Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var at = range.lowerBound
     while at < range.upperBound {
       let end = min(range.upperBound, at + 1 << 20)
@@ -106,7 +106,7 @@ package final class FileReader {
       let isShort = end - at <= UInt64(Self.windowLength)
       let piece = isShort ? try some(at: at, count: Int(end - at)) : try bytes(at..<end)[...]
       guard UInt64(piece.count) == end - at else {
-        throw Fault(.inputOutput, "the file was truncated while it was read", offset: at)
+        throw StorageError(.inputOutput, "the file was truncated while it was read", offset: at)
       }
       if !piece.withUnsafeBytes({ body(at, $0) }) { return }
       at = end
@@ -114,7 +114,7 @@ package final class FileReader {
   }
 
   /// Returns the hash of bytes that lie within the file.
-  func hash(_ range: Range<UInt64>, seed: UInt64) throws(Fault) -> UInt64 {
+  func hash(_ range: Range<UInt64>, seed: UInt64) throws(StorageError) -> UInt64 {
     var stream = XXH64.Stream(seed: seed)
     try forEachPiece(of: range) { _, piece in
       stream.update(piece)
@@ -125,7 +125,7 @@ package final class FileReader {
 
   /// Returns the offset of the first nonzero byte of a range within the file; the end of the range
   /// if there is none.
-  func firstNonZero(in range: Range<UInt64>) throws(Fault) -> UInt64 {
+  func firstNonZero(in range: Range<UInt64>) throws(StorageError) -> UInt64 {
     var found = range.upperBound
     try forEachPiece(of: range) { offset, piece in
       guard let first = piece.firstNonZero else { return true }
@@ -136,20 +136,20 @@ package final class FileReader {
   }
 
   /// Returns whether all bytes of a range within the file are zero.
-  package func isZero(_ range: Range<UInt64>) throws(Fault) -> Bool {
+  package func isZero(_ range: Range<UInt64>) throws(StorageError) -> Bool {
     try firstNonZero(in: range) == range.upperBound
   }
 
   // MARK: The disk
 
   /// Loads the window with `count` bytes from `offset` on, or as many as there are.
-  private func load(_ offset: UInt64, _ count: Int) throws(Fault) {
+  private func load(_ offset: UInt64, _ count: Int) throws(StorageError) {
     let end = windowStart + UInt64(window.count)
     if offset >= windowStart, offset + UInt64(count) <= end { return }
     let goesOn = offset >= windowStart && offset <= end + UInt64(Self.blockLength)
     let ahead = max(count, goesOn ? Self.windowLength : Self.shortWindowLength)
     // If one block cannot be read, its neighbours still can.
-    do throws(Fault) {
+    do throws(StorageError) {
       window = try readSome(at: offset, count: ahead)
     } catch {
       window = try readSome(at: offset, count: count)
@@ -157,10 +157,10 @@ package final class FileReader {
     windowStart = offset
   }
 
-  private func readSome(at offset: UInt64, count: Int) throws(Fault) -> [UInt8] {
+  private func readSome(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8] {
     guard offset < size else { return [] }
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), size - offset)))
-    do throws(Fault) {
+    do throws(StorageError) {
       let got = try fill(&bytes, 0..<bytes.count, at: offset)
       if badBlocks == .fail { bytes.removeLast(bytes.count - got) }
       return bytes
@@ -171,7 +171,7 @@ package final class FileReader {
     while done < bytes.count {
       let position = offset + UInt64(done)
       let piece = min(bytes.count - done, Self.blockLength - Int(position % UInt64(Self.blockLength)))
-      do throws(Fault) {
+      do throws(StorageError) {
         _ = try fill(&bytes, done..<done + piece, at: position)
       } catch {
         guard error.kind == .inputOutput else { throw error }
@@ -182,9 +182,10 @@ package final class FileReader {
     return bytes
   }
 
-  private func fill(_ bytes: inout [UInt8], _ part: Range<Int>, at offset: UInt64) throws(Fault) -> Int {
+  private func fill(_ bytes: inout [UInt8], _ part: Range<Int>, at offset: UInt64) throws(StorageError) -> Int
+  {
     try bytes.withUnsafeMutableBytes { buffer in
-      Result { () throws(Fault) in
+      Result { () throws(StorageError) in
         try device.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[part]), at: offset)
       }
     }.get()

@@ -35,12 +35,12 @@ package final class InspectedFile {
   /// contains).
   ///
   /// Throws `notADatabase`, `tooNew`, `emptyFile`, and any error of the device.
-  package init(path: String, on volume: any Volume = FileVolume()) throws(Fault) {
+  package init(path: String, on volume: any Volume = FileVolume()) throws(StorageError) {
     self.path = path
     self.volume = volume
     let device = try volume.open(path, .readOnly)
     self.device = device
-    do throws(Fault) {
+    do throws(StorageError) {
       try device.lockForReading()
       let reader = try FileReader(device)
       header = try InspectedHeader(reader)
@@ -62,8 +62,8 @@ package final class InspectedFile {
   package func close() { device.close() }
 
   /// Reads slots and log again.
-  package func refresh() throws(Fault) {
-    do throws(Fault) {
+  package func refresh() throws(StorageError) {
+    do throws(StorageError) {
       slots = try Self.slots(frames, volume, path)
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
@@ -79,16 +79,16 @@ package final class InspectedFile {
     offset < FileLayout.slotOffset(0) ? .header : offset < FileLayout.logStart ? .slot : nil
   }
 
-  package func allocatedSize() throws(Fault) -> UInt64 { try device.allocatedSize() }
+  package func allocatedSize() throws(StorageError) -> UInt64 { try device.allocatedSize() }
 
   /// Returns whether a process has the database open for writing.
-  package func hasWriter() throws(Fault) -> Bool { try volume.isLockedForWriting(path) }
+  package func hasWriter() throws(StorageError) -> Bool { try volume.isLockedForWriting(path) }
 
   /// The newest valid slot.
   package var newestSlot: InspectedSlot? { Self.newest(of: slots) }
 
   /// The faults in header, slots and log. The tree is not checked.
-  package var faults: [Fault] {
+  package var faults: [StorageError] {
     var faults = header.faults.compactMap { $0 }
     faults += slots.filter { $0.slot == nil }.compactMap(\.fault)
     // A slot may reach the disk before its checkpoint does, unless the checkpoint is known to have
@@ -101,7 +101,7 @@ package final class InspectedFile {
   }
 
   /// Returns the accepted checkpoints that are still complete according to the slot, newest first.
-  package func checkpoints() throws(Fault) -> [InspectedCheckpoint] {
+  package func checkpoints() throws(StorageError) -> [InspectedCheckpoint] {
     var result: [InspectedCheckpoint] = []
     let oldest = newestSlot?.slot?.oldestWhole ?? 0
     var next = checkpoint
@@ -133,7 +133,7 @@ package final class InspectedFile {
   /// Returns both slots. A slot that is just being written is read again.
   private static func slots(
     _ frames: FrameReader, _ volume: any Volume, _ path: String
-  ) throws(Fault) -> [InspectedSlot] {
+  ) throws(StorageError) -> [InspectedSlot] {
     var pause: UInt64 = 1
     while true {
       try frames.reader.refresh()
@@ -147,9 +147,9 @@ package final class InspectedFile {
     }
   }
 
-  private static func named(_ fault: Fault, _ path: String) -> Fault {
-    var fault = fault
-    fault.path = fault.path ?? path
-    return fault
+  private static func named(_ failure: StorageError, _ path: String) -> StorageError {
+    var failure = failure
+    failure.path = failure.path ?? path
+    return failure
   }
 }

@@ -6,7 +6,7 @@ package struct InspectedHeader {
   /// The header in the first intact copy; nil if there is none.
   package private(set) var header: FileHeader?
   /// The faults of the two copies; nil for a copy that is intact.
-  package private(set) var faults: [Fault?] = []
+  package private(set) var faults: [StorageError?] = []
   /// The seed of the file's checksums. Without an intact header it comes from a damaged copy, if a
   /// slot or frame confirms it.
   package private(set) var seed: UInt64
@@ -19,8 +19,8 @@ package struct InspectedHeader {
   /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is not thrown.
   ///
   /// - Parameter needsMagic: whether to refuse a file if neither copy says that it is a database.
-  init(_ reader: FileReader, needsMagic: Bool = true) throws(Fault) {
-    if reader.size == 0 { throw Fault(.emptyFile, "the file is empty") }
+  init(_ reader: FileReader, needsMagic: Bool = true) throws(StorageError) {
+    if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
     var sawMagic = false
     for copy in 0..<2 {
@@ -32,7 +32,7 @@ package struct InspectedHeader {
           start..<min(bytes.count, start + Self.length),
           with: bytes[start..<min(bytes.count, start + Self.length)])
       }
-      do throws(Fault) {
+      do throws(StorageError) {
         let found = try Self.decode(alone)
         faults.append(nil)
         if header == nil { header = found }
@@ -48,7 +48,9 @@ package struct InspectedHeader {
       seed = header.seed
       return
     }
-    guard sawMagic || !needsMagic else { throw Fault(.notADatabase, "the file is not a Latewood database") }
+    guard sawMagic || !needsMagic else {
+      throw StorageError(.notADatabase, "the file is not a Latewood database")
+    }
     seed = unverifiedSeeds[0]
     for candidate in unverifiedSeeds where try FrameReader(reader: reader, seed: candidate).hasSlot() {
       seed = candidate
@@ -56,8 +58,8 @@ package struct InspectedHeader {
     }
   }
 
-  private static func decode(_ bytes: [UInt8]) throws(Fault) -> FileHeader {
-    try bytes.withStart { start, count throws(Fault) in
+  private static func decode(_ bytes: [UInt8]) throws(StorageError) -> FileHeader {
+    try bytes.withStart { start, count throws(StorageError) in
       try FileHeader.decode(from: UnsafeRawBufferPointer(start: start, count: count))
     }
   }
@@ -78,7 +80,7 @@ package struct InspectedHeader {
 
 extension FrameReader {
   /// Returns whether a root slot has a checksum with this seed.
-  func hasSlot() throws(Fault) -> Bool {
+  func hasSlot() throws(StorageError) -> Bool {
     for place in 0..<2 {
       if case .success = try slot(place) { return true }
     }

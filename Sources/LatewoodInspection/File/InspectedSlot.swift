@@ -10,11 +10,11 @@ package struct InspectedSlot {
   /// The checkpoint that it names, if that is accepted.
   package let checkpoint: InspectedCheckpoint?
   /// The reason why the slot is not valid; nil if it is.
-  package let fault: Fault?
+  package let fault: StorageError?
 
   package var isValid: Bool { slot != nil && fault == nil }
 
-  init(place: Int, _ frames: FrameReader) throws(Fault) {
+  init(place: Int, _ frames: FrameReader) throws(StorageError) {
     self.place = place
     let slot: RootSlot
     switch try frames.slot(place) {
@@ -47,18 +47,18 @@ package struct InspectedCheckpoint: Equatable {
   package var offset: UInt64 { frame.ownOffset }
 
   /// Returns nil if there is no checkpoint at this offset.
-  init?(at offset: UInt64, _ frames: FrameReader) throws(Fault) {
+  init?(at offset: UInt64, _ frames: FrameReader) throws(StorageError) {
     guard let frame = try frames.frame(at: offset) else { return nil }
     try self.init(frame, frames)
   }
 
   /// Returns nil if the frame, whose checksum is right, is not a checkpoint or has impossible
   /// contents.
-  init?(_ frame: FrameHeader, _ frames: FrameReader) throws(Fault) {
+  init?(_ frame: FrameHeader, _ frames: FrameReader) throws(StorageError) {
     guard frame.kind == .checkpoint else { return nil }
     let start = frame.ownOffset + UInt64(FrameHeader.length)
     let decoded = try frames.reader.withBytes(at: start, count: CheckpointRecord.length) { start in
-      Result { () throws(Fault) in
+      Result { () throws(StorageError) in
         try CheckpointRecord.decode(from: start, frame: frame.ownOffset, fileSize: frames.reader.size)
       }
     }

@@ -14,7 +14,7 @@ package struct FrameReader {
 
   /// Returns the header at `offset` if it is one and the required part of the frame lies within the
   /// file. Its checksum is not compared.
-  package func header(at offset: UInt64) throws(Fault) -> FrameHeader? {
+  package func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let header = try anyHeader(at: offset), let required = header.requiredEnd, required <= reader.size
     else { return nil }
@@ -22,7 +22,7 @@ package struct FrameReader {
   }
 
   /// Returns the header at `offset`, if there is one, regardless of the length it claims.
-  func anyHeader(at offset: UInt64) throws(Fault) -> FrameHeader? {
+  func anyHeader(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     let decoded = try reader.withBytes(at: offset, count: FrameHeader.length) {
       FrameHeader.decode(from: $0, at: offset)
     }
@@ -35,13 +35,13 @@ package struct FrameReader {
   }
 
   /// Returns the frame at `offset` if it is valid by itself.
-  package func frame(at offset: UInt64) throws(Fault) -> FrameHeader? {
+  package func frame(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     guard let header = try header(at: offset), try isSound(header) else { return nil }
     return header
   }
 
   /// Returns whether the checksum of a frame is right.
-  package func isSound(_ header: FrameHeader) throws(Fault) -> Bool {
+  package func isSound(_ header: FrameHeader) throws(StorageError) -> Bool {
     guard let end = header.requiredEnd, end <= reader.size else { return false }
     let start = header.ownOffset + UInt64(FrameHeader.Offset.magic)
     return try reader.hash(start..<end, seed: seed) == header.checksum
@@ -49,10 +49,10 @@ package struct FrameReader {
 
   /// Returns the contents of a root slot, or the reason why it has none. The checkpoint that it
   /// names is not checked.
-  func slot(_ place: Int) throws(Fault) -> Result<RootSlot, Fault> {
+  func slot(_ place: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
     let bytes = Array(try reader.some(at: FileLayout.slotOffset(place), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in
-      Result { () throws(Fault) in try RootSlot.decode(from: bytes, place: place, seed: seed) }
+      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, place: place, seed: seed) }
     }
   }
 }

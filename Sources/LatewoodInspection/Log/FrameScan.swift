@@ -48,7 +48,7 @@ package struct FrameScan {
   }
 
   /// Returns the next piece; nil at the end.
-  package mutating func next() throws(Fault) -> Piece? {
+  package mutating func next() throws(StorageError) -> Piece? {
     if let piece = found {
       found = nil
       return pass(piece)
@@ -67,7 +67,7 @@ package struct FrameScan {
   }
 
   /// Returns the next header from here on, wherever it lies; the scan continues after its start.
-  mutating func nextHeader() throws(Fault) -> FrameHeader? {
+  mutating func nextHeader() throws(StorageError) -> FrameHeader? {
     at = FileLayout.alignedToFrame(at) ?? range.upperBound
     while at < range.upperBound {
       let bytes = try frames.reader.some(at: at, count: 64 << 10)
@@ -97,7 +97,7 @@ package struct FrameScan {
     return piece
   }
 
-  private mutating func frame(at offset: UInt64) throws(Fault) -> Piece? {
+  private mutating func frame(at offset: UInt64) throws(StorageError) -> Piece? {
     guard let header = try frames.header(at: offset), let next = header.next,
       let required = header.requiredEnd
     else { return nil }

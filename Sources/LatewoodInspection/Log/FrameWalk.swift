@@ -41,7 +41,7 @@ package struct FrameWalk {
   }
 
   /// Returns the next step that ends after `from`; nil at the end of the file.
-  package mutating func next() throws(Fault) -> Step? {
+  package mutating func next() throws(StorageError) -> Step? {
     while let piece = try scan.next() {
       switch piece {
       case .gap(let range):
@@ -81,7 +81,7 @@ package struct FrameWalk {
 
   private func step(
     _ header: FrameHeader, _ range: Range<UInt64>, _ state: Step.State
-  ) throws(Fault) -> Step {
+  ) throws(StorageError) -> Step {
     let time =
       header.kind == .checkpoint
       ? try InspectedCheckpoint(at: header.ownOffset, file.frames)?.record.time : nil

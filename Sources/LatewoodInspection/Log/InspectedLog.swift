@@ -33,9 +33,11 @@ package struct InspectedLog {
   package private(set) var lastTransaction: UInt64
   /// The offset before which everything was durable, according to slots and frames.
   package private(set) var durableThrough: UInt64
-  package private(set) var fault: Fault?
+  package private(set) var fault: StorageError?
 
-  init(_ frames: FrameReader, from checkpoint: InspectedCheckpoint?, slots: [InspectedSlot]) throws(Fault) {
+  init(_ frames: FrameReader, from checkpoint: InspectedCheckpoint?, slots: [InspectedSlot])
+    throws(StorageError)
+  {
     start = checkpoint?.record.replay ?? .start
     end = start
     newestTransaction = checkpoint?.record.transaction ?? 0
@@ -74,14 +76,14 @@ package struct InspectedLog {
     }
   }
 
-  private func kindOfTail(_ hasEnded: Bool, _ reader: FileReader) throws(Fault) -> Tail {
+  private func kindOfTail(_ hasEnded: Bool, _ reader: FileReader) throws(StorageError) -> Tail {
     if end.offset >= reader.size { return .none }
     if hasEnded { return .ended }
     return try reader.isZero(end.offset..<reader.size) ? .reserved : .skipped
   }
 
   /// Returns the greatest *durable through* beyond `offset` in a sound frame after it.
-  private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(Fault) -> UInt64? {
+  private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(StorageError) -> UInt64? {
     var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unverified)
     var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
       .partialValue
@@ -100,7 +102,7 @@ package struct InspectedLog {
 extension InspectedFile {
   /// The length of the commit frames that no checkpoint contains, with the padding between them:
   /// what a map shows as log, without reading anything else. O(frames of the log).
-  package func unmergedBytes() throws(Fault) -> UInt64 {
+  package func unmergedBytes() throws(StorageError) -> UInt64 {
     guard newestSlot != nil else { return 0 }
     var bytes: UInt64 = 0
     var walk = logFrames()

@@ -25,7 +25,7 @@ package struct LogFrames {
   }
 
   /// Returns the next frame; nil where the log ends.
-  package mutating func next() throws(Fault) -> FrameHeader? {
+  package mutating func next() throws(StorageError) -> FrameHeader? {
     guard !hasEnded, let header = try frames.header(at: position.offset),
       let end = chain.end(of: header)
     else { return nil }

@@ -35,7 +35,7 @@ package struct InspectedOperation: Equatable {
 
   /// Reads the operation at `offset`; nil if the bytes before `end` violate FORMAT.md, section 6.
   /// Key and value may reach beyond `end`.
-  init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(Fault) {
+  init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(StorageError) {
     guard offset < end else { return nil }
     let room = Int(min(Self.frontLimit, end - offset))
     let read = try reader.withBytes(at: offset, count: room) { LogRecord.lengths(at: $0, end: $0 + room) }
@@ -64,13 +64,13 @@ package struct OperationWalk {
 
   /// Returns the next operation; nil at the end. Throws `damaged`, without advancing, if the bytes
   /// are not an operation.
-  package mutating func next() throws(Fault) -> InspectedOperation? {
+  package mutating func next() throws(StorageError) -> InspectedOperation? {
     guard position < end else { return nil }
     guard let operation = try InspectedOperation(at: position, end: end, in: reader) else {
-      throw Fault.damaged(at: position, "there is no operation here that obeys FORMAT.md, section 6")
+      throw StorageError.damaged(at: position, "there is no operation here that obeys FORMAT.md, section 6")
     }
     guard operation.end <= end else {
-      throw Fault.damaged(at: position, "an operation reaches beyond its frame")
+      throw StorageError.damaged(at: position, "an operation reaches beyond its frame")
     }
     position = operation.end
     return operation
@@ -80,9 +80,9 @@ package struct OperationWalk {
 extension InspectedFile {
   /// Returns the first malformed operation of each complete transaction in the log: FORMAT.md,
   /// section 6 calls that damage. O(operations of the log).
-  package func operationFaults() throws(Fault) -> [Fault] {
+  package func operationFaults() throws(StorageError) -> [StorageError] {
     guard newestSlot != nil else { return [] }
-    var faults: [Fault] = []
+    var faults: [StorageError] = []
     var open: (transaction: UInt64, payloads: [Range<UInt64>]) = (0, [])
     var walk = logFrames()
     while walk.position.offset < log.end.offset, let frame = try walk.next() {
@@ -92,7 +92,7 @@ extension InspectedFile {
       if frame.continues { continue }
       for payload in open.payloads {
         var operations = OperationWalk(reader, payload: payload)
-        do throws(Fault) {
+        do throws(StorageError) {
           while try operations.next() != nil {}
         } catch {
           guard error.kind == .damaged else { throw error }

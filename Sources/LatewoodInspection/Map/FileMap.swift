@@ -18,10 +18,10 @@ package struct FileMap {
   /// The tree of the newest checkpoint.
   package let tree: LiveTree
   /// The faults in header, slots, log and tree.
-  package let faults: [Fault]
+  package let faults: [StorageError]
 
   /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device.
-  package init(_ file: InspectedFile) throws(Fault) {
+  package init(_ file: InspectedFile) throws(StorageError) {
     size = file.size
     tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
     faults = try file.faults + file.operationFaults() + tree.faults
@@ -72,7 +72,7 @@ package struct FileMap {
   /// Returns the valid nodes in a dead range, and the bytes in between.
   private func deadNodes(
     in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: NodeReader
-  ) throws(Fault) -> [Region] {
+  ) throws(StorageError) -> [Region] {
     var result: [Region] = []
     var start = range.lowerBound
     let step = FileLayout.nodeAlignment

@@ -12,7 +12,7 @@ struct HoleFinder {
 
   /// Returns the complete blocks in these ranges that are zero, with neighbours merged. The ranges
   /// must ascend.
-  func holes(in ranges: [Range<UInt64>]) throws(Fault) -> [Range<UInt64>] {
+  func holes(in ranges: [Range<UInt64>]) throws(StorageError) -> [Range<UInt64>] {
     var known: Range<UInt64>?? = .none
     var result: [Range<UInt64>] = []
     for range in ranges {
@@ -42,7 +42,7 @@ struct HoleFinder {
     return result
   }
 
-  private func read(_ range: Range<UInt64>, _ result: inout [Range<UInt64>]) throws(Fault) {
+  private func read(_ range: Range<UInt64>, _ result: inout [Range<UInt64>]) throws(StorageError) {
     let length = Self.blockLength
     var found: [Range<UInt64>] = []
     try reader.forEachPiece(of: range) { offset, piece in

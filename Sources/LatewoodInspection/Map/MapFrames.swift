@@ -17,7 +17,7 @@ struct MapFrames {
   private(set) var dead: [Range<UInt64>] = []
   private let size: UInt64
 
-  init(_ file: InspectedFile) throws(Fault) {
+  init(_ file: InspectedFile) throws(StorageError) {
     size = file.size
     for start in [0, FileLayout.headerCopyOffset] {
       add(.header, to: start + UInt64(FileLayout.headerLength))
@@ -37,7 +37,7 @@ struct MapFrames {
   }
 
   /// - Parameter isLog: whether these bytes may belong to the log, because its start is not known.
-  private mutating func takePast(_ file: InspectedFile, to end: UInt64, isLog: Bool) throws(Fault) {
+  private mutating func takePast(_ file: InspectedFile, to end: UInt64, isLog: Bool) throws(StorageError) {
     guard self.end < end else { return }
     if !isLog { dead.append(self.end..<end) }
     var scan = file.scan(self.end..<end)
@@ -60,7 +60,7 @@ struct MapFrames {
     }
   }
 
-  private mutating func takeLog(_ file: InspectedFile) throws(Fault) {
+  private mutating func takeLog(_ file: InspectedFile) throws(StorageError) {
     var walk = file.logFrames()
     while walk.position.offset < file.log.end.offset, let frame = try walk.next() {
       let start = end

@@ -16,7 +16,7 @@ struct DamagedBranch {
   /// The number of children, if the branch's own header is credible.
   private var count: Int?
 
-  init(_ subtree: Subtree, in file: FrameReader) throws(Fault) {
+  init(_ subtree: Subtree, in file: FrameReader) throws(StorageError) {
     let reference = subtree.reference
     guard subtree.level > 0 else { return }
     let length = min(Int(reference.length), FileLayout.nodeLimit)

@@ -31,7 +31,7 @@ struct DamagedLeaf {
     var front = 0..<0
   }
 
-  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(Fault) {
+  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(StorageError) {
     self.file = file
     range = lost.range
     let offset = lost.reference.offset
@@ -47,10 +47,10 @@ struct DamagedLeaf {
   ///
   /// If an equal entry is already saved under a key, from a source with a valid checksum, this
   /// proves that entry to be the newest.
-  func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(Fault) {
+  func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(StorageError) {
     var next = 0
     var after = range.low
-    func deleteBetween(_ high: [UInt8]?) throws(Fault) {
+    func deleteBetween(_ high: [UInt8]?) throws(StorageError) {
       let span = KeyIntervals.Interval(low: after, high: high)
       for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
     }

@@ -23,7 +23,7 @@ struct OlderLeaves {
   init(
     in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var frames = file.soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
       var room: Range<UInt64>
@@ -41,7 +41,7 @@ struct OlderLeaves {
 
   private mutating func scan(
     _ room: Range<UInt64>, _ file: FrameReader, _ ranges: KeyIntervals, _ newest: UInt64, _ takesDamaged: Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let step = FileLayout.nodeAlignment
     var at = (room.lowerBound + step - 1) / step * step
     while at < room.upperBound {
@@ -65,7 +65,7 @@ struct OlderLeaves {
     }
   }
 
-  private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(Fault) -> Place? {
+  private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(StorageError) -> Place? {
     let place = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
       let count = base.u16(NodeLayout.count)
       guard base.u8(NodeLayout.kind) == NodeLayout.leafKind, base.u8(NodeLayout.level) == 0, count > 0,

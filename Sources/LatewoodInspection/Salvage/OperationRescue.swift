@@ -33,7 +33,7 @@ struct OperationRescue {
   /// - Parameter keyspaces: the existing keyspaces; nil if they are not known.
   init(
     in gap: Range<UInt64>, of file: FrameReader, keyspaces: Set<UInt32>?
-  ) throws(Fault) {
+  ) throws(StorageError) {
     self.file = file
     self.keyspaces = keyspaces
     end = gap.upperBound
@@ -44,7 +44,7 @@ struct OperationRescue {
     if let header, header.kind == .commit { position += UInt64(FrameHeader.length) }
   }
 
-  mutating func next() throws(Fault) -> Found? {
+  mutating func next() throws(StorageError) -> Found? {
     while let candidate = try nextCandidate() {
       position = candidate.place.start + 1
       let cost = UInt64(candidate.place.value.count)
@@ -64,7 +64,7 @@ struct OperationRescue {
     return nil
   }
 
-  private func isFollowed(_ operation: SalvagedOperation) throws(Fault) -> Bool {
+  private func isFollowed(_ operation: SalvagedOperation) throws(StorageError) -> Bool {
     let next = operation.end
     // Either the next bytes begin in the next block, or so shortly before it that they cannot be
     // told from the destroyed bytes there.
@@ -89,7 +89,7 @@ struct OperationRescue {
   }
 
   /// Returns the next operation of a known keyspace from `position` on.
-  private mutating func nextCandidate() throws(Fault) -> SalvagedOperation? {
+  private mutating func nextCandidate() throws(StorageError) -> SalvagedOperation? {
     while position < end {
       let count = Int(min(64 << 10, end - position))
       let start = position

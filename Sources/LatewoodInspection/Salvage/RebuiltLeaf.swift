@@ -29,7 +29,7 @@ struct RebuiltLeaf {
 
   /// - Parameter transactions: the transactions of checkpoints that may have written it, the newest
   ///   last.
-  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(Fault) {
+  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(StorageError) {
     guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
     self.lost = lost
     self.file = file
@@ -41,10 +41,10 @@ struct RebuiltLeaf {
   }
 
   /// Returns the leaf; nil if the rest cannot be completed to the checksum in the reference.
-  func node() throws(Fault) -> InspectedNode? {
+  func node() throws(StorageError) -> InspectedNode? {
     let arrays = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
     return try bytes.withUnsafeBytes { bytes in
-      Result { () throws(Fault) -> InspectedNode? in
+      Result { () throws(StorageError) -> InspectedNode? in
         let chain = CellChain(in: bytes, from: arrays)
         var attempts = 0
         for cell in chain.cells where cell.depth == count && attempts < Self.attemptLimit {
@@ -72,7 +72,7 @@ struct RebuiltLeaf {
 
   private func node(
     _ run: [CellChain.Cell], _ prefix: [UInt8], _ old: UnsafeRawBufferPointer
-  ) throws(Fault) -> InspectedNode? {
+  ) throws(StorageError) -> InspectedNode? {
     var leaf = [UInt8](old)
     func put(_ value: some FixedWidthInteger, at place: Int) {
       withUnsafeBytes(of: value.littleEndian) { leaf.replaceSubrange(place..<place + $0.count, with: $0) }
@@ -102,8 +102,8 @@ struct RebuiltLeaf {
       put(sum, at: NodeLayout.checksum)
       // It is validated like any other node: a right checksum does not prove that a leaf is
       // well-formed.
-      return try leaf.withStart { (start, _) throws(Fault) in
-        do throws(Fault) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
+      return try leaf.withStart { (start, _) throws(StorageError) in
+        do throws(StorageError) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
           return nil
         }
       }

@@ -37,14 +37,14 @@ package struct Salvage {
   /// - Parameter identity: the identity of the file; nil to read it from the header.
   /// - Throws: `damaged` if the identity cannot be found, or nothing in the file matches it;
   ///   `notADatabase`; any error of the device.
-  package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(Fault) {
+  package init(_ device: any Device, identity: SalvageIdentity? = nil) throws(StorageError) {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
     if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
     let file = FrameReader(reader: reader, seed: known.seed)
     let survey = try SalvageSurvey(file)
     if survey.frames == 0, try !known.isBorneOut(by: reader) {
-      throw Fault(.damaged, "nothing in the file has this file id", offset: 0)
+      throw StorageError(.damaged, "nothing in the file has this file id", offset: 0)
     }
     base = try SalvageBase(file, survey)
     state = State(
@@ -58,7 +58,7 @@ package struct Salvage {
   /// - Parameter keyspaces: the numbers of the existing keyspaces; nil if they are not known yet.
   package func run(
     from low: [UInt8], to high: [UInt8]?, keyspaces: Set<UInt32>?, into sink: any SalvageSink
-  ) throws(Fault) -> SalvageReport {
+  ) throws(StorageError) -> SalvageReport {
     let bounds = KeyIntervals.Interval(low: low, high: high)
     let reader = state.file.reader
     var report = SalvageReport()
@@ -100,7 +100,7 @@ package struct Salvage {
   private func recall(
     _ lost: [SalvageReport.LostRange], _ tree: SalvageTree, _ keyspaces: Set<UInt32>?,
     _ sink: any SalvageSink, _ report: inout SalvageReport
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let ranges = KeyIntervals(lost.map { KeyIntervals.Interval(low: $0.low, high: $0.high) })
     let end = base.isTreeLost ? UInt64.max : base.replay
     let newest = base.checkpoint?.record.transaction ?? .max

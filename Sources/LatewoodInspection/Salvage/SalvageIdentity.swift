@@ -24,10 +24,10 @@ package struct SalvageIdentity: Sendable, Equatable {
   }
 
   /// Reads the id from the header of another file, a backup of the damaged one.
-  package init(headerOf device: any Device) throws(Fault) {
+  package init(headerOf device: any Device) throws(StorageError) {
     let header = try InspectedHeader(FileReader(device))
     guard let whole = header.header else {
-      throw Fault.damaged(at: 0, "both copies of the file's header are damaged")
+      throw StorageError.damaged(at: 0, "both copies of the file's header are damaged")
     }
     self.init(seed: whole.seed, origin: .given)
   }
@@ -41,19 +41,19 @@ package struct SalvageIdentity: Sendable, Equatable {
   /// structures in the file confirm it.
   ///
   /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, and any error of the device.
-  static func find(in reader: FileReader) throws(Fault) -> SalvageIdentity {
+  static func find(in reader: FileReader) throws(StorageError) -> SalvageIdentity {
     let header = try InspectedHeader(reader, needsMagic: false)
     if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }
     for seed in header.unverifiedSeeds {
       let candidate = SalvageIdentity(seed: seed, origin: .damagedHeader)
       if try candidate.isBorneOut(by: reader) { return candidate }
     }
-    throw Fault(
+    throw StorageError(
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
   }
 
   /// Returns whether anything in the file has a checksum with this seed.
-  func isBorneOut(by reader: FileReader) throws(Fault) -> Bool {
+  func isBorneOut(by reader: FileReader) throws(StorageError) -> Bool {
     let file = FrameReader(reader: reader, seed: seed)
     if try file.hasSlot() { return true }
     var frames = file.soundFrames(from: FileLayout.logStart)

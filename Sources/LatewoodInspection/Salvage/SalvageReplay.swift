@@ -56,7 +56,7 @@ struct SalvageReplay {
   }
 
   /// - Parameter leaves: the older leaves, the oldest first.
-  mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(Fault) {
+  mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(StorageError) {
     var leaves = leaves[...]
     var frames = file.soundFrames(from: range.lowerBound)
     pieces: while let piece = try frames.next() {
@@ -82,7 +82,7 @@ struct SalvageReplay {
 
   // MARK: Transactions
 
-  private mutating func take(_ header: FrameHeader, _ end: UInt64) throws(Fault) {
+  private mutating func take(_ header: FrameHeader, _ end: UInt64) throws(StorageError) {
     if header.transaction != openTransaction {
       // A transaction that another one interrupts was given up, unless its end was destroyed.
       if isOpenBroken { try applyOpen(.unproven) }
@@ -101,7 +101,7 @@ struct SalvageReplay {
     purpose == .log || transaction > completeAfter ? .certain : .older(transaction)
   }
 
-  private mutating func applyOpen(_ trust: SalvageTrust) throws(Fault) {
+  private mutating func applyOpen(_ trust: SalvageTrust) throws(StorageError) {
     for payload in openPayloads {
       var at = payload.lowerBound
       while let operation = try SalvagedOperation(at: at, end: payload.upperBound, in: file.reader) {
@@ -116,7 +116,7 @@ struct SalvageReplay {
 
   // MARK: Operations
 
-  private func apply(_ operation: SalvagedOperation, _ trust: SalvageTrust) throws(Fault) {
+  private func apply(_ operation: SalvagedOperation, _ trust: SalvageTrust) throws(StorageError) {
     if operation.place.isRange {
       let high = try operation.value(in: file.reader)
       let span = KeyIntervals.Interval(low: operation.key, high: high)
@@ -133,14 +133,14 @@ struct SalvageReplay {
   }
 
   /// Marks an entry as older: the newest value of its key cannot be read.
-  private func markOlder(_ key: [UInt8]) throws(Fault) {
+  private func markOlder(_ key: [UInt8]) throws(StorageError) {
     guard let (value, trust) = try sink.saved(key) else { return }
     if case .certain = trust { try sink.put(key, value, .older(transaction)) }
   }
 
   // MARK: Leaves
 
-  private func apply(_ place: OlderLeaves.Place) throws(Fault) {
+  private func apply(_ place: OlderLeaves.Place) throws(StorageError) {
     if let entries = place.damagedEntries {
       let leaf = SalvageTree.LostLeaf(
         reference: place.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
@@ -171,7 +171,7 @@ struct SalvageReplay {
 
   // MARK: Damage
 
-  private mutating func pass(_ range: Range<UInt64>) throws(Fault) {
+  private mutating func pass(_ range: Range<UInt64>) throws(StorageError) {
     guard !range.isEmpty else { return }
     let gap = survey.gap(in: range)
     if let gap, gap.isZero, gap.isAtEnd { return }

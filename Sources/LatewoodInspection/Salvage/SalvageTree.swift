@@ -44,7 +44,7 @@ struct SalvageTree {
   }
 
   /// - Parameter range: the keys that the separators above leave to the subtree.
-  mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(Fault) {
+  mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(StorageError) {
     guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
     visitsLeft -= 1
     guard let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) else {
@@ -55,7 +55,7 @@ struct SalvageTree {
 
   private mutating func take(
     _ found: InspectedNode, _ subtree: Subtree, _ range: KeyIntervals.Interval
-  ) throws(Fault) {
+  ) throws(StorageError) {
     bytesRead += UInt64(subtree.reference.length)
     try sink.progress(bytesRead, of: file.reader.size)
     for entry in found.entries where range.contains(entry.key) { try take(entry) }
@@ -72,7 +72,7 @@ struct SalvageTree {
     withExtendedLifetime(found) {}
   }
 
-  private mutating func take(_ entry: SalvagedEntry) throws(Fault) {
+  private mutating func take(_ entry: SalvagedEntry) throws(StorageError) {
     if let value = try entry.bytes(in: file) {
       return try sink.put(entry.key, value, .certain)
     }
@@ -85,7 +85,7 @@ struct SalvageTree {
 
   // MARK: Damage
 
-  private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(Fault) {
+  private mutating func pass(_ subtree: Subtree, _ range: KeyIntervals.Interval) throws(StorageError) {
     if subtree.level == 0 {
       let leaf = LostLeaf(
         reference: subtree.reference, entries: subtree.entries, range: range, keyLengths: lastLengths)
@@ -142,7 +142,7 @@ struct SalvageTree {
   }
 
   /// Returns the first or last key under a subtree; nil if the path to it is damaged.
-  private func edge(of subtree: Subtree, isLast: Bool) throws(Fault) -> [UInt8]? {
+  private func edge(of subtree: Subtree, isLast: Bool) throws(StorageError) -> [UInt8]? {
     var subtree = subtree
     while let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) {
       defer { withExtendedLifetime(found) {} }

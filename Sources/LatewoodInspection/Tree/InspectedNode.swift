@@ -14,13 +14,13 @@ package final class InspectedNode {
 
   /// Copies the `reference.length` bytes from `bytes` on. Throws `damaged` if they are not the node
   /// that `reference` means.
-  init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(Fault) {
+  init(_ bytes: UnsafeRawPointer, _ reference: NodeReference, seed: UInt64) throws(StorageError) {
     let memory = UnsafeMutableRawBufferPointer.allocate(
       byteCount: max(Int(reference.length), 48), alignment: 8)
     memory.initializeMemory(as: UInt8.self, repeating: 0)
     memory.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: Int(reference.length)))
-    do throws(Fault) {
-      guard let base = memory.baseAddress else { throw Fault(.outOfMemory, "a node has no address") }
+    do throws(StorageError) {
+      guard let base = memory.baseAddress else { throw StorageError(.outOfMemory, "a node has no address") }
       // SAFETY: the memory is as long as the reference says, and lives as long as this object,
       // which owns the view.
       try NodeValidation(
@@ -54,10 +54,10 @@ package struct NodeReader {
 
   /// Returns the node that a reference means, at the level that its parent implies. Throws
   /// `damaged`.
-  package func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> InspectedNode {
+  package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> InspectedNode {
     let found = try node(reference)
     guard found.node.level == level else {
-      throw Fault.damaged(at: reference.offset, "the level of a node contradicts the reference to it")
+      throw StorageError.damaged(at: reference.offset, "the level of a node contradicts the reference to it")
     }
     return found
   }
@@ -66,8 +66,8 @@ package struct NodeReader {
   /// device.
   ///
   /// - Parameter level: the level that the node must have; nil for any.
-  func soundNode(_ reference: NodeReference, level: UInt8?) throws(Fault) -> InspectedNode? {
-    do throws(Fault) {
+  func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> InspectedNode? {
+    do throws(StorageError) {
       let found = try node(reference)
       if let level, level != found.node.level { return nil }
       return found
@@ -79,14 +79,14 @@ package struct NodeReader {
 
   /// Returns the node that starts at `offset` according to its own header, whatever refers to it;
   /// nil if there is none.
-  package func node(at offset: UInt64) throws(Fault) -> InspectedNode? {
+  package func node(at offset: UInt64) throws(StorageError) -> InspectedNode? {
     guard let reference = try reference(at: offset) else { return nil }
     return try soundNode(reference, level: nil)
   }
 
   /// Returns the reference that follows from the header of a node at `offset`; nil if there is no
   /// such header.
-  func reference(at offset: UInt64) throws(Fault) -> NodeReference? {
+  func reference(at offset: UInt64) throws(StorageError) -> NodeReference? {
     guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
     let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in
       let kind = base.u8(NodeLayout.kind)
@@ -99,14 +99,15 @@ package struct NodeReader {
     return found ?? nil
   }
 
-  private func node(_ reference: NodeReference) throws(Fault) -> InspectedNode {
+  private func node(_ reference: NodeReference) throws(StorageError) -> InspectedNode {
     guard reference.offset >= FileLayout.logStart, reference.offset % FileLayout.nodeAlignment == 0,
       reference.length <= FileLayout.nodeLimit,
       let found = try reader.withBytes(
         at: reference.offset, count: Int(reference.length),
-        { (start) throws(Fault) in try InspectedNode(start, reference, seed: seed) })
+        { (start) throws(StorageError) in try InspectedNode(start, reference, seed: seed) })
     else {
-      throw Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
+      throw StorageError.damaged(
+        at: reference.offset, "a node does not lie within the file at a multiple of 64")
     }
     return found
   }

@@ -46,7 +46,7 @@ package struct LiveTree {
   package private(set) var keyspaces: [UInt32: KeyspaceUsage] = [:]
   /// The names of keyspaces by number, from the catalog in the tree.
   package private(set) var names: [UInt32: String] = [0: "catalog"]
-  package private(set) var faults: [Fault] = []
+  package private(set) var faults: [StorageError] = []
   package private(set) var entries: UInt64 = 0
   package private(set) var nodeBytes: UInt64 = 0
   package private(set) var extentBytes: UInt64 = 0
@@ -56,10 +56,10 @@ package struct LiveTree {
 
   /// Reads the tree. O(nodes), each read once. Throws any error of the device; damage is in
   /// `faults`.
-  package init(_ root: Subtree?, _ reader: NodeReader) throws(Fault) {
+  package init(_ root: Subtree?, _ reader: NodeReader) throws(StorageError) {
     self.root = root
     var walk = TreeWalk(reader)
-    try walk.run(root) { (visit) throws(Fault) in
+    try walk.run(root) { (visit) throws(StorageError) in
       try take(visit, reader)
       return true
     }
@@ -68,7 +68,7 @@ package struct LiveTree {
   /// Returns `catalog`, the name in the catalog, or `keyspace 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
 
-  private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(Fault) {
+  private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(StorageError) {
     let reference = visit.subtree.reference
     let level = Int(visit.subtree.level)
     if let fault = visit.fault { faults.append(fault) }
@@ -89,7 +89,7 @@ package struct LiveTree {
     if node.isLeaf { try takeLeaf(inspected, reader) }
   }
 
-  private mutating func takeLeaf(_ inspected: InspectedNode, _ reader: NodeReader) throws(Fault) {
+  private mutating func takeLeaf(_ inspected: InspectedNode, _ reader: NodeReader) throws(StorageError) {
     let node = inspected.node
     defer { withExtendedLifetime(inspected) {} }
     entries &+= UInt64(node.count)
@@ -134,7 +134,7 @@ package struct LiveTree {
   /// Notes a name in the catalog: by FORMAT.md, section 9, its key is `69`, then the number.
   private mutating func takeName(
     _ key: [UInt8], _ value: BaseValue, _ reader: FileReader
-  ) throws(Fault) {
+  ) throws(StorageError) {
     guard key.count == 9, key[4] == UInt8(ascii: "i"), value.length <= FileLayout.keyspaceNameLimit else {
       return
     }

@@ -19,12 +19,12 @@ package struct TreeLosses {
   private var losses: [UInt64: Loss] = [:]
 
   /// - Parameter places: the offsets of damaged values to find.
-  package init(_ file: InspectedFile, values places: Set<UInt64>) throws(Fault) {
+  package init(_ file: InspectedFile, values places: Set<UInt64>) throws(StorageError) {
     let root = file.checkpoint?.record.root
     tree = try LiveTree(root, file.nodes)
     var found: [UInt64: Loss] = [:]
     var walk = TreeWalk(file.nodes)
-    try walk.run(root) { (visit) throws(Fault) in
+    try walk.run(root) { (visit) throws(StorageError) in
       guard let inspected = visit.node else {
         found[visit.subtree.reference.offset] = .entries(
           count: visit.subtree.entries, low: visit.low, high: visit.high)

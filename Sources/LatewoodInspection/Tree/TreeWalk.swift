@@ -14,7 +14,7 @@ package struct TreeWalk {
     /// The node; nil if it was not read, or could not be.
     package let node: InspectedNode?
     /// The reason why it could not be read.
-    package let fault: Fault?
+    package let fault: StorageError?
     /// The separators around it: keys are not less than `low`, and less than `high`.
     package let low: [UInt8]?
     package let high: [UInt8]?
@@ -33,20 +33,20 @@ package struct TreeWalk {
 
   /// - Parameter visit: called for each node before those under it; returning false skips those.
   package mutating func run(
-    _ root: Subtree?, _ visit: (Visit) throws(Fault) -> Bool
-  ) throws(Fault) {
+    _ root: Subtree?, _ visit: (Visit) throws(StorageError) -> Bool
+  ) throws(StorageError) {
     if let root { try walk(root, nil, nil, visit) }
   }
 
   private mutating func walk(
-    _ subtree: Subtree, _ low: [UInt8]?, _ high: [UInt8]?, _ visit: (Visit) throws(Fault) -> Bool
-  ) throws(Fault) {
+    _ subtree: Subtree, _ low: [UInt8]?, _ high: [UInt8]?, _ visit: (Visit) throws(StorageError) -> Bool
+  ) throws(StorageError) {
     var node: InspectedNode?
-    var fault: Fault?
+    var fault: StorageError?
     if !seen.insert(subtree.reference.offset).inserted {
       fault = .damaged(at: subtree.reference.offset, "a node occurs twice in the tree")
     } else if readsLeaves || subtree.level > 0 {
-      do throws(Fault) {
+      do throws(StorageError) {
         node = try nodes.node(subtree.reference, level: subtree.level)
       } catch {
         fault = error

@@ -40,7 +40,7 @@ final class Checkpointer: @unchecked Sendable {
     var replay: ReplayPosition
   }
 
-  private let file: CurrentFile
+  private let currentFile: CurrentFile
   private let head: CommitHead
   private let versions: VersionPublisher
   private let pacer: WritePacer
@@ -53,13 +53,13 @@ final class Checkpointer: @unchecked Sendable {
   private var unfinished: Frozen?
   private let queue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
   /// The first failure in the background since a checkpoint succeeded.
-  private let backgroundFailure = Guarded<Fault?>(nil)
+  private let backgroundFailure = Guarded<StorageError?>(nil)
 
   init(
-    _ file: CurrentFile, _ head: CommitHead, _ versions: VersionPublisher, _ pacer: WritePacer,
+    _ currentFile: CurrentFile, _ head: CommitHead, _ versions: VersionPublisher, _ pacer: WritePacer,
     _ reclaimer: SpaceReclaimer, options: Store.Options, environment: Environment
   ) {
-    self.file = file
+    self.currentFile = currentFile
     self.head = head
     self.versions = versions
     self.pacer = pacer
@@ -69,16 +69,16 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// The first failure in the background since a checkpoint succeeded.
-  var failure: Fault? { backgroundFailure.withLock { $0 } }
+  var failure: StorageError? { backgroundFailure.withLock { $0 } }
 
   // MARK: Running
 
   /// Runs `checkpoint` on the background queue, unless one is waiting or running there.
-  func schedule(_ checkpoint: @escaping @Sendable () throws(Fault) -> Void) {
+  func schedule(_ checkpoint: @escaping @Sendable () throws(StorageError) -> Void) {
     guard options.checkpointsInBackground, pacer.awaitCheckpoint() else { return }
     queue.async { [self] in
       defer { pacer.endCheckpoint() }
-      do throws(Fault) {
+      do throws(StorageError) {
         try checkpoint()
       } catch {
         backgroundFailure.withLock { $0 = $0 ?? error }
@@ -102,8 +102,8 @@ final class Checkpointer: @unchecked Sendable {
   ///   - isForced: whether to write one even if nothing has been committed since the last.
   ///   - reclaims: whether to reclaim dead blocks afterwards. Otherwise they wait for the next
   ///     checkpoint.
-  func run(isForced: Bool, reclaims: Bool = true) throws(Fault) {
-    try exclude { () throws(Fault) in
+  func run(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
+    try exclude { () throws(StorageError) in
       try write(isForced: isForced)
       if reclaims { try reclaimer.reclaim() }
       pacer.didReclaim()
@@ -114,11 +114,11 @@ final class Checkpointer: @unchecked Sendable {
   /// writes a checkpoint, after which more blocks are dead. In `exclude`.
   ///
   /// - Returns: whether more blocks were reclaimed than the checkpoint itself used.
-  @discardableResult func mergeAndReclaim() throws(Fault) -> Bool {
+  @discardableResult func mergeAndReclaim() throws(StorageError) -> Bool {
     let given = reclaimer.reclaimedBytes
     try reclaimer.reclaim(least: 1)
     let before = reclaimer.reclaimedBytes
-    do throws(Fault) {
+    do throws(StorageError) {
       try write(isForced: false)
       pacer.didReclaim()
     } catch {
@@ -139,7 +139,7 @@ final class Checkpointer: @unchecked Sendable {
 
   // MARK: The steps
 
-  private func write(isForced: Bool) throws(Fault) {
+  private func write(isForced: Bool) throws(StorageError) {
     var isForced = isForced
     try rollBackUnwritten()
     while true {
@@ -149,7 +149,7 @@ final class Checkpointer: @unchecked Sendable {
       if next == nil { next = try freeze(isForced: isForced) }
       guard let frozen = next else { return }
       let (root, dead) = try merge(frozen)
-      do throws(Fault) {
+      do throws(StorageError) {
         try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
@@ -165,31 +165,31 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// After a full disk: undoes unwritten commits, unless this is in a transaction.
-  private func rollBackUnwritten() throws(Fault) {
-    guard file.log.isOutOfSpace, !head.isInTransaction else { return }
+  private func rollBackUnwritten() throws(StorageError) {
+    guard currentFile.file.isOutOfSpace, !head.isInTransaction else { return }
     head.lock()
     defer { head.unlock() }
-    try head.rollBackUnwritten(in: file.log) { versions.held() }
+    try head.rollBackUnwritten(in: currentFile.file) { versions.held() }
   }
 
   /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
-  private func freeze(isForced: Bool) throws(Fault) -> Frozen? {
-    let log = file.log
+  private func freeze(isForced: Bool) throws(StorageError) -> Frozen? {
+    let file = currentFile.file
     // A commit whose sync failed is still in memory and must not be published. And a store that
     // cannot write needs no checkpoint.
-    try log.checkWriting()
+    try file.checkWriting()
     // Flush most of the log before taking the lock, so that it is held for microseconds only. If
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
-    try log.flush(through: log.committedPosition, durable: head.awaitsSync(of: log))
-    return try head.withMaintenance { () throws(Fault) in
-      try head.rollBackUnwritten(in: log) { versions.held() }
+    try file.flush(through: file.committedPosition, durable: head.awaitsSync(of: file))
+    return try head.withMaintenance { () throws(StorageError) in
+      try head.rollBackUnwritten(in: file) { versions.held() }
       // The pending bytes include frames of aborted transactions, because a replay must read them.
-      if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !log.needsCheckpoint { return nil }
+      if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !file.needsCheckpoint { return nil }
       // Readers will see the entire frozen buffer.
-      try log.flush(through: log.writer.position, durable: head.awaitsSync(of: log))
+      try file.flush(through: file.writer.position, durable: head.awaitsSync(of: file))
       let buffer = head.freeze()
       let frozen = Frozen(
-        buffer: buffer, transaction: head.newest.transaction, replay: log.writer.replayPosition)
+        buffer: buffer, transaction: head.newest.transaction, replay: file.writer.replayPosition)
       pacer.didFreeze()
       versions.publish(head.newest, freezing: buffer)
       unfinished = frozen
@@ -199,27 +199,27 @@ final class Checkpointer: @unchecked Sendable {
 
   /// Writes the next base tree and makes it durable with all of the log before it. The log is
   /// verified first, so that a damaged operation does not get a new checksum.
-  private func merge(_ frozen: Frozen) throws(Fault) -> (root: Subtree?, dead: DeadSpace) {
+  private func merge(_ frozen: Frozen) throws(StorageError) -> (root: Subtree?, dead: DeadSpace) {
     let base = try versions.current().base
     var dead = DeadSpace()
-    let log = file.log
-    let reading = log.view.hold()
+    let file = currentFile.file
+    let reading = file.view.hold()
     defer { withExtendedLifetime(reading) {} }
-    try log.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
+    try file.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
     var regions: [Range<UInt64>] = []
-    do throws(Fault) {
+    do throws(StorageError) {
       let root = try BufferMerge.run(
-        frozen.buffer, into: base, file: log.view, nodeSize: options.nodeSize,
+        frozen.buffer, into: base, file: file.view, nodeSize: options.nodeSize,
         transaction: frozen.transaction, leaving: &dead,
-        reserve: { (length) throws(Fault) in
-          let offset = try head.withMaintenance { () throws(Fault) in
-            try log.writer.reserveNodes(length: length)
+        reserve: { (length) throws(StorageError) in
+          let offset = try head.withMaintenance { () throws(StorageError) in
+            try file.writer.reserveNodes(length: length)
           }
           regions.append(offset..<offset + UInt64(length))
           return offset
         },
-        write: { (bytes, offset) throws(Fault) in try log.writeNodes(bytes, at: offset) })
-      try log.syncNodes()
+        write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) })
+      try file.syncNodes()
       return (root, dead)
     } catch {
       if error.kind == .outOfSpace { reclaimer.discard(regions) }
@@ -228,14 +228,16 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Appends the checkpoint of the new tree, and writes a root slot that refers to it.
-  private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(Fault) {
-    let log = file.log
+  private func conclude(_ frozen: Frozen, _ root: Subtree?, _ dead: DeadSpace) throws(StorageError) {
+    let file = currentFile.file
     let record = CheckpointRecord(
       root: root, replay: frozen.replay, transaction: frozen.transaction, time: environment.now(),
-      previousCheckpoint: file.checkpoint)
-    let checkpoint = try head.withMaintenance { () throws(Fault) in try log.writer.appendCheckpoint(record) }
-    try log.writeSlot(naming: checkpoint)
-    file.didWriteCheckpoint(at: checkpoint.offset)
+      previousCheckpoint: currentFile.checkpoint)
+    let checkpoint = try head.withMaintenance { () throws(StorageError) in
+      try file.writer.appendCheckpoint(record)
+    }
+    try file.writeSlot(naming: checkpoint)
+    currentFile.didWriteCheckpoint(at: checkpoint.offset)
     backgroundFailure.withLock { $0 = nil }
     reclaimer.collect(dead, of: checkpoint)
     install(root, of: frozen)
@@ -247,7 +249,7 @@ final class Checkpointer: @unchecked Sendable {
       unfinished = nil
       pacer.didInstall(live: root?.liveBytes ?? 0)
       fitReserve()
-      file.log.requireRecords(from: frozen.replay.offset)
+      currentFile.file.requireRecords(from: frozen.replay.offset)
       versions.publish(merged: root, pin: reclaimer.pinNextBase())
     }
   }
@@ -263,15 +265,15 @@ final class Checkpointer: @unchecked Sendable {
   /// Tells the log how many blocks to keep in reserve, so that the next checkpoint has space. Under
   /// the writer lock.
   func fitReserve() {
-    let log = file.log
-    guard !log.isReadOnly, options.punchesHoles else { return }
+    let file = currentFile.file
+    guard !file.isReadOnly, options.punchesHoles else { return }
     let live = pacer.liveBytes
     let (plenty, little) = (Checkpointer.plentifulReserve, Checkpointer.littleReserve)
     let unmerged = pacer.pendingBytes + (unfinished == nil ? 0 : pacer.frozenBytes)
-    log.writer.setReserve(
+    file.writer.setReserve(
       ReserveLengths(
         least: min(max(live / 4, plenty.lowerBound), plenty.upperBound),
         full: min(max(live + live / 2, little.lowerBound), little.upperBound),
-        pendingStart: log.writer.tail - min(log.writer.tail, unmerged)))
+        pendingStart: file.writer.tail - min(file.writer.tail, unmerged)))
   }
 }

@@ -24,7 +24,7 @@ final class CompactionControl: @unchecked Sendable {
     var progress = CompactionProgress()
     /// The number of runs that have ended, by which a waiting thread notices the end of one.
     var ended: UInt64 = 0
-    var result: Result<CompactionReport, Fault>?
+    var result: Result<CompactionReport, StorageError>?
     /// Whether the last run ended because its owner cancelled it.
     var wasCancelledByOwner = false
   }
@@ -33,7 +33,7 @@ final class CompactionControl: @unchecked Sendable {
   // SAFETY: only accessed with the monitor held.
   private var state = State()
 
-  static let cancelled = Fault(.cancelled, "the compaction was cancelled; the file is unchanged")
+  static let cancelled = StorageError(.cancelled, "the compaction was cancelled; the file is unchanged")
 
   /// Begins a run and returns nil, or waits for the running compaction and returns its report.
   ///
@@ -47,7 +47,7 @@ final class CompactionControl: @unchecked Sendable {
   ///     a cancellation may have ended the wait.
   func begin(
     joins: Bool, isAutomatic: Bool = false, unless isCancelled: () -> Bool
-  ) throws(Fault) -> CompactionReport? {
+  ) throws(StorageError) -> CompactionReport? {
     monitor.lock()
     defer { monitor.unlock() }
     while true {
@@ -69,14 +69,14 @@ final class CompactionControl: @unchecked Sendable {
         if isCancelled() { throw CompactionControl.cancelled }
         monitor.wait()
       }
-      do throws(Fault) { return try state.result?.get() } catch {
+      do throws(StorageError) { return try state.result?.get() } catch {
         guard !isAutomatic else { throw error }
         guard state.wasCancelledByOwner || wasAutomatic && error.kind != .cancelled else { throw error }
       }
     }
   }
 
-  func end(_ result: Result<CompactionReport, Fault>) {
+  func end(_ result: Result<CompactionReport, StorageError>) {
     monitor.withLock {
       state.isRunning = false
       state.ended += 1
@@ -143,20 +143,20 @@ final class CompactionControl: @unchecked Sendable {
   func tell(_ progress: CompactionProgress) { monitor.withLock { state.progress = progress } }
 
   /// Throws `cancelled`, without waiting.
-  func checkCancellation() throws(Fault) {
+  func checkCancellation() throws(StorageError) {
     if monitor.withLock({ state.isCancelled }) { throw CompactionControl.cancelled }
   }
 
   /// Waits while paused; throws `cancelled`.
-  func waitWhilePaused() throws(Fault) {
-    try monitor.withLock { () throws(Fault) in
+  func waitWhilePaused() throws(StorageError) {
+    try monitor.withLock { () throws(StorageError) in
       while state.isPaused, !state.isCancelled { monitor.wait() }
       if state.isCancelled { throw CompactionControl.cancelled }
     }
   }
 
   /// Sleeps for the given time, or until a cancellation; then does the same as `waitWhilePaused()`.
-  func rest(milliseconds: UInt64) throws(Fault) {
+  func rest(milliseconds: UInt64) throws(StorageError) {
     monitor.withLock {
       if !state.isCancelled, milliseconds > 0 { _ = monitor.wait(milliseconds: milliseconds) }
     }

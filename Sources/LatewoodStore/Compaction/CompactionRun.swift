@@ -50,12 +50,12 @@ final class CompactionRun {
   init(
     _ engine: Engine, from start: CheckpointRecord, into new: DatabaseFile, bytesPerSecond: UInt64?,
     _ tellProgress: ((CompactionProgress) -> Void)?
-  ) throws(Fault) {
+  ) throws(StorageError) {
     self.engine = engine
     self.start = start
     self.tellProgress = tellProgress
     throttle = CompactionThrottle(bytesPerSecond: bytesPerSecond)
-    old = engine.log
+    old = engine.file
     follower = LogFollower(old, from: start.replay)
     var options = engine.options
     options.checkpointsInBackground = false
@@ -66,7 +66,7 @@ final class CompactionRun {
     options.writeBufferBudget *= 4
     self.new = new
     target = try Engine(
-      log: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
+      file: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
     readBack = ReadBack(new)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
@@ -77,7 +77,7 @@ final class CompactionRun {
   ///
   /// - Parameter version: a version with the tree of `start`, which prevents that tree and the log
   ///   after it from being reclaimed.
-  func run(keeping version: Version) throws(Fault) -> CompactionReport {
+  func run(keeping version: Version) throws(StorageError) -> CompactionReport {
     readBack.start()
     defer { readBack.stop() }
     tell(0)
@@ -92,29 +92,31 @@ final class CompactionRun {
 
   // MARK: Copy
 
-  private func copy() throws(Fault) {
+  private func copy() throws(StorageError) {
     let (new, readBack, options) = (new, readBack, engine.options)
     new.writer.continueTransactions(after: start.transaction)
     let copying = TreeCopy.Target(
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
-      reserve: { (length) throws(Fault) in try new.writer.reserveNodes(length: length) },
+      reserve: { (length) throws(StorageError) in try new.writer.reserveNodes(length: length) },
       // No transaction commits to this file meanwhile.
-      write: { (bytes, offset) throws(Fault) in try new.writeNodes(bytes, at: offset, pieces: 256 << 10) },
-      didPlace: { (region) throws(Fault) in
+      write: { (bytes, offset) throws(StorageError) in
+        try new.writeNodes(bytes, at: offset, pieces: 256 << 10)
+      },
+      didPlace: { (region) throws(StorageError) in
         // Writes the frame headers too, so that the blocks they share with nodes are not written
         // again later.
         try new.flush(through: new.committedPosition, durable: false)
         try readBack.add(region)
       },
-      step: { (bytes) throws(Fault) in try self.didCopy(bytes) })
+      step: { (bytes) throws(StorageError) in try self.didCopy(bytes) })
     let root = try TreeCopy.run(
       start.root, in: old.view, to: copying, rewriters: engine.hooks.rewriters)
     copied = (root, new.writer.tail)
     try target.begin(with: root, transaction: start.transaction)
   }
 
-  private func didCopy(_ bytes: UInt64) throws(Fault) {
+  private func didCopy(_ bytes: UInt64) throws(StorageError) {
     progress.bytesCopied += bytes
     if new.isReplacement { engine.pacer.lag.allow(copied: progress.bytesCopied) }
     try engine.compaction.waitWhilePaused()
@@ -133,7 +135,7 @@ final class CompactionRun {
   ///
   /// - Parameter isSwitching: whether the caller holds a lock that others wait for. Then this
   ///   neither pauses nor calls code that might take the lock.
-  private func follow(until rest: UInt64, isSwitching: Bool = false) throws(Fault) {
+  private func follow(until rest: UInt64, isSwitching: Bool = false) throws(StorageError) {
     defer { if new.isReplacement { engine.pacer.lag.allow() } }
     for round in 0..<64 {
       if !isSwitching { try engine.compaction.waitWhilePaused() }
@@ -151,10 +153,10 @@ final class CompactionRun {
     }
   }
 
-  private func advance(through end: CommitPosition) throws(Fault) {
+  private func advance(through end: CommitPosition) throws(StorageError) {
     var replayed = TransactionReplayer(target, rewriters: engine.hooks.rewriters)
-    do throws(Fault) {
-      try follower.advance(through: end) { (number, _, record) throws(Fault) in
+    do throws(StorageError) {
+      try follower.advance(through: end) { (number, _, record) throws(StorageError) in
         try replayed.take(record, of: number)
       }
     } catch {
@@ -174,7 +176,7 @@ final class CompactionRun {
   // MARK: Verify
 
   /// Verifies the new file by reading the disk, because the cache may differ from it.
-  private func verify() throws(Fault) {
+  private func verify() throws(StorageError) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
     target.versions.publishAgain(target.head.newest)
@@ -189,8 +191,8 @@ final class CompactionRun {
       self.tell(base + (0.99 - base) * min(share, 1))
     }
     if let fault = found.faults.first {
-      let kind: Fault.Kind = fault.kind == .inputOutput ? .inputOutput : .damaged
-      throw Fault(
+      let kind: StorageError.Kind = fault.kind == .inputOutput ? .inputOutput : .damaged
+      throw StorageError(
         kind, "the new file does not read as it was written: \(fault.what)", offset: fault.offset)
     }
     try engine.compaction.waitWhilePaused()
@@ -198,15 +200,17 @@ final class CompactionRun {
 
   /// Returns whether the newest tree is the copied one and was read back from the disk. It is
   /// another one if checkpoints were written while following the log.
-  private func isTreeVerified() throws(Fault) -> Bool {
+  private func isTreeVerified() throws(StorageError) -> Bool {
     guard try target.versions.current().base == copied.root else { return false }
-    return try readBack.finish(copied.root) { () throws(Fault) in try engine.compaction.waitWhilePaused() }
+    return try readBack.finish(copied.root) { () throws(StorageError) in
+      try engine.compaction.waitWhilePaused()
+    }
   }
 
   // MARK: Settle
 
   /// Makes a copy durable and gives it its name.
-  private func settle() throws(Fault) {
+  private func settle() throws(StorageError) {
     try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
     try new.renameToPath()
@@ -216,14 +220,14 @@ final class CompactionRun {
 
   // MARK: Switch
 
-  private func takeOver() throws(Fault) {
+  private func takeOver() throws(StorageError) {
     // A checkpoint of the old file is no longer useful, and must not be running when the files
     // change places.
-    try engine.checkpointer.exclude { () throws(Fault) in
+    try engine.checkpointer.exclude { () throws(StorageError) in
       try follow(until: CompactionRun.shortTail, isSwitching: true)
       try new.syncNodes()
       try follow(until: CompactionRun.shortTail, isSwitching: true)
-      try engine.head.withMaintenance { () throws(Fault) in
+      try engine.head.withMaintenance { () throws(StorageError) in
         let began = MonotonicClock.nanoseconds
         try engine.checkSwitch()
         try old.flush(through: old.writer.position, durable: false)
@@ -237,4 +241,47 @@ final class CompactionRun {
       }
     }
   }
+}
+
+/// Limits a compaction to a number of bytes per second.
+final class CompactionThrottle {
+  private let bytesPerSecond: UInt64?
+  private let start = MonotonicClock.nanoseconds
+  private var bytes: UInt64 = 0
+
+  init(bytesPerSecond: UInt64?) { self.bytesPerSecond = bytesPerSecond.map { max($0, 1) } }
+
+  /// Waits until `count` more bytes may be written; throws `cancelled`.
+  func pass(_ count: UInt64, _ control: CompactionControl) throws(StorageError) {
+    guard let bytesPerSecond else { return }
+    bytes += count
+    while true {
+      let due = Double(bytes) / Double(bytesPerSecond)
+      let elapsed = Double(MonotonicClock.nanoseconds - start) / 1e9
+      guard due > elapsed + 0.001 else { return }
+      try control.rest(milliseconds: UInt64(min(due - elapsed, 0.1) * 1000) + 1)
+    }
+  }
+}
+
+/// The file that a compaction has replaced, with its version, until it is closed in the background.
+/// The last close drops its cached pages and frees its blocks, which is slow.
+///
+/// Thread safety: all methods may be called from any thread.
+final class ReplacedFile: Sendable {
+  private let replaced = Guarded<(file: DatabaseFile, version: Version)?>(nil)
+
+  func keep(_ file: DatabaseFile, _ version: Version) { replaced.withLock { $0 = (file, version) } }
+
+  /// Releases the file on the current thread, so that its blocks are free on return.
+  func release() {
+    let old = replaced.withLock { old in
+      defer { old = nil }
+      return old
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Releases the file on another thread.
+  func scheduleRelease() { DispatchQueue.global(qos: .utility).async { self.release() } }
 }

@@ -58,13 +58,13 @@ final class CompactionTimer: Sendable {
   // MARK: Failures
 
   /// The error of the last automatic compaction, if it failed.
-  var failure: Fault? { attempts.withLock { $0.failure } }
+  var failure: StorageError? { attempts.withLock { $0.failure } }
 
   /// Returns whether another attempt is allowed; see `CompactionAttempts`.
   func mayTry(at committed: UInt64) -> Bool { attempts.withLock { $0.mayTry(at: committed) } }
 
-  func didFail(_ fault: Fault, at committed: UInt64, step: UInt64) {
-    attempts.withLock { $0.fail(fault, at: committed, step: step) }
+  func didFail(_ error: StorageError, at committed: UInt64, step: UInt64) {
+    attempts.withLock { $0.fail(error, at: committed, step: step) }
   }
 
   func didSucceed() { attempts.withLock { $0 = CompactionAttempts() } }
@@ -73,7 +73,7 @@ final class CompactionTimer: Sendable {
 /// The record of consecutive failures of automatic compactions.
 struct CompactionAttempts {
   /// The error of the last one.
-  private(set) var failure: Fault?
+  private(set) var failure: StorageError?
   private var failures: UInt64 = 0
   private var next: UInt64 = 0
 
@@ -85,8 +85,8 @@ struct CompactionAttempts {
 
   /// Records a failure. The next attempt waits until `step` more bytes are committed, and the one
   /// after it for twice as many.
-  mutating func fail(_ fault: Fault, at committed: UInt64, step: UInt64) {
-    failure = fault
+  mutating func fail(_ error: StorageError, at committed: UInt64, step: UInt64) {
+    failure = error
     next = committed + max(step, 1) << min(failures, 10)
     failures += 1
   }

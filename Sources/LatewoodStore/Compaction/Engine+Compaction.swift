@@ -12,42 +12,42 @@ extension Engine {
   func compact(
     bytesPerSecond: UInt64?, isAutomatic: Bool = false, unless isCancelled: () -> Bool = { false },
     _ progress: ((CompactionProgress) -> Void)?
-  ) throws(Fault) -> CompactionReport {
-    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
+  ) throws(StorageError) -> CompactionReport {
+    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     return try rewrite(
       joins: true, isAutomatic: isAutomatic, unless: isCancelled, bytesPerSecond, progress,
-      into: { () throws(Fault) in try log.createReplacement() })
+      into: { () throws(StorageError) in try file.createReplacement() })
   }
 
   /// Writes the newest state into a separate file, on this thread.
   func copy(
     to path: String, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) -> Void)?
-  ) throws(Fault) -> CompactionReport {
+  ) throws(StorageError) -> CompactionReport {
     try rewrite(
       joins: false, isAutomatic: false, unless: { false }, bytesPerSecond, progress,
-      into: { () throws(Fault) in try log.createCopy(at: path) })
+      into: { () throws(StorageError) in try file.createCopy(at: path) })
   }
 
   private func rewrite(
     joins: Bool, isAutomatic: Bool, unless isCancelled: () -> Bool, _ bytesPerSecond: UInt64?,
-    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(Fault) -> DatabaseFile
-  ) throws(Fault) -> CompactionReport {
+    _ progress: ((CompactionProgress) -> Void)?, into create: () throws(StorageError) -> DatabaseFile
+  ) throws(StorageError) -> CompactionReport {
     try checkOpen()
     try refuseInsideCompaction("a compaction or copy was requested")
     if let report = try compaction.begin(joins: joins, isAutomatic: isAutomatic, unless: isCancelled) {
       return report
     }
-    let result: Result<CompactionReport, Fault>
-    do throws(Fault) {
+    let result: Result<CompactionReport, StorageError>
+    do throws(StorageError) {
       result = .success(
         try runRewriting(
           holdsWriters: joins, isAutomatic: isAutomatic, bytesPerSecond, progress, into: create))
     } catch {
-      do throws(Fault) {
+      do throws(StorageError) {
         guard joins, error.kind == .outOfSpace else { throw error }
         result = .success(
-          try withReserve(orElse: { () throws(Fault) in try reclaimInPlace(insteadOf: error) }) {
-            () throws(Fault) in
+          try withReserve(orElse: { () throws(StorageError) in try reclaimInPlace(insteadOf: error) }) {
+            () throws(StorageError) in
             // At full speed, because transactions wait.
             try runRewriting(
               holdsWriters: joins, isAutomatic: isAutomatic, isPrepared: true, nil, progress, into: create)
@@ -73,8 +73,8 @@ extension Engine {
   private func runRewriting(
     holdsWriters: Bool, isAutomatic: Bool, isPrepared: Bool = false, _ bytesPerSecond: UInt64?,
     _ progress: ((CompactionProgress) -> Void)?,
-    into create: () throws(Fault) -> DatabaseFile
-  ) throws(Fault) -> CompactionReport {
+    into create: () throws(StorageError) -> DatabaseFile
+  ) throws(StorageError) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     try compaction.waitWhilePaused()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
@@ -87,16 +87,16 @@ extension Engine {
       pacer.wake()
     }
     // Fail early if the new file cannot get the owner and attributes of the old one.
-    if holdsWriters { try log.checkReplaceable() }
+    if holdsWriters { try file.checkReplaceable() }
     if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
     // A checkpoint, so that the tree is complete and few transactions must be followed. Reclaiming
     // blocks of a file that will soon be replaced would take half as long as its compaction and
     // delay every commit, which is only worthwhile to obey the bounds on space. A file that was
     // moved away gets no more checkpoints; its log is followed from the last one.
-    let isFirst = file.checkpoint == 0
+    let isFirst = currentFile.checkpoint == 0
     let isWorthIt = !isAutomatic || pacer.pendingBytes >= pacer.checkpointThreshold / 4
-    if !isReadOnly, !log.isMoved, isFirst || isWorthIt {
-      do throws(Fault) {
+    if !isReadOnly, !file.isMoved, isFirst || isWorthIt {
+      do throws(StorageError) {
         try checkpoint(isForced: isFirst, reclaims: isAutomatic || !holdsWriters)
       } catch {
         // The checkpoint may be the first to notice that the file was moved away.
@@ -104,16 +104,16 @@ extension Engine {
       }
     }
     let (version, start) = try newestTree()
-    let (old, new) = (log, try create())
+    let (old, new) = (file, try create())
     var report: CompactionReport
-    do throws(Fault) {
+    do throws(StorageError) {
       let run = try CompactionRun(
         self, from: start, into: new, bytesPerSecond: bytesPerSecond, progress)
       report = try run.run(keeping: version)
     } catch {
       new.discard()
-      guard error.kind == .fileMoved, !log.isMoved else { throw error }
-      throw Fault(
+      guard error.kind == .fileMoved, !file.isMoved else { throw error }
+      throw StorageError(
         .inputOutput, "the new file was removed while it was being written", path: error.path)
     }
     replaced.keep(old, version)
@@ -138,8 +138,8 @@ extension Engine {
 
   /// Returns the newest checkpoint, and a version that keeps its tree mapped and prevents it, and
   /// the log from its replay offset on, from being reclaimed.
-  private func newestTree() throws(Fault) -> (Version, CheckpointRecord) {
-    try checkpointer.exclude { () throws(Fault) in
+  private func newestTree() throws(StorageError) -> (Version, CheckpointRecord) {
+    try checkpointer.exclude { () throws(StorageError) in
       let version = try versions.current()
       // A read-only store may have no checkpoint yet: everything is in the log.
       let start = try newestCheckpoint()
@@ -152,15 +152,15 @@ extension Engine {
 
   /// Writes the first checkpoint of a new file, refers to it in both root slots, and publishes its
   /// tree. Both slots must refer to it, because the log before it does not have these entries.
-  func begin(with root: Subtree?, transaction: UInt64) throws(Fault) {
-    try log.flush(through: log.writer.position, durable: false)
-    try log.syncNodes()
-    let checkpoint = try log.writer.appendCheckpoint(
+  func begin(with root: Subtree?, transaction: UInt64) throws(StorageError) {
+    try file.flush(through: file.writer.position, durable: false)
+    try file.syncNodes()
+    let checkpoint = try file.writer.appendCheckpoint(
       CheckpointRecord(
-        root: root, replay: log.writer.replayPosition, transaction: transaction, time: environment.now(),
+        root: root, replay: file.writer.replayPosition, transaction: transaction, time: environment.now(),
         previousCheckpoint: 0, isCompaction: true))
-    for _ in 0..<2 { try log.writeSlot(naming: checkpoint) }
-    file.didWriteCheckpoint(at: checkpoint.offset)
+    for _ in 0..<2 { try file.writeSlot(naming: checkpoint) }
+    currentFile.didWriteCheckpoint(at: checkpoint.offset)
     pacer.didInstall(live: root?.liveBytes ?? 0)
     var next = head.newest
     next.transaction = transaction
@@ -171,9 +171,9 @@ extension Engine {
   }
 
   /// Throws if the store cannot switch to another file now. Under the writer lock.
-  func checkSwitch() throws(Fault) {
+  func checkSwitch() throws(StorageError) {
     try checkOpen()
-    try log.checkWriting()
-    if log.isOutOfSpace || log.needsCheckpoint { throw Fault(.outOfSpace, "the disk is full") }
+    try file.checkWriting()
+    if file.isOutOfSpace || file.needsCheckpoint { throw StorageError(.outOfSpace, "the disk is full") }
   }
 }

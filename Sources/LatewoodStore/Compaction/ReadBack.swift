@@ -37,16 +37,16 @@ final class ReadBack: @unchecked Sendable {
     var writtenBack = FileLayout.logStart
     var isStopped = false
     var isImpossible = false
-    var fault: Fault?
+    var failure: StorageError?
 
     /// Whether a thread is reading a region.
     var isReading: Bool { taken > joined + read.count }
     /// The next region if it can be read now.
     var next: Range<UInt64>? { regions.first.flatMap { $0.upperBound <= limit ? $0 : nil } }
-    var isOver: Bool { isStopped || isImpossible || fault != nil }
+    var isOver: Bool { isStopped || isImpossible || failure != nil }
 
     /// Adds the regions read so far to `tree`, in order.
-    mutating func join() throws(Fault) {
+    mutating func join() throws(StorageError) {
       while let region = read.removeValue(forKey: joined) {
         joined += 1
         try tree.take(region)
@@ -64,7 +64,7 @@ final class ReadBack: @unchecked Sendable {
   init(_ file: DatabaseFile) {
     let device = file.device
     self.device = device
-    let read = { (target: UnsafeMutableRawBufferPointer, offset: UInt64) throws(Fault) -> Int in
+    let read = { (target: UnsafeMutableRawBufferPointer, offset: UInt64) throws(StorageError) -> Int in
       guard let count = try device.readFromDisk(into: target, at: offset) else { throw ReadBack.impossible }
       return count
     }
@@ -74,7 +74,7 @@ final class ReadBack: @unchecked Sendable {
 
   func start() { BackgroundThread.run { self.run() } }
 
-  private static let impossible = Fault(.unsupported, "there are no reads past the cache here")
+  private static let impossible = StorageError(.unsupported, "there are no reads past the cache here")
 
   private func run() {
     monitor.withLock {
@@ -97,24 +97,28 @@ final class ReadBack: @unchecked Sendable {
     monitor.unlock()
     if let unwritten { device.startWriteback(offset: unwritten.lowerBound, length: UInt64(unwritten.count)) }
     var read = VerifiedRegion.nothing
-    var fault: Fault?
-    do throws(Fault) { read = try verifier.read(region, below: limit) } catch { fault = error }
+    var failure: StorageError?
+    do throws(StorageError) { read = try verifier.read(region, below: limit) } catch { failure = error }
     monitor.lock()
     state.read[number] = read
-    do throws(Fault) {
-      if let fault { throw fault }
+    do throws(StorageError) {
+      if let failure { throw failure }
       if !state.isOver { try state.join() }
     } catch {
-      if error.kind == .unsupported { state.isImpossible = true } else { state.fault = state.fault ?? error }
+      if error.kind == .unsupported {
+        state.isImpossible = true
+      } else {
+        state.failure = state.failure ?? error
+      }
     }
     monitor.broadcast()
   }
 
   /// Adds a region. It and everything before it must be written. Throws errors found in earlier
   /// regions.
-  func add(_ region: Range<UInt64>) throws(Fault) {
-    let isPossible = try monitor.withLock { () throws(Fault) in
-      if let fault = state.fault { throw fault }
+  func add(_ region: Range<UInt64>) throws(StorageError) {
+    let isPossible = try monitor.withLock { () throws(StorageError) in
+      if let failure = state.failure { throw failure }
       if state.isImpossible { return false }
       state.regions.append(region)
       // Its last block will be written again.
@@ -133,25 +137,25 @@ final class ReadBack: @unchecked Sendable {
   ///
   /// - Parameter step: called after each region.
   /// - Returns: false if the file cannot be read past the cache.
-  func finish(_ root: Subtree?, step: () throws(Fault) -> Void) throws(Fault) -> Bool {
+  func finish(_ root: Subtree?, step: () throws(StorageError) -> Void) throws(StorageError) -> Bool {
     monitor.withLock {
       state.limit = .max
       monitor.broadcast()
     }
     while true {
-      let isDone = try monitor.withLock { () throws(Fault) in
+      let isDone = try monitor.withLock { () throws(StorageError) in
         if !state.isOver, let region = state.next {
           verify(region, with: beside)
         } else if state.isReading {
           monitor.wait()
         }
-        if let fault = state.fault { throw fault }
+        if let failure = state.failure { throw failure }
         return !state.isReading && (state.isImpossible || state.next == nil)
       }
       if isDone { break }
       try step()
     }
-    return try monitor.withLock { () throws(Fault) in
+    return try monitor.withLock { () throws(StorageError) in
       if state.isImpossible { return false }
       try state.tree.finish(root)
       return true

@@ -17,13 +17,13 @@ struct TransactionReplayer {
   }
 
   /// Adds an operation. The operations of a transaction must be consecutive.
-  mutating func take(_ record: LogRecord, of number: UInt64) throws(Fault) {
+  mutating func take(_ record: LogRecord, of number: UInt64) throws(StorageError) {
     if number != self.number || transaction == nil {
       try finish()
       if target.pacer.pendingBytes >= UInt64(target.options.writeBufferBudget) {
         try target.checkpoint(isForced: false)
       }
-      target.log.writer.continueTransactions(after: number - 1)
+      target.file.writer.continueTransactions(after: number - 1)
       transaction = try Transaction(engine: target)
       self.number = number
       count += 1
@@ -31,7 +31,7 @@ struct TransactionReplayer {
     try apply(record)
   }
 
-  private func apply(_ record: LogRecord) throws(Fault) {
+  private func apply(_ record: LogRecord) throws(StorageError) {
     guard let transaction else { return }
     if record.isPut, let rewriter = rewriter(for: record) {
       let key = UnsafeRawBufferPointer(
@@ -41,7 +41,7 @@ struct TransactionReplayer {
       case .keep: break
       case .drop: return try transaction.replayDelete(of: record)
       case .replace(let new):
-        return try new.withStart { (start, count) throws(Fault) in
+        return try new.withStart { (start, count) throws(StorageError) in
           try transaction.replayPut(of: record, UnsafeRawBufferPointer(start: start, count: count))
         }
       }
@@ -54,10 +54,10 @@ struct TransactionReplayer {
   }
 
   /// Commits the open transaction, without a flush.
-  mutating func finish() throws(Fault) {
+  mutating func finish() throws(StorageError) {
     guard let open = transaction else { return }
     transaction = nil
-    do throws(Fault) {
+    do throws(StorageError) {
       try target.commit(open)
       // There are no readers, but while an older version is published, the write buffer keeps every
       // value replaced since.
@@ -71,5 +71,37 @@ struct TransactionReplayer {
   mutating func abort() {
     if let open = transaction { target.abort(open) }
     transaction = nil
+  }
+}
+
+/// Applies verified operations of another file's log.
+extension Transaction {
+  func replay(_ record: LogRecord) throws(StorageError) {
+    switch record.code {
+    case OperationCode.delete: try replayDelete(of: record)
+    case OperationCode.deleteRange:
+      try open()
+      let offset = try writer.deleteRange(
+        low: UnsafeRawBufferPointer(start: record.key, count: record.keyCount),
+        high: UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
+      try buffer.deleteRange(try writer.record(at: offset), at: offset)
+    default:
+      try replayPut(of: record, UnsafeRawBufferPointer(start: record.value, count: record.valueCount))
+    }
+  }
+
+  func replayPut(of record: LogRecord, _ value: UnsafeRawBufferPointer) throws(StorageError) {
+    try open()
+    let offset = try writer.put(
+      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount), value: value,
+      asExtent: value.count > engine.options.inlineValueLimit)
+    try buffer.set(writer.record(at: offset), at: offset)
+  }
+
+  func replayDelete(of record: LogRecord) throws(StorageError) {
+    try open()
+    let offset = try writer.delete(
+      fullKey: UnsafeRawBufferPointer(start: record.key, count: record.keyCount))
+    try buffer.set(writer.record(at: offset), at: offset)
   }
 }

@@ -35,29 +35,30 @@ enum Catalog {
       && UInt32(bigEndian: record.key.loadUnaligned(as: UInt32.self)) == keyspace
   }
 
-  static func checkName(_ name: String) throws(Fault) {
+  static func checkName(_ name: String) throws(StorageError) {
     let length = name.utf8.count
     guard length > 0, length <= maximumNameLength else {
-      throw Fault(
+      throw StorageError(
         .invalidName, "a keyspace's name has \(length) bytes instead of 1 to \(maximumNameLength)")
     }
   }
 
   static func decodeNumber(
     _ value: UnsafeRawBufferPointer, upTo greatest: UInt32 = maximumNumber
-  ) throws(Fault) -> UInt32 {
+  ) throws(StorageError) -> UInt32 {
     guard value.count == 4, let start = value.baseAddress else {
-      throw Fault(.damaged, "an entry of the catalog of keyspaces has \(value.count) bytes instead of 4")
+      throw StorageError(
+        .damaged, "an entry of the catalog of keyspaces has \(value.count) bytes instead of 4")
     }
     let number = start.u32(0)
     guard number > keyspace, number <= greatest else {
-      throw Fault(.damaged, "an entry of the catalog of keyspaces has the impossible number \(number)")
+      throw StorageError(.damaged, "an entry of the catalog of keyspaces has the impossible number \(number)")
     }
     return number
   }
 
   /// Returns the number of the keyspace with this name, or nil if there is none.
-  static func number(of name: String, in view: ReadView) throws(Fault) -> UInt32? {
+  static func number(of name: String, in view: ReadView) throws(StorageError) -> UInt32? {
     guard let value = try find(nameKey(name), in: view) else { return nil }
     return try decodeNumber(value)
   }
@@ -65,23 +66,24 @@ enum Catalog {
   /// Returns whether the keyspace with this number has this name. The number of an aborted
   /// transaction's keyspace is assigned again, so only number and name together identify a
   /// keyspace.
-  static func exists(_ number: UInt32, named name: String, in view: ReadView) throws(Fault) -> Bool {
+  static func exists(_ number: UInt32, named name: String, in view: ReadView) throws(StorageError) -> Bool {
     guard let value = try find(numberKey(number), in: view) else { return false }
     return value.elementsEqual(name.utf8)
   }
 
-  static func nextNumber(in view: ReadView) throws(Fault) -> UInt32 {
+  static func nextNumber(in view: ReadView) throws(StorageError) -> UInt32 {
     guard let value = try find(counterKey, in: view) else { return 1 }
     return try decodeNumber(value, upTo: .max)
   }
 
-  private static func find(_ key: [UInt8], in view: ReadView) throws(Fault) -> UnsafeRawBufferPointer? {
+  private static func find(_ key: [UInt8], in view: ReadView) throws(StorageError) -> UnsafeRawBufferPointer?
+  {
     let full = firstKey(of: keyspace) + key
-    return try full.withStart { (start, count) throws(Fault) in try view.find(start, count) }
+    return try full.withStart { (start, count) throws(StorageError) in try view.find(start, count) }
   }
 
   /// Returns all keyspaces, by name.
-  static func all(in view: ReadView) throws(Fault) -> [(name: String, number: UInt32)] {
+  static func all(in view: ReadView) throws(StorageError) -> [(name: String, number: UInt32)] {
     let prefix = firstKey(of: keyspace)
     let low = prefix + [nameTag]
     var result: [(name: String, number: UInt32)] = []

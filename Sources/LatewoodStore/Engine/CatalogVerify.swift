@@ -27,11 +27,11 @@ struct CatalogVerify {
 
   /// Returns the faults of the catalog, and the damage in the tree if it could not be read to the
   /// end.
-  static func run(_ version: Version) -> (faults: [VerifyFault], damage: Fault?) {
+  static func run(_ version: Version) -> (faults: [VerifyFault], damage: StorageError?) {
     let hold = version.file.hold()
     defer { withExtendedLifetime(hold) {} }
     var verify = CatalogVerify(version)
-    do throws(Fault) {
+    do throws(StorageError) {
       try verify.gather()
       verify.compare()
       try verify.findUnnamed()
@@ -47,7 +47,7 @@ struct CatalogVerify {
 
   // MARK: Reading it
 
-  private mutating func gather() throws(Fault) {
+  private mutating func gather() throws(StorageError) {
     let high = Catalog.firstKey(of: Catalog.keyspace + 1)
     var cursor = MergedCursor(version.reads)
     try cursor.seek(Catalog.firstKey(of: Catalog.keyspace))
@@ -151,7 +151,7 @@ struct CatalogVerify {
 
   // MARK: Looking for entries without a name
 
-  private mutating func findUnnamed() throws(Fault) {
+  private mutating func findUnnamed() throws(StorageError) {
     // A keyspace whose name was lost has been reported above.
     let known = Set(names.map(\.number)).union(numbers.keys)
     let view = version.reads

@@ -4,33 +4,33 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  func sync() throws(Fault) {
+  func sync() throws(StorageError) {
     try checkOpen()
     if isReadOnly { return }
     try rollBackUnwritten()
-    try log.flush(through: log.committedPosition, durable: true)
+    try file.flush(through: file.committedPosition, durable: true)
   }
 
-  func requestCheckpoint() throws(Fault) {
+  func requestCheckpoint() throws(StorageError) {
     try checkOpen()
-    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
+    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a checkpoint was requested")
     try checkpoint(isForced: false)
   }
 
-  func statistics() throws(Fault) -> Statistics {
-    let log = log
+  func statistics() throws(StorageError) -> Statistics {
+    let file = file
     let version = try versions.current()
     var result = Statistics()
-    result.fileSize = try log.device.size()
-    result.allocatedSize = try log.device.allocatedSize()
+    result.fileSize = try file.device.size()
+    result.allocatedSize = try file.device.allocatedSize()
     result.liveBytes = version.base?.liveBytes ?? 0
     result.entries = version.base?.entries ?? 0
     result.treeHeight = version.base.map { Int($0.level) + 1 } ?? 0
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
-    result.logEnd = log.committedPosition.offset
-    result.logBytes = log.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
+    result.logEnd = file.committedPosition.offset
+    result.logBytes = file.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
     // The numbers in the file are untrusted.
     let overhead = result.logBytes &+ FileLayout.logStart
     let rest = result.fileSize - min(result.fileSize, overhead)
@@ -42,21 +42,21 @@ extension Engine {
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
     result.checkpointFailure = checkpointer.failure.map { StoreError($0, path: path) }
     result.compactionFailure = schedule.failure.map { StoreError($0, path: path) }
-    result.durableThrough = log.durableThrough
+    result.durableThrough = file.durableThrough
     let measure = {
       result.memoryBytes =
         UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0))
-        + log.writer.chunkMemory
-      result.reservedBytes = log.writer.reservedLength
+        + file.writer.chunkMemory
+      result.reservedBytes = file.writer.reservedLength
     }
     if head.isInTransaction { measure() } else { head.withMaintenance(measure) }
-    if let length = log.device.cache?.length {
+    if let length = file.device.cache?.length {
       result.isMapped = false
       result.cachedBytes = UInt64(length.cached + length.kept)
     }
-    result.fileID = Self.hexadecimal(log.header.fileID)
+    result.fileID = Self.hexadecimal(file.header.fileID)
     result.formatVersion = FileHeader.formatVersion
-    result.created = log.header.created
+    result.created = file.header.created
     result.punchedBytes = reclaimer.reclaimedBytes
     result.punchingFailure = reclaimer.failure.map { StoreError($0, path: path) }
     // The version keeps the newest checkpoint in the file.
@@ -72,33 +72,33 @@ extension Engine {
     }.joined()
   }
 
-  func newestCheckpoint() throws(Fault) -> CheckpointRecord? {
-    let (log, offset) = file.logAndCheckpoint
-    return offset == 0 ? nil : try record(at: offset, in: log)
+  func newestCheckpoint() throws(StorageError) -> CheckpointRecord? {
+    let (file, offset) = currentFile.fileAndCheckpoint
+    return offset == 0 ? nil : try record(at: offset, in: file)
   }
 
-  private func record(at offset: UInt64, in log: DatabaseFile) throws(Fault) -> CheckpointRecord {
-    guard let (record, _) = try log.checkpoint(at: offset, in: log.view) else {
-      throw Fault.damaged(at: offset, "there is no sound checkpoint here")
+  private func record(at offset: UInt64, in file: DatabaseFile) throws(StorageError) -> CheckpointRecord {
+    guard let (record, _) = try file.checkpoint(at: offset, in: file.view) else {
+      throw StorageError.damaged(at: offset, "there is no sound checkpoint here")
     }
     return record
   }
 
-  func history() throws(Fault) -> [Checkpoint] {
+  func history() throws(StorageError) -> [Checkpoint] {
     // The version keeps the newest checkpoint in the file; older ones may be reclaimed meanwhile.
     let version = try versions.current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
-    let (log, newest) = file.logAndCheckpoint
+    let (file, newest) = currentFile.fileAndCheckpoint
     let oldest = reclaimer.oldestWhole
     var offset = newest
     if offset == 0 { return result }
-    var record = try record(at: offset, in: log)
+    var record = try record(at: offset, in: file)
     while true {
       var checkpoint = Checkpoint(
         offset: offset, transaction: record.transaction, time: record.time,
         entries: record.root?.entries ?? 0, liveBytes: record.root?.liveBytes ?? 0,
-        isCompaction: record.isCompaction, fileID: log.header.fileID.first)
+        isCompaction: record.isCompaction, fileID: file.header.fileID.first)
       let previous = record.previousCheckpoint
       if previous < oldest {
         result.append(checkpoint)
@@ -106,7 +106,7 @@ extension Engine {
       }
       // Backwards only, so that a hostile file cannot cause a loop. A lost checkpoint does not hide
       // the newer ones.
-      let found = previous < offset ? try log.checkpoint(at: previous, in: log.view)?.record : nil
+      let found = previous < offset ? try file.checkpoint(at: previous, in: file.view)?.record : nil
       checkpoint.isOlderLost = previous != 0 && found == nil
       result.append(checkpoint)
       guard let found else { return result }
@@ -114,40 +114,40 @@ extension Engine {
     }
   }
 
-  func version(asOf checkpoint: Checkpoint) throws(Fault) -> Version {
+  func version(asOf checkpoint: Checkpoint) throws(StorageError) -> Version {
     try checkOpen()
-    let log = log
-    guard checkpoint.fileID == log.header.fileID.first else {
-      throw Fault(.notFound, "the checkpoint was in a file that has been compacted or copied since")
+    let file = file
+    guard checkpoint.fileID == file.header.fileID.first else {
+      throw StorageError(.notFound, "the checkpoint was in a file that has been compacted or copied since")
     }
     guard let pin = reclaimer.pin(checkpoint: checkpoint.offset) else {
-      throw Fault(
+      throw StorageError(
         .notFound, "the checkpoint is no longer complete: its space was reclaimed", offset: checkpoint.offset
       )
     }
-    let record = try record(at: checkpoint.offset, in: log)
+    let record = try record(at: checkpoint.offset, in: file)
     guard record.transaction == checkpoint.transaction else {
-      throw Fault.damaged(at: checkpoint.offset, "there is a checkpoint of another transaction")
+      throw StorageError.damaged(at: checkpoint.offset, "there is a checkpoint of another transaction")
     }
-    return Version(of: record, in: log, pin: pin)
+    return Version(of: record, in: file, pin: pin)
   }
 
   /// - Parameter isTreeVerified: whether the nodes and extents of the newest checkpoint have
   ///   already been verified.
   func verify(
     isTreeVerified: Bool = false, _ progress: ((VerifyProgress) -> Void)?
-  ) throws(Fault) -> VerifyReport {
-    let log = log
+  ) throws(StorageError) -> VerifyReport {
+    let file = file
     let version = try versions.current()
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
     // Not the committed position, which includes space just reserved by a checkpoint, whose frame
     // header may not have been written.
-    let logEnd = log.writtenPosition.offset
+    let logEnd = file.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // `liveBytes` is untrusted and may exceed any file.
-    let total = logLength + min(version.base?.liveBytes ?? 0, log.view.limit)
+    let total = logLength + min(version.base?.liveBytes ?? 0, file.view.limit)
     if !isTreeVerified {
       let tree = version.verifyBase { checked in
         progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
@@ -160,7 +160,7 @@ extension Engine {
     }
     // A reader may not know the newest checkpoint yet, and then needs more of the log.
     let known = isReadOnly ? reclaimer.replay : nil
-    let frames = try log.verify(from: known, through: logEnd)
+    let frames = try file.verify(from: known, through: logEnd)
     // Entries that are not in a checkpoint are read from the log, so it must be intact.
     if frames.isLogIntact { checkCatalog(of: version, &report) }
     report.frames = frames.frames

@@ -5,15 +5,15 @@ import LatewoodTree
 
 /// Short reads register with `readers` and count no references; longer reads hold a version.
 extension Engine: ReadGate {
-  func checkOpen() throws(Fault) {
+  func checkOpen() throws(StorageError) {
     if isClosed { throw Engine.closedFault }
   }
 
-  static var closedFault: Fault { Fault(.closed, "the store has been closed") }
+  static var closedFault: StorageError { StorageError(.closed, "the store has been closed") }
 
   var changeCount: Int { 0 }
 
-  func currentReader() throws(Fault) -> Reader {
+  func currentReader() throws(StorageError) -> Reader {
     let version = try versions.current()
     return Reader(owner: version, gate: self, state: state(of: version))
   }
@@ -32,14 +32,14 @@ extension Engine: ReadGate {
   /// - Parameters:
   ///   - load: returns the version for a registered reader. A closure, because passing the
   ///     reference itself would count a reference to its owner, which all threads share.
-  ///   - fault: the error to throw if there is no longer a version.
+  ///   - error: the error to throw if there is no longer a version.
   @inline(__always) func begin(
-    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault
-  ) throws(Fault) -> ShortRead {
+    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise error: () -> StorageError
+  ) throws(StorageError) -> ShortRead {
     let ticket = readers.enter()
     guard let face = load(ticket) else {
       ticket.leave()
-      throw fault()
+      throw error()
     }
     return ShortRead(state: state(of: face), ticket: ReadTicket(registered: ticket))
   }
@@ -48,21 +48,21 @@ extension Engine: ReadGate {
   ///
   /// - Parameters:
   ///   - load: as for `begin`.
-  ///   - fault: the error to throw if there is no longer a version.
+  ///   - error: the error to throw if there is no longer a version.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
-    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise fault: () -> Fault
-  ) throws(Fault) -> FoundValue {
+    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise error: () -> StorageError
+  ) throws(StorageError) -> FoundValue {
     let ticket = readers.enter()
     guard let face = load(ticket) else {
       ticket.leave()
-      throw fault()
+      throw error()
     }
-    do throws(Fault) {
+    do throws(StorageError) {
       if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try state(of: face).check(keyspace)
       }
-      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try face.pointee.reads.find(full, count)
       }
       return FoundValue(value, ReadTicket(registered: ticket))

@@ -4,27 +4,27 @@ import LatewoodTree
 
 extension Engine {
   /// Applies new commits of another process to a read-only store. Returns whether there were any.
-  func refresh() throws(Fault) -> Bool {
+  func refresh() throws(StorageError) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
     // `statistics()` takes the writer lock to measure the write buffer, as in a store that writes.
-    return try checkpointer.exclude { () throws(Fault) in
-      try head.withMaintenance { () throws(Fault) in try applyNewCommits() }
+    return try checkpointer.exclude { () throws(StorageError) in
+      try head.withMaintenance { () throws(StorageError) in try applyNewCommits() }
     }
   }
 
-  private func applyNewCommits() throws(Fault) -> Bool {
-    let log = log
+  private func applyNewCommits() throws(StorageError) -> Bool {
+    let file = file
     var next = head.newest
     next.number += 1
-    let buffer = BufferWriter(state: next.active, version: next.number, file: log.view)
+    let buffer = BufferWriter(state: next.active, version: next.number, file: file.view)
     buffer.reclaim(published: try versions.current().number, registry: versions.registry)
     var changesCatalog = false
     let outcome: RefreshOutcome
     do {
-      outcome = try log.refresh(
+      outcome = try file.refresh(
         begin: { buffer.read(from: $0) },
-        apply: { (transaction, offset, record) throws(Fault) in
+        apply: { (transaction, offset, record) throws(StorageError) in
           try buffer.apply(record, at: offset)
           next.transaction = transaction
           if Catalog.isInside(record) { changesCatalog = true }
@@ -46,17 +46,17 @@ extension Engine {
       return true
     case .newCheckpoint:
       buffer.abort()
-      return try startOver(in: log)
+      return try startOver(in: file)
     case .replaced:
       buffer.abort()
-      let next = try log.reopened()
+      let next = try file.reopened()
       return try startOver(in: next)
     }
   }
 
   /// Replaces the state in memory by the tree of a newer checkpoint, perhaps in another file, and
   /// the log after it.
-  private func startOver(in next: DatabaseFile) throws(Fault) -> Bool {
+  private func startOver(in next: DatabaseFile) throws(StorageError) -> Bool {
     var state = head.newest
     let before = state.transaction
     let report: LatewoodFile.RecoveryReport

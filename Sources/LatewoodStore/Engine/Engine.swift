@@ -44,7 +44,7 @@ final class Engine: Sendable {
   /// A random number that distinguishes this store's handles from those of others.
   let identity: UInt64
 
-  let file: CurrentFile
+  let currentFile: CurrentFile
   let head: CommitHead
   let versions: VersionPublisher
   /// `versions` for reads, which must not count references that all threads share.
@@ -74,33 +74,33 @@ final class Engine: Sendable {
   /// Opens a store, and writes a checkpoint if recovery requires one. If this throws, the file is
   /// closed.
   init(
-    log: DatabaseFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
-  ) throws(Fault) {
+    file: DatabaseFile, path: String?, isReadOnly: Bool, options: Store.Options, environment: Environment
+  ) throws(StorageError) {
     self.path = path
     self.isReadOnly = isReadOnly
     self.options = options
     self.environment = environment
     identity = environment.random()
-    file = CurrentFile(log)
+    currentFile = CurrentFile(file)
     head = CommitHead()
-    versions = VersionPublisher(file, readers: readers)
+    versions = VersionPublisher(currentFile, readers: readers)
     uncountedVersions = Unmanaged.passUnretained(versions)
     pacer = WritePacer(options, disk)
-    reclaimer = SpaceReclaimer(file, readers: readers, options: options, isReadOnly: isReadOnly)
+    reclaimer = SpaceReclaimer(currentFile, readers: readers, options: options, isReadOnly: isReadOnly)
     checkpointer = Checkpointer(
-      file, head, versions, pacer, reclaimer, options: options, environment: environment)
-    log.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
-    log.device.cache?.waitFor(readers)
+      currentFile, head, versions, pacer, reclaimer, options: options, environment: environment)
+    file.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
+    file.device.cache?.waitFor(readers)
     do {
       try recover()
     } catch {
-      log.close()
+      file.close()
       throw error
     }
   }
 
   /// The file that commits go to; see `CurrentFile`.
-  var log: DatabaseFile { file.log }
+  var file: DatabaseFile { currentFile.file }
 
   /// The newest version for a registered read, as `VersionPublisher.load`.
   @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
@@ -116,15 +116,15 @@ final class Engine: Sendable {
   func switchFile(to next: DatabaseFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     next.device.cache?.waitFor(readers)
-    file.replace(with: next, checkpoint: checkpoint)
+    currentFile.replace(with: next, checkpoint: checkpoint)
     checkpointer.fitReserve()
   }
 
   // MARK: Recovery
 
-  private func recover() throws(Fault) {
-    guard try show(replayed: log) else { return }
-    do throws(Fault) {
+  private func recover() throws(StorageError) {
+    guard try show(replayed: file) else { return }
+    do throws(StorageError) {
       try checkpoint(isForced: true)
     } catch {
       // A full disk does not prevent reading. The first transaction tries again, and none can begin
@@ -137,16 +137,16 @@ final class Engine: Sendable {
   ///
   /// A separate function, so that its version is released before that checkpoint, which otherwise
   /// could reclaim nothing and would wait in vain.
-  @inline(never) private func show(replayed log: DatabaseFile) throws(Fault) -> Bool {
+  @inline(never) private func show(replayed file: DatabaseFile) throws(StorageError) -> Bool {
     var state = Head()
     let report: LatewoodFile.RecoveryReport
-    (state.active, report) = try replay(log, into: state.active.layer, version: 1)
+    (state.active, report) = try replay(file, into: state.active.layer, version: 1)
     state.transaction = report.lastTransaction
     head.lock()
     head.replace(with: state)
     head.unlock()
-    file.didWriteCheckpoint(at: report.checkpointOffset)
-    writeback.restart(at: log.committedPosition.offset)
+    currentFile.didWriteCheckpoint(at: report.checkpointOffset)
+    writeback.restart(at: file.committedPosition.offset)
     let recovery = RecoveryReport(
       transaction: report.lastTransaction,
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
@@ -166,13 +166,13 @@ final class Engine: Sendable {
 
   /// Recovers the log into a write buffer.
   func replay(
-    _ log: DatabaseFile, into layer: BufferLayer, version: UInt64
-  ) throws(Fault) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
-    let writer = BufferWriter(state: BufferState(layer: layer), version: version, file: log.view)
-    do throws(Fault) {
-      let report = try log.recover(
+    _ file: DatabaseFile, into layer: BufferLayer, version: UInt64
+  ) throws(StorageError) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
+    let writer = BufferWriter(state: BufferState(layer: layer), version: version, file: file.view)
+    do throws(StorageError) {
+      let report = try file.recover(
         begin: { writer.read(from: $0) },
-        apply: { (_, offset, record) throws(Fault) in try writer.apply(record, at: offset) })
+        apply: { (_, offset, record) throws(StorageError) in try writer.apply(record, at: offset) })
       return (writer.finish(), report)
     } catch {
       writer.abort()
@@ -183,7 +183,7 @@ final class Engine: Sendable {
   // MARK: The work that follows commits
 
   /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file again.
-  func checkpoint(isForced: Bool, reclaims: Bool = true) throws(Fault) {
+  func checkpoint(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
     try checkpointer.run(isForced: isForced, reclaims: reclaims)
     measureSpare()
     if reclaims { scheduleCompaction() }
@@ -192,14 +192,14 @@ final class Engine: Sendable {
   /// Starts a checkpoint on the background queue if there is enough log.
   func checkpointIfDue() {
     guard pacer.isCheckpointDue else { return }
-    checkpointer.schedule { [self] () throws(Fault) in
+    checkpointer.schedule { [self] () throws(StorageError) in
       if !isClosed { try checkpoint(isForced: false) }
     }
   }
 
   /// Asks the system to begin writing the log.
-  func scheduleWriteback(_ log: DatabaseFile, through end: UInt64) {
-    if options.checkpointsInBackground { writeback.advance(log, through: end) }
+  func scheduleWriteback(_ file: DatabaseFile, through end: UInt64) {
+    if options.checkpointsInBackground { writeback.advance(file, through: end) }
   }
 
   /// Schedules a seal half a second after a synchronous commit, which records that the commit is
@@ -218,9 +218,9 @@ final class Engine: Sendable {
 
   /// Appends a seal. Best effort: a missing seal does no harm. Under the writer lock.
   private func writeSeal() {
-    do throws(Fault) {
-      try log.writer.appendSeal()
-      try log.flush(through: log.writer.position, durable: false)
+    do throws(StorageError) {
+      try file.writer.appendSeal()
+      try file.flush(through: file.writer.position, durable: false)
     } catch {
       return
     }
@@ -242,9 +242,9 @@ final class Engine: Sendable {
     checkpointer.forget()
     schedule.didSucceed()
     pacer.start(pending: other.pacer.pendingBytes, live: base?.liveBytes ?? 0)
-    writeback.restart(at: other.log.writer.tail)
-    let (log, checkpoint) = other.file.logAndCheckpoint
-    switchFile(to: log, checkpoint: checkpoint)
+    writeback.restart(at: other.file.writer.tail)
+    let (file, checkpoint) = other.currentFile.fileAndCheckpoint
+    switchFile(to: file, checkpoint: checkpoint)
     let pin = reclaimer.start(from: checkpoint, replay: other.reclaimer.replay, isOwn: true)
     versions.publish(next, base: base, frozen: nil, pin: pin)
     measureSpare()
@@ -253,16 +253,16 @@ final class Engine: Sendable {
   // MARK: Closing
 
   /// Closes the store and its snapshots, whose reads then throw. Idempotent.
-  func close() throws(Fault) {
+  func close() throws(StorageError) {
     try refuseInsideCompaction("the store was closed")
     let wasClosed = head.withMaintenance { closed.exchange(true, ordering: .acquiringAndReleasing) }
     if wasClosed { return }
     compaction.close()
-    var failure: Fault?
-    if !isReadOnly, !log.isPoisoned {
-      do throws(Fault) {
+    var failure: StorageError?
+    if !isReadOnly, !file.isPoisoned {
+      do throws(StorageError) {
         try checkpoint(isForced: false)
-        try log.syncNodes()
+        try file.syncNodes()
         head.withMaintenance { writeSeal() }
       } catch {
         failure = error
@@ -271,7 +271,7 @@ final class Engine: Sendable {
     checkpointer.exclude {
       versions.close()
       snapshots.closeAll()
-      log.close()
+      file.close()
     }
     if let failure { throw failure }
   }

@@ -2,6 +2,7 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodFile
 import LatewoodTree
+import Synchronization
 
 /// The newest published version of a store, and the creation of the next one.
 ///
@@ -20,10 +21,10 @@ final class VersionPublisher: Sendable {
   private let newest: VersionReference
   /// The versions that may still be read, whose buffer nodes must not change.
   let registry = VersionRegistry()
-  private let file: CurrentFile
+  private let currentFile: CurrentFile
 
-  init(_ file: CurrentFile, readers: ReaderRegistry) {
-    self.file = file
+  init(_ currentFile: CurrentFile, readers: ReaderRegistry) {
+    self.currentFile = currentFile
     newest = VersionReference(nil, readers: readers)
   }
 
@@ -37,7 +38,7 @@ final class VersionPublisher: Sendable {
   func held() -> Version? { newest.held() }
 
   /// Returns the newest version, retained. Throws `closed`.
-  func current() throws(Fault) -> Version {
+  func current() throws(StorageError) -> Version {
     guard let version = newest.held() else { throw Engine.closedFault }
     return version
   }
@@ -67,11 +68,11 @@ final class VersionPublisher: Sendable {
 
   /// Publishes the same state with the base tree into which its frozen buffer was merged.
   func publish(merged base: Subtree?, pin: BasePin?) {
-    let log = file.log
+    let file = currentFile.file
     newest.update { old in
       Version(
         number: old.number, transaction: old.transaction, base: base, active: old.active, frozen: nil,
-        known: old.known, file: log.view, mapping: log.use, registry: registry, pin: pin)
+        known: old.known, file: file.view, mapping: file.use, registry: registry, pin: pin)
     }
   }
 
@@ -86,9 +87,75 @@ final class VersionPublisher: Sendable {
   private func version(
     of head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?
   ) -> Version {
-    let log = file.log
+    let file = currentFile.file
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      known: head.known, file: log.view, mapping: log.use, registry: registry, pin: pin)
+      known: head.known, file: file.view, mapping: file.use, registry: registry, pin: pin)
+  }
+}
+
+/// A reference to a version, or to none, that readers load without a lock and without counting
+/// references.
+///
+/// Thread safety: any thread. A change that depends on the current version uses `update`, one
+/// thread at a time; `clear` may come at any time.
+// SAFETY: the face at the pointer never changes, and is freed only when no registered reader could
+// have loaded it.
+struct VersionReference: ~Copyable, @unchecked Sendable {
+  /// The address of the face. This owns one reference to its version.
+  private let pointer: Atomic<UnsafePointer<VersionReads>?>
+  private let readers: ReaderRegistry
+  private let updating = Monitor()
+
+  init(_ version: Version?, readers: ReaderRegistry) {
+    pointer = Atomic(Self.retained(version))
+    self.readers = readers
+  }
+
+  deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
+
+  /// The version for a registered read. It is valid only until that read leaves.
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
+    let face = pointer.load(ordering: .sequentiallyConsistent)
+    if let face { ticket.uses(face.pointee.version.toOpaque()) }
+    return face
+  }
+
+  var isClear: Bool { pointer.load(ordering: .relaxed) == nil }
+
+  /// Returns the version, retained for the caller.
+  func held() -> Version? {
+    let ticket = readers.enter()
+    defer { ticket.leave() }
+    return load(ticket)?.pointee.version.takeUnretainedValue()
+  }
+
+  /// Replaces the version, unless the closure returns nil or there is none.
+  func update(_ change: (_ old: Version) -> Version?) {
+    let old = updating.withLock { () -> Unmanaged<Version>? in
+      guard let old = held(), let next = change(old) else { return nil }
+      return exchange(next)
+    }
+    if let old { readers.retire(old) }
+  }
+
+  /// Sets the version, whether or not there was one.
+  func set(_ version: Version) {
+    if let old = updating.withLock({ exchange(version) }) { readers.retire(old) }
+  }
+
+  /// Releases the version. Returns false if there was none.
+  @discardableResult func clear() -> Bool {
+    guard let old = updating.withLock({ exchange(nil) }) else { return false }
+    readers.retire(old)
+    return true
+  }
+
+  private func exchange(_ next: Version?) -> Unmanaged<Version>? {
+    pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
+  }
+
+  private static func retained(_ version: Version?) -> UnsafePointer<VersionReads>? {
+    version.map { Unmanaged.passRetained($0).takeUnretainedValue().face }
   }
 }

@@ -62,7 +62,7 @@ extension Store {
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
   ) throws -> BackupReport {
-    do throws(Fault) {
+    do throws(StorageError) {
       return try engine.backup(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch { throw StoreError(error, path: error.path ?? engine.path) }
   }

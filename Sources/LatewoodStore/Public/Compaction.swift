@@ -171,7 +171,7 @@ extension Store {
   public func copy(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) -> Void)? = nil
   ) throws -> CompactionReport {
-    do throws(Fault) {
+    do throws(StorageError) {
       return try engine.copy(to: path, bytesPerSecond: bytesPerSecond, progress)
     } catch {
       // Damage is in the source file.
@@ -194,7 +194,7 @@ extension Store {
     for keyspace: Keyspace,
     _ rewrite: (@Sendable (_ key: RawSpan, _ value: RawSpan) throws -> CompactedEntry)?
   ) throws {
-    try read { (state) throws(Fault) in try state.check(keyspace) }
+    try read { (state) throws(StorageError) in try state.check(keyspace) }
     let rewriter = rewrite.map { EntryRewriter(keyspace: keyspace.name, rewrite: $0) }
     engine.hooks.setRewriter(rewriter?.run, forKeyspace: keyspace.id)
   }
@@ -220,12 +220,12 @@ private struct EntryRewriter: Sendable {
 
   @Sendable func run(
     _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
-  ) throws(Fault) -> Rewritten {
+  ) throws(StorageError) -> Rewritten {
     let outcome: CompactedEntry
     do {
       outcome = try rewrite(key.bytes, value.bytes)
     } catch {
-      throw Fault(.cancelled, "the rewriter of the keyspace \(keyspace) threw: \(error)")
+      throw StorageError(.cancelled, "the rewriter of the keyspace \(keyspace) threw: \(error)")
     }
     switch outcome {
     case .keep: return .keep

@@ -65,7 +65,7 @@ public final class Cursor {
   ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seek(to key: some ByteSource) throws -> Bool {
-    try move { cursor throws(Fault) in
+    try move { cursor throws(StorageError) in
       let full = Catalog.firstKey(of: cursor.keyspace) + key.copied
       try cursor.seekForward(RangeLimit.later(full, cursor.low))
     }
@@ -78,7 +78,7 @@ public final class Cursor {
   ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seek(before key: some ByteSource) throws -> Bool {
-    try move { cursor throws(Fault) in
+    try move { cursor throws(StorageError) in
       let full = Catalog.firstKey(of: cursor.keyspace) + key.copied
       try cursor.seekBackward(RangeLimit.earlier(full, cursor.high))
     }
@@ -91,7 +91,7 @@ public final class Cursor {
   ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seekFirst() throws -> Bool {
-    try move { cursor throws(Fault) in try cursor.seekForward(cursor.low) }
+    try move { cursor throws(StorageError) in try cursor.seekForward(cursor.low) }
   }
 
   /// Moves to the last entry of the range. O(log n).
@@ -101,7 +101,7 @@ public final class Cursor {
   ///   the file cannot be read. The cursor is then on no entry.
   @discardableResult
   public func seekLast() throws -> Bool {
-    try move { cursor throws(Fault) in try cursor.seekBackward(cursor.high) }
+    try move { cursor throws(StorageError) in try cursor.seekBackward(cursor.high) }
   }
 
   /// Moves to the next entry; before any seek, to the first.
@@ -113,7 +113,7 @@ public final class Cursor {
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
     let isFirst = !isPlaced
-    return try move { cursor throws(Fault) in
+    return try move { cursor throws(StorageError) in
       if isFirst { return try cursor.seekForward(cursor.low) }
       if try cursor.refreshPlace() || cursor.isBesidePlace {
         try cursor.seekForward(cursor.placeKey + [0])
@@ -132,7 +132,7 @@ public final class Cursor {
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
     let isFirst = !isPlaced
-    return try move { cursor throws(Fault) in
+    return try move { cursor throws(StorageError) in
       if isFirst { return try cursor.seekBackward(cursor.high) }
       if try cursor.refreshPlace() || cursor.isBesidePlace {
         try cursor.seekBackward(cursor.placeKey)
@@ -194,11 +194,11 @@ public final class Cursor {
 
   /// Registers a read. If the cache may have released memory since the last one, reads the nodes at
   /// the cursor's position again: an idle cursor keeps nothing in memory.
-  private func begin() throws(Fault) -> ReaderRegistry.Ticket {
+  private func begin() throws(StorageError) -> ReaderRegistry.Ticket {
     let view = reader.state.view
     guard view.isBuffered else { return .none }
     let ticket = view.enter()
-    do throws(Fault) {
+    do throws(StorageError) {
       if let seen, !view.isUndisturbed(since: seen) { try merged.reload() }
     } catch {
       isValid = false
@@ -218,7 +218,7 @@ public final class Cursor {
     return false
   }
 
-  private func checkPlaced() throws(Fault) {
+  private func checkPlaced() throws(StorageError) {
     try reader.gate.checkOpen()
     if isValid, try refreshPlace() {
       try seekForward(placeKey)
@@ -226,14 +226,14 @@ public final class Cursor {
       isBesidePlace = !isAtPlace
     }
     guard isValid, !isBesidePlace else {
-      throw Fault(
+      throw StorageError(
         .invalidRange, isValid ? "the entry has been deleted" : "the cursor is not on an entry")
     }
   }
 
   /// Renews the reader if the transaction has changed since. Returns true in that case: the
   /// position must then be found again by `placeKey`.
-  private func refreshPlace() throws(Fault) -> Bool {
+  private func refreshPlace() throws(StorageError) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
     reader = try reader.gate.currentReader().withoutHold
     changeCount = reader.gate.changeCount
@@ -241,17 +241,17 @@ public final class Cursor {
     return true
   }
 
-  private func seekForward(_ target: [UInt8]) throws(Fault) {
+  private func seekForward(_ target: [UInt8]) throws(StorageError) {
     _ = try refreshPlace()
     try merged.seek(target)
   }
 
-  private func seekBackward(_ target: [UInt8]) throws(Fault) {
+  private func seekBackward(_ target: [UInt8]) throws(StorageError) {
     _ = try refreshPlace()
     try merged.seekBefore(target)
   }
 
-  private func move(_ step: (Cursor) throws(Fault) -> Void) throws(StoreError) -> Bool {
+  private func move(_ step: (Cursor) throws(StorageError) -> Void) throws(StoreError) -> Bool {
     do {
       try reader.gate.checkOpen()
       isPlaced = true

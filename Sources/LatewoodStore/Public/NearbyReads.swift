@@ -19,8 +19,10 @@ package struct NearbyReads {
 
   /// Returns the value of a key, or nil. The bytes are valid as long as the state. O(log n).
   package mutating func find(_ key: UnsafeRawBufferPointer) throws(StoreError) -> UnsafeRawBufferPointer? {
-    do throws(Fault) {
-      return try FullKey.with(keyspace, key) { (full, count) throws(Fault) in try finder.find(full, count) }
+    do throws(StorageError) {
+      return try FullKey.with(keyspace, key) { (full, count) throws(StorageError) in
+        try finder.find(full, count)
+      }
     } catch { throw StoreError(error, path: state._path) }
   }
 }

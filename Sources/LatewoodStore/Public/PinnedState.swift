@@ -42,7 +42,7 @@ package final class PinnedState: Readable {
   /// be released earlier.
   func view(of keyspace: Keyspace) throws(StoreError) -> ReadView? {
     let state = engine.state(of: version)
-    do throws(Fault) { try state.check(keyspace) } catch { throw StoreError(error, path: _path) }
+    do throws(StorageError) { try state.check(keyspace) } catch { throw StoreError(error, path: _path) }
     return state.view.isBuffered ? nil : state.view
   }
 
@@ -61,8 +61,8 @@ package final class PinnedState: Readable {
         _ = try view.scan(
           low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: view.hold(), body)
       }
-    } catch let fault as Fault {
-      throw StoreError(fault, path: _path)
+    } catch let error as StorageError {
+      throw StoreError(error, path: _path)
     }
   }
 
@@ -87,8 +87,8 @@ package final class PinnedState: Readable {
       try range.withFullKeys(in: keyspace.id) { low, high in
         try face.pointee.reads.scanBatches(low: low, high: high, dropping: FullKey.prefixLength, body)
       }
-    } catch let fault as Fault {
-      throw StoreError(fault, path: _path)
+    } catch let error as StorageError {
+      throw StoreError(error, path: _path)
     }
   }
 
@@ -107,13 +107,13 @@ package final class PinnedState: Readable {
   package func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
-    do throws(Fault) {
+    do throws(StorageError) {
       // Read in place, because the face is too large to copy for one value.
       let face = version.face
       if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try engine.state(of: version).check(keyspace)
       }
-      return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+      return try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try face.pointee.reads.find(full, count)
       }
     } catch { throw StoreError(error, path: _path) }

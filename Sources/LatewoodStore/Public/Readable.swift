@@ -28,7 +28,7 @@ extension Readable {
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> FoundValue {
     let read = try _begin()
-    do throws(Fault) {
+    do throws(StorageError) {
       return FoundValue(try read.state.find(key, in: keyspace), read.ticket)
     } catch {
       _end(read.ticket)
@@ -37,7 +37,7 @@ extension Readable {
   }
 
   /// Runs a short read. `body` must not call a caller's closure.
-  func read<R>(_ body: (ReadState) throws(Fault) -> R) throws(StoreError) -> R {
+  func read<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StoreError) -> R {
     let read = try _begin()
     defer { _end(read.ticket) }
     do { return try body(read.state) } catch { throw StoreError(error, path: _path) }
@@ -124,8 +124,8 @@ extension Readable {
             low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: hold, body)
         }
       }
-    } catch let fault as Fault {
-      throw StoreError(fault, path: reader.path)
+    } catch let error as StorageError {
+      throw StoreError(error, path: reader.path)
     }
   }
 
@@ -169,7 +169,7 @@ extension Readable {
   ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
   ///   the file cannot be read.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
-    try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: false) }
+    try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: false) }
   }
 
   /// Returns the last entry of a range, or nil. O(log n).
@@ -181,7 +181,7 @@ extension Readable {
   ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
   ///   the file cannot be read.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
-    try read { (state) throws(Fault) in try state.edge(of: keyspace, range, isLast: true) }
+    try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: true) }
   }
 
   /// Returns the number of keys in a range. O(log n), and the first time another O(log n) for each
@@ -194,7 +194,7 @@ extension Readable {
   ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
   ///   the file cannot be read.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Int {
-    try read { (state) throws(Fault) in
+    try read { (state) throws(StorageError) in
       try state.check(keyspace)
       let (low, high) = range.fullKeys(in: keyspace.id)
       return Int(truncatingIfNeeded: try state.view.count(low: low, high: high))
@@ -215,12 +215,12 @@ extension Readable {
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws -> [UInt8]? {
-    try read { (state) throws(Fault) in
+    try read { (state) throws(StorageError) in
       try state.check(keyspace)
       guard index >= 0 else { return nil }
       let (low, high) = range.fullKeys(in: keyspace.id)
       let full = try state.view.key(at: UInt64(index), low: low, high: high)
-      return try full.map { (full) throws(Fault) in try FullKey.rest(of: full) }
+      return try full.map { (full) throws(StorageError) in try FullKey.rest(of: full) }
     }
   }
 
@@ -235,5 +235,37 @@ extension Readable {
   ///   the file cannot be read.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws -> Int {
     try count(in: keyspace, .upTo(key))
+  }
+}
+
+extension Readable {
+  /// Returns the keyspace with this name, or nil if there is none in this state. O(log n).
+  ///
+  /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
+  /// - Throws: ``StoreError`` `invalidName`, and like all reads.
+  public func existingKeyspace(_ name: String) throws -> Keyspace? {
+    try read { (state) throws(StorageError) in
+      try Catalog.checkName(name)
+      return try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
+    }
+  }
+
+  /// Returns all keyspaces of this state, by name. O(number of keyspaces).
+  ///
+  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
+  ///   the object that is read; `damaged` or `inputOutput` if the file cannot be read.
+  public func keyspaces() throws -> [Keyspace] {
+    try read { (state) throws(StorageError) in
+      try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }
+    }
+  }
+}
+
+extension ReadState {
+  /// Creates the handle of a keyspace that was found in this state.
+  func handle(_ name: String, _ number: UInt32) -> Keyspace {
+    let handle = Keyspace(name, number, of: store)
+    known._withUnsafeGuaranteedRef { $0.insert(handle.fingerprint) }
+    return handle
   }
 }

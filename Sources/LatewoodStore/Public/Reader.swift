@@ -51,11 +51,11 @@ public struct Reader {
 /// before each step.
 protocol ReadGate: AnyObject {
   /// Throws `closed`, `snapshotClosed` or `transactionFinished` after the end of the object.
-  func checkOpen() throws(Fault)
+  func checkOpen() throws(StorageError)
   /// A number that changes with every operation of a transaction, so that its cursors know when to
   /// find their place again.
   var changeCount: Int { get }
-  func currentReader() throws(Fault) -> Reader
+  func currentReader() throws(StorageError) -> Reader
   /// The path of the file; nil if it has none.
   var path: String? { get }
   /// Whether bytes that were read in place may change with the next operation.
@@ -77,17 +77,17 @@ struct ReadState {
   let store: UInt64
   let known: Unmanaged<ValidatedKeyspaces>
 
-  @inline(__always) func check(_ keyspace: Keyspace) throws(Fault) {
+  @inline(__always) func check(_ keyspace: Keyspace) throws(StorageError) {
     if known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) { return }
     try slowCheck(keyspace)
   }
 
-  @inline(never) private func slowCheck(_ keyspace: Keyspace) throws(Fault) {
+  @inline(never) private func slowCheck(_ keyspace: Keyspace) throws(StorageError) {
     guard keyspace.store == store else {
-      throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
+      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
     }
     guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
-      throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
+      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
     }
     known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
   }
@@ -95,15 +95,17 @@ struct ReadState {
   /// Returns the value of a key, or nil. The bytes are valid as long as the state.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(Fault) -> UnsafeRawBufferPointer? {
+  ) throws(StorageError) -> UnsafeRawBufferPointer? {
     try check(keyspace)
-    return try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in try view.find(full, count) }
+    return try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
+      try view.find(full, count)
+    }
   }
 
   /// Returns the first or last entry of a range, or nil if it is empty.
   func edge(
     of keyspace: Keyspace, _ range: KeyRange, isLast: Bool
-  ) throws(Fault) -> Entry? {
+  ) throws(StorageError) -> Entry? {
     try check(keyspace)
     let (low, high) = range.fullKeys(in: keyspace.id)
     var cursor = MergedCursor(view)

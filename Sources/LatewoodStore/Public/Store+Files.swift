@@ -33,13 +33,13 @@ extension Store {
     guard try exists(at: path, on: volume) else { return false }
     let options = Options()
     try open(at: path, on: volume, mode: .readOnly, options: options, environment: .system).close()
-    do throws(Fault) {
+    do throws(StorageError) {
       let path = try volume.resolved(path)
       let lock: any FileLock
-      do throws(Fault) { lock = try volume.lockForWriting(path) } catch {
-        var fault = error
-        fault.advice = "Close the database first, here and in other processes."
-        throw fault
+      do throws(StorageError) { lock = try volume.lockForWriting(path) } catch {
+        var failure = error
+        failure.advice = "Close the database first, here and in other processes."
+        throw failure
       }
       defer { lock.unlock() }
       try volume.remove(path)
@@ -85,8 +85,8 @@ extension Store {
       try build(staging)
       try volume.rename(staging, to: path)
       try volume.syncDirectory(containing: path)
-    } catch let fault as Fault {
-      throw StoreError(fault, path: path)
+    } catch let failure as StorageError {
+      throw StoreError(failure, path: path)
     }
   }
 
@@ -118,15 +118,15 @@ extension Store {
       let lock = try volume.lockForWriting(path)
       defer { lock.unlock() }
       // Also checked before the work, because most readers will keep the database open.
-      try alone(path, on: volume) { () throws(Fault) in }
+      try alone(path, on: volume) { () throws(StorageError) in }
       DatabaseFile.removeStaging(of: path, on: volume)
       defer { DatabaseFile.removeStaging(of: path, on: volume) }
       let staging = DatabaseFile.staging(of: path)
       try build(staging)
-      try alone(path, on: volume) { () throws(Fault) in try volume.rename(staging, to: path) }
+      try alone(path, on: volume) { () throws(StorageError) in try volume.rename(staging, to: path) }
       try volume.syncDirectory(containing: path)
-    } catch let fault as Fault {
-      throw StoreError(fault, path: path)
+    } catch let failure as StorageError {
+      throw StoreError(failure, path: path)
     }
   }
 
@@ -143,22 +143,22 @@ extension Store {
 
   /// Runs a closure while no process reads the file at a path. Opening it meanwhile waits.
   private static func alone(
-    _ path: String, on volume: any Volume, _ body: () throws(Fault) -> Void
-  ) throws(Fault) {
+    _ path: String, on volume: any Volume, _ body: () throws(StorageError) -> Void
+  ) throws(StorageError) {
     guard try volume.exists(path) else { return try body() }
     let device = try volume.open(path, .readOnly)
     defer { device.close() }
     guard try device.tryLockExclusively() else {
-      var fault = Fault(.lockedByOtherProcess, "the database is open for reading", path: path)
-      fault.advice = "Close the database first, here and in other processes."
-      throw fault
+      var failure = StorageError(.lockedByOtherProcess, "the database is open for reading", path: path)
+      failure.advice = "Close the database first, here and in other processes."
+      throw failure
     }
     defer { device.unlockExclusively() }
     try body()
   }
 
-  private static func refuseExisting(_ path: String, on volume: any Volume) throws(Fault) {
+  private static func refuseExisting(_ path: String, on volume: any Volume) throws(StorageError) {
     guard try volume.exists(path) else { return }
-    throw Fault(.alreadyExists, "there is already a file", path: path)
+    throw StorageError(.alreadyExists, "there is already a file", path: path)
   }
 }

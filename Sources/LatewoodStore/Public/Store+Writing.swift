@@ -136,10 +136,10 @@ extension Store {
 }
 
 extension StoreError {
-  /// Converts an error of a closure that throws only store errors and faults.
+  /// Converts an error of a closure that throws only `StoreError` and `StorageError`.
   static func from(_ error: any Error) -> StoreError {
     if let error = error as? StoreError { return error }
-    if let fault = error as? Fault { return StoreError(fault) }
+    if let failure = error as? StorageError { return StoreError(failure) }
     return StoreError(.inputOutput, String(describing: error))
   }
 }

@@ -32,7 +32,7 @@ public final class Store: Sendable {
 
   deinit {
     // An error cannot be reported from here; acknowledged commits are in the log anyway.
-    do throws(Fault) { try engine.close() } catch {}
+    do throws(StorageError) { try engine.close() } catch {}
   }
 
   // MARK: Opening
@@ -74,18 +74,18 @@ public final class Store: Sendable {
   package static func open(
     at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment
   ) throws(StoreError) -> Store {
-    do throws(Fault) {
+    do throws(StorageError) {
       let options = options.clamped
       let volume = ReadingVolume(volume, options.reading.ofFile)
       if mode != .readOnly { try SystemTimers.prepare() }
       let exists = try volume.exists(path)
       switch mode {
       case .createNew where exists:
-        throw Fault(.alreadyExists, "there is already a file", path: path)
+        throw StorageError(.alreadyExists, "there is already a file", path: path)
       case .openExisting where !exists, .readOnly where !exists:
-        throw Fault(.notFound, "there is no such file", path: path)
+        throw StorageError(.notFound, "there is no such file", path: path)
       case .openOrCreate where !exists, .createNew:
-        do throws(Fault) {
+        do throws(StorageError) {
           try DatabaseFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
@@ -95,10 +95,10 @@ public final class Store: Sendable {
         }
       default: break
       }
-      let log = try DatabaseFile.open(
+      let file = try DatabaseFile.open(
         on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
       let engine = try Engine(
-        log: log, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
+        file: file, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
       engine.scheduleCompaction()
       return Store(engine: engine)
     } catch {

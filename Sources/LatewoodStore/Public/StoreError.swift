@@ -85,13 +85,13 @@ public struct StoreError: Error, Sendable, Equatable {
   /// The system's error number, if a system call failed.
   public var systemError: Int32?
 
-  package init(_ fault: Fault, path: String? = nil) {
-    code = Code(rawValue: fault.kind.rawValue) ?? .inputOutput
-    message = fault.reason
-    advice = fault.advice ?? Self.advice(for: code)
-    offset = fault.offset
-    self.path = fault.path ?? path
-    systemError = fault.errno
+  package init(_ error: StorageError, path: String? = nil) {
+    code = Code(rawValue: error.kind.rawValue) ?? .inputOutput
+    message = error.reason
+    advice = error.advice ?? Self.advice(for: code)
+    offset = error.offset
+    self.path = error.path ?? path
+    systemError = error.errno
   }
 
   init(_ code: Code, _ message: String) {

@@ -11,7 +11,7 @@ import LatewoodTree
 public final class Transaction: Readable, ReadGate {
   let engine: Engine
   /// The file of the commit.
-  let log: DatabaseFile
+  let file: DatabaseFile
   let writer: LogWriter
   private let version: Version
   let buffer: BufferWriter
@@ -19,7 +19,7 @@ public final class Transaction: Readable, ReadGate {
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation. A transaction that lost an operation must not commit, even
   /// if the closure caught the error.
-  private(set) var failure: Fault?
+  private(set) var failure: StorageError?
   private var isActive = true
   private var ownsKnown = false
   private var isLogOpen = false
@@ -31,14 +31,14 @@ public final class Transaction: Readable, ReadGate {
   private var loans = 0
 
   /// Begins a transaction. Called under the writer lock.
-  init(engine: Engine) throws(Fault) {
+  init(engine: Engine) throws(StorageError) {
     self.engine = engine
-    log = engine.log
-    writer = log.writer
+    file = engine.file
+    writer = file.writer
     version = try engine.versions.current()
     committed = engine.head.newest
     committed.number += 1
-    buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: log)
+    buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: file)
     buffer.reclaim(published: version.number, registry: engine.versions.registry)
   }
 
@@ -88,11 +88,11 @@ public final class Transaction: Readable, ReadGate {
     bytes key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, in keyspace: Keyspace,
     existed: Bool? = nil
   ) throws(StoreError) {
-    do throws(Fault) {
+    do throws(StorageError) {
       try begin(keyspace)
       try FullKey.check(key)
       guard UInt64(value.count) <= FileLayout.valueLimit else {
-        throw Fault(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
+        throw StorageError(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
     try record(keyspace.id, key, value, existed: existed)
@@ -147,7 +147,7 @@ public final class Transaction: Readable, ReadGate {
     do {
       let offset = try low.withUnsafeBytes { low in
         high.withUnsafeBytes { high in
-          Result { () throws(Fault) in try writer.deleteRange(low: low, high: high) }
+          Result { () throws(StorageError) in try writer.deleteRange(low: low, high: high) }
         }
       }.get()
       try buffer.deleteRange(try writer.record(at: offset), at: offset)
@@ -167,13 +167,13 @@ public final class Transaction: Readable, ReadGate {
   public func keyspace(_ name: String) throws -> Keyspace {
     do {
       try Catalog.checkName(name)
-      let found = try looking { (state) throws(Fault) in
+      let found = try looking { (state) throws(StorageError) in
         try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
       }
       if let found { return found }
-      let number = try looking { (state) throws(Fault) in try Catalog.nextNumber(in: state.view) }
+      let number = try looking { (state) throws(StorageError) in try Catalog.nextNumber(in: state.view) }
       guard number <= Catalog.maximumNumber else {
-        throw Fault(.unsupported, "the numbers for keyspaces are used up")
+        throw StorageError(.unsupported, "the numbers for keyspaces are used up")
       }
       try open()
       try putCatalog(Catalog.counterKey, Catalog.encode(number + 1))
@@ -182,8 +182,8 @@ public final class Transaction: Readable, ReadGate {
       let created = Keyspace(name, number, of: engine.identity)
       ownKnown().insert(created.fingerprint)
       return created
-    } catch let fault as Fault {
-      throw StoreError(fault, path: engine.path)
+    } catch let error as StorageError {
+      throw StoreError(error, path: engine.path)
     } catch { throw StoreError.from(error) }
   }
 
@@ -195,11 +195,11 @@ public final class Transaction: Readable, ReadGate {
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try begin(keyspace)
-      let number = try looking { (state) throws(Fault) in
+      let number = try looking { (state) throws(StorageError) in
         try Catalog.number(of: keyspace.name, in: state.view)
       }
       guard number == keyspace.id else {
-        throw Fault(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
+        throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
       }
     } catch { throw StoreError.from(error) }
     try deleteCatalog(Catalog.nameKey(keyspace.name))
@@ -226,7 +226,7 @@ public final class Transaction: Readable, ReadGate {
 
   private func deleteCatalog(_ key: [UInt8]) throws(StoreError) {
     do {
-      let offset = try key.withBytes { (key) throws(Fault) in
+      let offset = try key.withBytes { (key) throws(StorageError) in
         try writer.delete(keyspace: Catalog.keyspace, key: key)
       }
       try buffer.set(writer.record(at: offset), at: offset)
@@ -241,18 +241,18 @@ public final class Transaction: Readable, ReadGate {
     do { return try currentReader() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  func currentReader() throws(Fault) -> Reader {
+  func currentReader() throws(StorageError) -> Reader {
     Reader(owner: self, gate: self, state: try currentState())
   }
 
-  private func currentState() throws(Fault) -> ReadState {
+  private func currentState() throws(StorageError) -> ReadState {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen)
     return ReadState(view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
   }
 
   /// Calls a closure that reads for the transaction's own purposes.
-  private func looking<R>(_ body: (ReadState) throws(Fault) -> R) throws(Fault) -> R {
+  private func looking<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StorageError) -> R {
     let ticket = version.file.enter()
     defer { ticket.leave() }
     return try body(try currentState())
@@ -271,11 +271,11 @@ public final class Transaction: Readable, ReadGate {
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> FoundValue {
     let ticket = version.file.enter()
-    do throws(Fault) {
+    do throws(StorageError) {
       try checkOpen()
       if !committed.known.contains(keyspace.fingerprint) { try currentState().check(keyspace) }
       let view = buffer.reads(base: version.base, frozen: version.frozen)
-      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(Fault) in
+      let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try view.find(full, count)
       }
       lend()
@@ -297,25 +297,25 @@ public final class Transaction: Readable, ReadGate {
   func lend() { loans += 1 }
   func takeBack() { loans -= 1 }
 
-  func checkOpen() throws(Fault) {
+  func checkOpen() throws(StorageError) {
     guard isActive else {
-      throw Fault(.transactionFinished, "the transaction has ended")
+      throw StorageError(.transactionFinished, "the transaction has ended")
     }
   }
 
   // MARK: Ending. The engine's part, under the writer lock.
 
-  @inline(__always) private func begin(_ keyspace: Keyspace) throws(Fault) {
+  @inline(__always) private func begin(_ keyspace: Keyspace) throws(StorageError) {
     if isLogOpen, loans == 0, committed.known.contains(keyspace.fingerprint) { return }
     try open()
-    try looking { (state) throws(Fault) in try state.check(keyspace) }
+    try looking { (state) throws(StorageError) in try state.check(keyspace) }
   }
 
-  func open() throws(Fault) {
+  func open() throws(StorageError) {
     try checkOpen()
     if let failure { throw failure }
     guard loans == 0 else {
-      throw Fault(
+      throw StorageError(
         .invalidRange,
         "a transaction cannot be changed while a closure reads its bytes in place: make the changes afterwards"
       )
@@ -326,21 +326,21 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  private func failed(_ fault: Fault) -> StoreError {
+  private func failed(_ error: StorageError) -> StoreError {
     // Operations are only appended here, so the damage is in the log before them.
-    if fault.kind == .damaged { log.endWriting(fault) }
-    failure = failure ?? fault
-    return StoreError(fault, path: engine.path)
+    if error.kind == .damaged { file.endWriting(error) }
+    failure = failure ?? error
+    return StoreError(error, path: engine.path)
   }
 
   /// Whether the commit may use the reserve for freeing a full disk.
   var isRemoval: Bool { freesSpace ?? (removalCount == changeCount) }
 
   /// Appends the commit to the log, and returns the state with its changes.
-  func commit(freesSpace: Bool) throws(Fault) -> Head {
+  func commit(freesSpace: Bool) throws(StorageError) -> Head {
     isActive = false
     isLogOpen = false
-    do throws(Fault) {
+    do throws(StorageError) {
       position = try writer.commitTransaction(freesSpace: freesSpace) { refused = Array($0) }
     } catch {
       buffer.abort()
@@ -352,12 +352,12 @@ public final class Transaction: Readable, ReadGate {
   }
 
   /// Repeats the changes of a refused transaction, in the same state.
-  func make(_ changes: RefusedTransaction) throws(Fault) {
+  func make(_ changes: RefusedTransaction) throws(StorageError) {
     freesSpace = changes.freesSpace
     // It may have dropped keyspaces: then known handles to them are no longer right.
     committed.known = ValidatedKeyspaces()
     try open()
-    try changes.records.withStart { (start, count) throws(Fault) in
+    try changes.records.withStart { (start, count) throws(StorageError) in
       var next = start
       while next < start + count {
         // SAFETY: these are records that this process encoded in its own memory.

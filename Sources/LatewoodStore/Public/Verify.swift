@@ -8,7 +8,7 @@ public struct VerifyFault: Sendable, Equatable {
   /// A description of the fault, in one sentence.
   public var what: String
   /// `inputOutput` if the device could not read the bytes.
-  package var kind = Fault.Kind.damaged
+  package var kind = StorageError.Kind.damaged
 }
 
 /// The progress of a verification.

@@ -12,37 +12,37 @@ extension Engine {
   /// Records the space that a commit has found. Under the writer lock.
   ///
   /// - Parameter removes: whether it only freed space.
-  func didCommit(to log: DatabaseFile, removes: Bool) {
-    noteSpace(of: log)
-    if log.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
+  func didCommit(to file: DatabaseFile, removes: Bool) {
+    noteSpace(of: file)
+    if file.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
   }
 
   /// Records that a commit found no space besides the reserve. The next transaction tries to free
   /// some. Under the writer lock.
-  func wasRefusedSpace(by log: DatabaseFile) {
-    noteSpace(of: log)
+  func wasRefusedSpace(by file: DatabaseFile) {
+    noteSpace(of: file)
     disk.wasRefused(after: head.newest.transaction)
   }
 
-  private func noteSpace(of log: DatabaseFile) {
+  private func noteSpace(of file: DatabaseFile) {
     // The threshold of checkpoints, and so the price for writers, depends on it.
-    if disk.note(log) { pacer.wake() }
+    if disk.note(file) { pacer.wake() }
   }
 
   /// Frees space if little is left besides the reserve, and something may have become dead since.
   ///
   /// Throws only if the store can no longer write.
-  func freeSpaceIfDue() throws(Fault) {
+  func freeSpaceIfDue() throws(StorageError) {
     guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
-    try checkpointer.exclude { () throws(Fault) in
+    try checkpointer.exclude { () throws(StorageError) in
       try checkpointer.mergeAndReclaim()
       head.withMaintenance {
         checkpointer.fitReserve()
-        let log = log
+        let file = file
         // A compaction may have borrowed the reserve meanwhile.
-        if !disk.loan.isUnderWay { log.writer.refillReserve() }
-        noteSpace(of: log)
-        if !log.writer.isTight { disk.wasRelieved() }
+        if !disk.loan.isUnderWay { file.writer.refillReserve() }
+        noteSpace(of: file)
+        if !file.writer.isTight { disk.wasRelieved() }
       }
     }
     // Only a compaction can gain more.
@@ -72,10 +72,11 @@ extension Engine {
   ///
   /// - Parameter otherwise: called if that is not enough, or there is no reserve.
   func withReserve(
-    orElse otherwise: () throws(Fault) -> CompactionReport, _ compact: () throws(Fault) -> CompactionReport
-  ) throws(Fault) -> CompactionReport {
+    orElse otherwise: () throws(StorageError) -> CompactionReport,
+    _ compact: () throws(StorageError) -> CompactionReport
+  ) throws(StorageError) -> CompactionReport {
     guard lendReserve() else { return try otherwise() }
-    do throws(Fault) {
+    do throws(StorageError) {
       let report = try compact()
       // The blocks of the old file are the next reserve.
       replaced.release()
@@ -96,9 +97,9 @@ extension Engine {
   /// takes little time.
   private func lendReserve() -> Bool {
     head.withMaintenance {
-      let (live, log) = (pacer.liveBytes, log)
-      guard live <= Engine.greatestLent, live <= (log.device.freeSpace() ?? 0) + log.writer.reservedLength,
-        log.writer.lendReserve()
+      let (live, file) = (pacer.liveBytes, file)
+      guard live <= Engine.greatestLent, live <= (file.device.freeSpace() ?? 0) + file.writer.reservedLength,
+        file.writer.lendReserve()
       else { return false }
       disk.loan.begin()
       return true
@@ -108,23 +109,23 @@ extension Engine {
   private func takeReserveBack() {
     head.withMaintenance {
       checkpointer.fitReserve()
-      log.writer.refillReserve()
-      noteSpace(of: log)
+      file.writer.refillReserve()
+      noteSpace(of: file)
     }
   }
 
   /// Performs the part of a compaction that needs no space for a new file.
   ///
-  /// Throws `fault` if no block could be reclaimed.
-  func reclaimInPlace(insteadOf fault: Fault) throws(Fault) -> CompactionReport {
+  /// Throws `error` if no block could be reclaimed.
+  func reclaimInPlace(insteadOf error: StorageError) throws(StorageError) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     var report = CompactionReport()
     report.isInPlace = true
-    try checkpointer.exclude { () throws(Fault) in
-      let log = log
-      report.bytesBefore = try log.device.allocatedSize()
-      guard try checkpointer.mergeAndReclaim() else { throw fault }
-      report.bytesAfter = try log.device.allocatedSize()
+    try checkpointer.exclude { () throws(StorageError) in
+      let file = file
+      report.bytesBefore = try file.device.allocatedSize()
+      guard try checkpointer.mergeAndReclaim() else { throw error }
+      report.bytesAfter = try file.device.allocatedSize()
     }
     report.duration = (MonotonicClock.nanoseconds - began) / 1000
     return report

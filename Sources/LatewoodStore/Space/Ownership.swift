@@ -75,7 +75,7 @@ final class ReferenceCount {
   }
 
   /// Continues until `enough` returns true; returns true when everything is counted.
-  func run(until enough: () -> Bool) throws(Fault) -> Bool {
+  func run(until enough: () -> Bool) throws(StorageError) -> Bool {
     while !walk.isFinished {
       if enough() { return false }
       var refused: UInt64 = 0
@@ -90,8 +90,8 @@ final class ReferenceCount {
 }
 
 extension Ownership {
-  static func contradiction(at offset: UInt64) -> Fault {
-    Fault.damaged(
+  static func contradiction(at offset: UInt64) -> StorageError {
+    StorageError.damaged(
       at: offset,
       "the tree refers to bytes that cannot belong to it, so no space of this file is reclaimed: compact the store"
     )

@@ -22,7 +22,7 @@ final class SpaceReclaimer: Sendable {
   /// A longer tree is counted only if the dead bytes are at least a sixteenth of its live bytes.
   private static let countedShare: UInt64 = 16
 
-  private let file: CurrentFile
+  private let currentFile: CurrentFile
   private let readers: ReaderRegistry
   private let options: Store.Options
   private let isReadOnly: Bool
@@ -32,8 +32,8 @@ final class SpaceReclaimer: Sendable {
   /// Held while blocks are punched.
   private let punching = Monitor()
 
-  init(_ file: CurrentFile, readers: ReaderRegistry, options: Store.Options, isReadOnly: Bool) {
-    self.file = file
+  init(_ currentFile: CurrentFile, readers: ReaderRegistry, options: Store.Options, isReadOnly: Bool) {
+    self.currentFile = currentFile
     self.readers = readers
     self.options = options
     self.isReadOnly = isReadOnly
@@ -52,7 +52,7 @@ final class SpaceReclaimer: Sendable {
   var reclaimedBytes: UInt64 { state.withLock { $0.reclaimedBytes } }
 
   /// The error that ended reclaiming; nil if there is none. Any thread.
-  var failure: Fault? { state.withLock { $0.failure } }
+  var failure: StorageError? { state.withLock { $0.failure } }
 
   /// The number of dead bytes in partly live blocks, which only a compaction can reclaim. Any
   /// thread.
@@ -66,12 +66,12 @@ final class SpaceReclaimer: Sendable {
   ///   - isOwn: whether this process wrote the entire file.
   /// - Returns: the pin of that checkpoint's base tree.
   func start(from checkpoint: UInt64, replay: ReplayPosition, isOwn: Bool) -> BasePin {
-    let log = file.log
+    let file = currentFile.file
     return state.withLock { state in
       var fresh = DeadSpaceState()
       fresh.replay = replay
       fresh.ownership = isOwn ? .own : .unknown
-      fresh.oldestWhole = log.oldestWholeCheckpoint
+      fresh.oldestWhole = file.oldestWholeCheckpoint
       if checkpoint != 0 { fresh.complete = [.init(checkpoint: checkpoint, epoch: fresh.epoch)] }
       fresh.reclaimedBytes = state.reclaimedBytes
       state = fresh
@@ -119,8 +119,8 @@ final class SpaceReclaimer: Sendable {
     let collects = isCollecting
     if collects {
       // Unreadable frames are not reclaimed.
-      do throws(Fault) {
-        frames = try file.log.frames(from: self.replay, to: replay.offset).ranges
+      do throws(StorageError) {
+        frames = try currentFile.file.frames(from: self.replay, to: replay.offset).ranges
       } catch {}
     }
     state.withLock { state in
@@ -158,13 +158,13 @@ final class SpaceReclaimer: Sendable {
   /// - Parameter least: the smallest number of dead bytes for which this is worthwhile; nil for the
   ///   default.
   /// - Throws: only if the store can no longer write, because a slot could not be made durable.
-  func reclaim(least: UInt64? = nil) throws(Fault) {
+  func reclaim(least: UInt64? = nil) throws(StorageError) {
     guard isCollecting, !isPaused else { return }
-    do throws(Fault) {
+    do throws(StorageError) {
       try joinDead(least: least ?? options.punchingThreshold)
       try punchDead()
     } catch {
-      if file.log.isPoisoned { throw error }
+      if currentFile.file.isPoisoned { throw error }
       // If there was no space for the slot, the next checkpoint tries again. No other failure is
       // worth another try.
       if error.kind == .outOfSpace { return }
@@ -184,17 +184,17 @@ final class SpaceReclaimer: Sendable {
         regions.map { DeadRange(start: $0.lowerBound, end: $0.upperBound, endsInNode: false) })
     }
     // If this fails, the regions wait for the next checkpoint.
-    do throws(Fault) { try punchDead() } catch { return }
+    do throws(StorageError) { try punchDead() } catch { return }
   }
 
   /// Moves ranges that are no longer needed to `punchable`, after ensuring that neither slot leads
   /// to them.
-  private func joinDead(least: UInt64) throws(Fault) {
-    let log = file.log
+  private func joinDead(least: UInt64) throws(StorageError) {
+    let file = currentFile.file
     let limit = state.withLock { state in
       state.eligible(keeping: options.wholeCheckpoints, oldestPinned: nil)
     }
-    guard let limit, limit.length >= least, try !log.hasReaders(),
+    guard let limit, limit.length >= least, try !file.hasReaders(),
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
@@ -209,13 +209,13 @@ final class SpaceReclaimer: Sendable {
       return (newest, eligible.epoch)
     }
     guard let decided else { return }
-    try log.writeBothSlots(naming: decided.checkpoint, oldestWhole: oldestWhole)
+    try file.writeBothSlots(naming: decided.checkpoint, oldestWhole: oldestWhole)
     state.withLock { state in
       let count = state.waiting.prefix { $0.epoch <= decided.epoch }.count
       let dead = state.waiting.prefix(count).flatMap(\.ranges)
       state.waiting.removeFirst(count)
       state.ownership.remove(dead)
-      state.punchable.insert(dead) { log.isPadding($0) }
+      state.punchable.insert(dead) { file.isPadding($0) }
     }
   }
 
@@ -232,12 +232,12 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  private func punchDead() throws(Fault) {
-    let log = file.log
-    let blockLength = log.device.blockLength
+  private func punchDead() throws(StorageError) {
+    let file = currentFile.file
+    let blockLength = file.device.blockLength
     var blocks = state.withLock { state in
       state.ownership.free(
-        in: state.punchable.takeBlocks(of: blockLength) { log.isPadding($0) }, of: blockLength)
+        in: state.punchable.takeBlocks(of: blockLength) { file.isPadding($0) }, of: blockLength)
     }
     let all = blocks.reduce(0) { $0 + $1.count }
     var outcome = PunchOutcome.busy
@@ -252,9 +252,9 @@ final class SpaceReclaimer: Sendable {
     while !blocks.isEmpty, !isPaused {
       // Part of a long range may have been punched.
       let before = blocks.last
-      outcome = try punching.withLock { () throws(Fault) in
+      outcome = try punching.withLock { () throws(StorageError) in
         let start = MonotonicClock.nanoseconds
-        return try log.punch(&blocks) {
+        return try file.punch(&blocks) {
           isPaused || MonotonicClock.nanoseconds - start >= SpaceReclaimer.punchNanoseconds
         }
       }
@@ -268,7 +268,7 @@ final class SpaceReclaimer: Sendable {
   /// Returns whether all references to blocks with dead bytes are known. Counts them if necessary.
   ///
   /// Throws if the file contradicts itself, or cannot be read.
-  private func knowsOwners(dead length: UInt64) throws(Fault) -> Bool {
+  private func knowsOwners(dead length: UInt64) throws(StorageError) -> Bool {
     let (ownership, newest) = state.withLock { ($0.ownership, $0.newest) }
     switch ownership {
     case .own, .counted: return true
@@ -283,7 +283,7 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  private func continueCounting(_ count: ReferenceCount) throws(Fault) -> Bool {
+  private func continueCounting(_ count: ReferenceCount) throws(StorageError) -> Bool {
     let start = MonotonicClock.nanoseconds
     let isDone = try count.run {
       MonotonicClock.nanoseconds - start > SpaceReclaimer.countNanoseconds
@@ -293,28 +293,101 @@ final class SpaceReclaimer: Sendable {
   }
 
   /// Counts the log and the waiting ranges; nil if not everything can be counted.
-  private func startCounting(before newest: AppendedCheckpoint) throws(Fault) -> ReferenceCount? {
+  private func startCounting(before newest: AppendedCheckpoint) throws(StorageError) -> ReferenceCount? {
     guard var claims = BlockClaims(limit: newest.offset) else { return nil }
     let (waiting, replay) = state.withLock { ($0.waiting, $0.replay) }
-    let log = file.log
-    let frames = try log.frames(from: replay, to: newest.offset)
+    let file = currentFile.file
+    let frames = try file.frames(from: replay, to: newest.offset)
     guard frames.isComplete else { return nil }
     for range in waiting.flatMap(\.ranges) + frames.ranges {
       guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
     }
     guard let pin = pin(checkpoint: newest.offset) else { return nil }
-    return ReferenceCount(claims, tree: Version(of: newest.record, in: log, pin: pin))
+    return ReferenceCount(claims, tree: Version(of: newest.record, in: file, pin: pin))
   }
 }
 
 extension Version {
   /// Creates the state of a checkpoint, without later commits.
-  convenience init(of record: CheckpointRecord, in log: DatabaseFile, pin: BasePin) {
+  convenience init(of record: CheckpointRecord, in file: DatabaseFile, pin: BasePin) {
     // It has no write buffer, so it keeps no buffer nodes. It needs a separate registry, because
     // the writer's accepts only ascending numbers and transactions continue meanwhile.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      known: ValidatedKeyspaces(), file: log.view, mapping: log.use, registry: VersionRegistry(),
+      known: ValidatedKeyspaces(), file: file.view, mapping: file.use, registry: VersionRegistry(),
       pin: pin)
+  }
+}
+
+/// The dead parts of a store's file: their ranges, the epochs in which they died, and the
+/// checkpoints that are still complete.
+///
+/// ```
+/// merge      makes ranges dead, which are collected once the slot of its checkpoint is written
+/// waiting    until no older base tree is pinned, and enough checkpoints are complete without them
+/// punchable  joined with their neighbours; complete blocks are punched, the rest stays
+/// ```
+///
+/// An epoch is the number of a base tree: 0 when the store is opened, and one more after each
+/// checkpoint. Ranges that the merge to epoch `n` made dead are needed only by base trees before
+/// `n`.
+///
+/// Invariants:
+/// 1. For every range in this state there is a checkpoint that does not need it, and a slot that
+///    refers to this checkpoint. Before the range is punched, both are durable, and both slots
+///    refer to such a checkpoint. Nodes of a checkpoint that failed before any slot referred to it
+///    are the exception: nothing ever referred to them.
+/// 2. No part of a checkpoint in `complete` is reclaimed before the checkpoint is removed from it.
+/// 3. A block is punched only if nothing else refers to it: see `Ownership`.
+///
+/// This state is not stored in the file: ranges that are waiting when the store is closed stay
+/// until the file is compacted.
+struct DeadSpaceState {
+  struct Dead {
+    var epoch: UInt64
+    var ranges: [DeadRange]
+    var length: UInt64
+  }
+  struct Complete {
+    var checkpoint: UInt64
+    var epoch: UInt64
+  }
+
+  /// Dead space of merges whose checkpoint could not be written, but whose trees are in use.
+  var unconcluded = DeadSpace()
+  var ownership = Ownership.unknown
+  /// The pins of this file's base trees. Each file has its own registry: snapshots of an old file
+  /// pin nothing in the new one.
+  let bases = BasePinRegistry()
+  /// The replay position of the newest checkpoint.
+  var replay = ReplayPosition.start
+  var newest: AppendedCheckpoint?
+  var epoch: UInt64 = 0
+  var waiting: [Dead] = []
+  var punchable = DeadRanges()
+  var complete: [Complete] = []
+  /// The offset of the oldest readable checkpoint; 0 if all are.
+  var oldestWhole: UInt64 = 0
+  var reclaimedBytes: UInt64 = 0
+  /// Whether reclaiming has ended, because the file system does not support it or failed.
+  var isOver = false
+  var failure: StorageError?
+
+  /// Stops collecting and reclaiming dead ranges.
+  mutating func end() {
+    isOver = true
+    unconcluded = DeadSpace()
+    waiting = []
+    punchable = DeadRanges()
+    ownership = .unknown
+  }
+
+  /// Returns the greatest epoch and the total length of the dead ranges that are no longer needed.
+  func eligible(keeping checkpoints: Int, oldestPinned: UInt64?) -> (epoch: UInt64, length: UInt64)? {
+    guard let first = complete.suffix(checkpoints).first else { return nil }
+    let limit = min(first.epoch, oldestPinned ?? .max)
+    let dead = waiting.prefix { $0.epoch <= limit }
+    guard let last = dead.last else { return nil }
+    return (last.epoch, dead.reduce(0) { $0 &+ $1.length })
   }
 }

@@ -115,16 +115,16 @@ final class CommitHead: @unchecked Sendable {
   func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
 
   /// Returns whether there is a synchronous commit that is not durable yet.
-  func awaitsSync(of log: DatabaseFile) -> Bool {
-    synchronousEnd.load(ordering: .relaxed) > log.durableThrough
+  func awaitsSync(of file: DatabaseFile) -> Bool {
+    synchronousEnd.load(ordering: .relaxed) > file.durableThrough
   }
 
   /// After a full disk: undoes the commits in memory that could not be written. Under the lock.
   ///
   /// - Parameter version: the published version; nil if the store is closed.
   /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing.
-  func rollBackUnwritten(in log: DatabaseFile, to version: () -> Version?) throws(Fault) {
-    guard log.isOutOfSpace else { return }
+  func rollBackUnwritten(in file: DatabaseFile, to version: () -> Version?) throws(StorageError) {
+    guard file.isOutOfSpace else { return }
     // Every running flush ends with the failure, and no new commit begins.
     settling.waitForNone()
     guard let version = version() else { return }
@@ -136,8 +136,8 @@ final class CommitHead: @unchecked Sendable {
       state.known = version.known
     }
     synchronousEnd.store(0, ordering: .relaxed)
-    do throws(Fault) {
-      try log.recoverFromOutOfSpace()
+    do throws(StorageError) {
+      try file.recoverFromOutOfSpace()
     } catch {
       // The log now refuses writes with an error that states the reason, but this one has not been
       // reported yet.

@@ -20,7 +20,7 @@ extension Engine {
     do {
       let ended = try runAlone(durability, body)
       if let awaited = ended.awaited {
-        do throws(Fault) {
+        do throws(StorageError) {
           try finish(ended.transaction, awaited)
         } catch {
           // The closure's own error is more important to the caller than a failure here.
@@ -31,8 +31,10 @@ extension Engine {
     } catch { throw told(error) }
   }
 
-  /// Returns the error for the caller of a transaction: a `Fault` becomes a `StoreError`.
-  func told(_ error: any Error) -> any Error { (error as? Fault).map { StoreError($0, path: path) } ?? error }
+  /// Returns the error for the caller of a transaction: a `StorageError` becomes a `StoreError`.
+  func told(_ error: any Error) -> any Error {
+    (error as? StorageError).map { StoreError($0, path: path) } ?? error
+  }
 
   private func runAlone(
     _ durability: Durability, _ body: (Transaction) throws -> Void
@@ -53,8 +55,8 @@ extension Engine {
   ///
   /// The caller must have no unsettled commits, because the owner of the lock may be waiting for
   /// all of them.
-  func lockForTransaction() throws(Fault) {
-    if isReadOnly { throw Fault(.readOnly, "the store was opened read-only") }
+  func lockForTransaction() throws(StorageError) {
+    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a transaction was started")
     while true {
       let isRestored = try restoreLog()
@@ -63,7 +65,7 @@ extension Engine {
       slowDown()
       head.lock()
       // The previous transaction may have filled the disk, or a compaction borrowed the reserve.
-      if !isRestored || !log.isInterrupted, !mayWait || !disk.loan.isUnderWay { break }
+      if !isRestored || !file.isInterrupted, !mayWait || !disk.loan.isUnderWay { break }
       head.unlock()
     }
     if isClosed {
@@ -93,9 +95,9 @@ extension Engine {
     let transaction = try Transaction(engine: self)
     do {
       try body(transaction)
-      if let fault = transaction.failure { throw fault }
+      if let error = transaction.failure { throw error }
     } catch {
-      if transaction.failure?.kind == .outOfSpace, !log.isOutOfSpace { wasRefusedSpace(by: log) }
+      if transaction.failure?.kind == .outOfSpace, !file.isOutOfSpace { wasRefusedSpace(by: file) }
       leave(transaction)
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead()) == false
@@ -104,14 +106,14 @@ extension Engine {
     let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
       let seen = head.newest.transaction
-      do throws(Fault) {
+      do throws(StorageError) {
         return try commit(transaction, durability)
       } catch {
         guard error.kind == .outOfSpace, let records = transaction.refused, disk.isReliefHopeful else {
           throw error
         }
         throw RefusedTransaction(
-          fault: error, records: records, freesSpace: transaction.isRemoval, durability: durability,
+          error: error, records: records, freesSpace: transaction.isRemoval, durability: durability,
           seen: seen)
       }
     }
@@ -121,20 +123,20 @@ extension Engine {
   }
 
   /// Commits in memory and in the log, which the caller flushes. Under the writer lock.
-  func commit(_ transaction: Transaction) throws(Fault) {
-    let (log, removes) = (transaction.log, transaction.isRemoval)
-    do throws(Fault) {
+  func commit(_ transaction: Transaction) throws(StorageError) {
+    let (file, removes) = (transaction.file, transaction.isRemoval)
+    do throws(StorageError) {
       head.replace(with: try transaction.commit(freesSpace: removes))
     } catch {
-      if error.kind == .outOfSpace { wasRefusedSpace(by: log) }
-      pacer.didLog(log.writer.transactionLength)
+      if error.kind == .outOfSpace { wasRefusedSpace(by: file) }
+      pacer.didLog(file.writer.transactionLength)
       throw error
     }
-    pacer.didLog(log.writer.transactionLength)
-    didCommit(to: log, removes: removes)
+    pacer.didLog(file.writer.transactionLength)
+    didCommit(to: file, removes: removes)
   }
 
-  private func commit(_ transaction: Transaction, _ durability: Durability) throws(Fault) -> Ended {
+  private func commit(_ transaction: Transaction, _ durability: Durability) throws(StorageError) -> Ended {
     try commit(transaction)
     if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
     return ended(transaction, nil, durability)
@@ -145,13 +147,13 @@ extension Engine {
   ///
   /// The caller must have no unsettled commits. Throws the error of the refusal if there is still
   /// no space.
-  func runAgain(_ refused: RefusedTransaction) throws(Fault) -> Ended {
+  func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> Ended {
     // Frees space, as for every transaction after a refused one.
     try lockForTransaction()
     defer { unlockTransaction() }
-    guard head.newest.transaction == refused.seen, !log.isInterrupted else { throw refused.fault }
+    guard head.newest.transaction == refused.seen, !file.isInterrupted else { throw refused.error }
     let transaction = try Transaction(engine: self)
-    do throws(Fault) {
+    do throws(StorageError) {
       try transaction.make(refused)
     } catch {
       leave(transaction)
@@ -178,9 +180,9 @@ extension Engine {
 
   /// Returns whether the newest state is published. Under the writer lock. Throws if it never will
   /// be, because writing has ended.
-  private func hasPublishedHead() throws(Fault) -> Bool {
+  private func hasPublishedHead() throws(StorageError) -> Bool {
     if let version = versions.held(), version.number >= head.newest.number { return true }
-    try log.checkWriting()
+    try file.checkWriting()
     return false
   }
 
@@ -188,7 +190,7 @@ extension Engine {
 
   /// Settles a commit, or the state that a transaction found, and starts the work that follows
   /// commits.
-  private func finish(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
+  private func finish(_ transaction: Transaction, _ durability: Durability) throws(StorageError) {
     do {
       try settle(transaction, durability)
     } catch {
@@ -200,15 +202,15 @@ extension Engine {
 
   /// Waits until a commit, or the state that a transaction found, is as durable as requested, then
   /// publishes it.
-  func settle(_ transaction: Transaction, _ durability: Durability) throws(Fault) {
+  func settle(_ transaction: Transaction, _ durability: Durability) throws(StorageError) {
     defer { head.endSettling() }
-    try transaction.log.flush(through: transaction.position, durable: durability == .synchronous)
+    try transaction.file.flush(through: transaction.position, durable: durability == .synchronous)
     versions.publish(transaction.committed)
   }
 
   /// Starts the background work that becomes due with a commit.
   func followUp(_ transaction: Transaction, _ durability: Durability) {
-    scheduleWriteback(transaction.log, through: transaction.position.offset)
+    scheduleWriteback(transaction.file, through: transaction.position.offset)
     if durability == .synchronous { scheduleSeal() }
     checkpointIfDue()
     considerCompaction(at: transaction.position.offset)
@@ -218,26 +220,26 @@ extension Engine {
 
   /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
   /// are settled, so the calling thread must have none left to settle.
-  func rollBackRefused() throws(Fault) {
+  func rollBackRefused() throws(StorageError) {
     head.lock()
     defer { head.unlock() }
-    try head.rollBackUnwritten(in: log) { versions.held() }
+    try head.rollBackUnwritten(in: file) { versions.held() }
   }
 
   /// Undoes unwritten commits before another attempt. Takes the writer lock; does nothing in a
   /// transaction.
-  func rollBackUnwritten() throws(Fault) {
-    if log.isOutOfSpace, !head.isInTransaction { try rollBackRefused() }
+  func rollBackUnwritten() throws(StorageError) {
+    if file.isOutOfSpace, !head.isInTransaction { try rollBackRefused() }
   }
 
   /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
   /// there is a checkpoint after the gap. Returns false if the disk is still full;
   /// `beginTransaction` then throws the reason.
-  private func restoreLog() throws(Fault) -> Bool {
-    guard log.isInterrupted else { return true }
+  private func restoreLog() throws(StorageError) -> Bool {
+    guard file.isInterrupted else { return true }
     try rollBackUnwritten()
-    if log.isOutOfSpace { return false }
-    if log.needsCheckpoint { try checkpoint(isForced: true) }
+    if file.isOutOfSpace { return false }
+    if file.needsCheckpoint { try checkpoint(isForced: true) }
     return true
   }
 
@@ -245,17 +247,38 @@ extension Engine {
 
   /// Throws `invalidRange` inside a transaction's closure, for calls that would wait for their own
   /// transaction.
-  func refuseInsideTransaction(_ what: String) throws(Fault) {
+  func refuseInsideTransaction(_ what: String) throws(StorageError) {
     guard head.isInTransaction else { return }
-    throw Fault(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
+    throw StorageError(.invalidRange, "\(what) inside the closure of a transaction, which must end first")
   }
 
   /// Throws `invalidRange` inside the closure of a transaction, or of the running compaction, copy
   /// or backup, for calls that would wait for its end.
-  func refuseInsideCompaction(_ what: String) throws(Fault) {
+  func refuseInsideCompaction(_ what: String) throws(StorageError) {
     try refuseInsideTransaction(what)
     guard compaction.isRunningHere else { return }
-    throw Fault(
+    throw StorageError(
       .invalidRange, "\(what) inside a closure of a compaction, copy or backup, which must end first")
   }
+}
+
+/// The changes of a transaction whose closure has run, but whose commit found no space besides the
+/// reserve.
+///
+/// ```
+/// closure runs -> refused -> checkpoint, reclaim blocks -> the same changes -> committed
+///                                                                         \-> refused
+/// ```
+///
+/// It does not keep the transaction itself, whose version would prevent dead blocks from being
+/// reclaimed.
+struct RefusedTransaction: Error {
+  let error: StorageError
+  /// The records of its operations, one after the other.
+  let records: [UInt8]
+  /// Whether the commit may use the reserve.
+  let freesSpace: Bool
+  let durability: Durability
+  /// The number of the newest transaction in the state that the closure saw.
+  let seen: UInt64
 }

@@ -189,3 +189,76 @@ final class WritePacer: Sendable {
     if hasWaiters { monitor.withLock { monitor.broadcast() } }
   }
 }
+
+/// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
+/// time stay bounded for values of every length.
+///
+/// A commit during a backlog owes its bytes. The debt is paid with time, at the current price,
+/// before the next transaction of any thread begins. Without a backlog there is no debt.
+///
+/// Thread safety: all methods may be called from any thread.
+final class WriterDebt: Sendable {
+  private struct Debt {
+    var bytes = 0.0
+    /// The time of the last payment, in nanoseconds.
+    var time: UInt64 = 0
+  }
+  /// The shortest wait, in nanoseconds. A smaller debt is kept until it has grown.
+  private static let shortestWait = 1e6
+
+  private let debt = Guarded(Debt())
+  private let owed = Atomic<Bool>(false)
+
+  /// Whether `wait` must be called.
+  @inline(__always) var isOwed: Bool { owed.load(ordering: .relaxed) }
+
+  /// Charges bytes committed during a backlog.
+  func charge(_ bytes: UInt64, at now: UInt64) {
+    debt.withLock { debt in
+      if debt.bytes == 0 { debt.time = now }
+      debt.bytes += Double(bytes)
+    }
+    owed.store(true, ordering: .relaxed)
+  }
+
+  /// Deducts the time since the last call. Returns the remaining wait in nanoseconds, or 0.
+  func wait(price: Double, at now: UInt64) -> UInt64 {
+    debt.withLock { debt in
+      let elapsed = Double(now > debt.time ? now - debt.time : 0)
+      debt.time = max(debt.time, now)
+      debt.bytes = price > 0 ? max(0, debt.bytes - elapsed / price) : 0
+      if debt.bytes == 0 { owed.store(false, ordering: .relaxed) }
+      let rest = debt.bytes * price
+      return rest >= WriterDebt.shortestWait ? UInt64(rest) : 0
+    }
+  }
+}
+
+/// The bytes by which a background task is behind the writers, and the price that a writer pays for
+/// them.
+///
+/// ```
+/// bytes   |......... free .........|........ headroom ........|
+/// price          none              | grows without a bound    | 1 µs a byte
+/// ```
+///
+/// The price is limited, so that writers are never stopped completely: the lagging task may itself
+/// wait for a writer, such as a thread used by a compaction's closure.
+struct Backlog: Equatable {
+  /// The number of waiting bytes of log.
+  var bytes: UInt64
+  /// The number of bytes that may wait without any cost.
+  var free: UInt64
+  /// The number of further bytes at which writers are slowed down to one MiB per second.
+  var headroom: UInt64
+
+  /// The price of each byte committed now, in nanoseconds. In the middle of the headroom it is 10,
+  /// which is 100 MB per second.
+  var price: Double {
+    guard bytes > free else { return 0 }
+    let fullness = Double(bytes - free) / Double(max(headroom, 1))
+    return fullness < 1 ? min(10 * fullness / (1 - fullness), Backlog.highestPrice) : Backlog.highestPrice
+  }
+
+  static let highestPrice = 1e9 / Double(1 << 20)
+}

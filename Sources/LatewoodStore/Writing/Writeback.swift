@@ -18,11 +18,11 @@ final class Writeback: Sendable {
   func restart(at offset: UInt64) { through.store(offset, ordering: .relaxed) }
 
   /// Requests writing of the log up to `end`, if enough of it is new.
-  func advance(_ log: DatabaseFile, through end: UInt64) {
+  func advance(_ file: DatabaseFile, through end: UInt64) {
     let start = through.load(ordering: .relaxed)
     guard end > start, end - start >= Writeback.step,
       through.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
     else { return }
-    queue.async { log.device.startWriteback(offset: start, length: end - start) }
+    queue.async { file.device.startWriteback(offset: start, length: end - start) }
   }
 }

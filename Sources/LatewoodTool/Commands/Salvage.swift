@@ -96,7 +96,7 @@ extension CommandDescription {
       return SalvageIdentity(fileID: bytes)
     }
     guard let path = try arguments.text(of: .headerOf) else { return nil }
-    do throws(Fault) {
+    do throws(StorageError) {
       let device = try FileVolume().open(path, .readOnly)
       defer { device.close() }
       return try SalvageIdentity(headerOf: device)

@@ -59,7 +59,7 @@ final class ImportSource {
     var start = [UInt8](repeating: 0, count: magic.count)
     guard let device, length >= UInt64(magic.count) else { return false }
     do {
-      let count = try start.withUnsafeMutableBytes { bytes throws(Fault) in
+      let count = try start.withUnsafeMutableBytes { bytes throws(StorageError) in
         try device.read(into: bytes, at: 0)
       }
       return count == magic.count && start == magic

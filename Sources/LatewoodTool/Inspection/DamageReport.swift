@@ -50,8 +50,8 @@ struct DamageReport {
   /// Creates the report on a file that cannot be opened, with everything that can be found without
   /// a store; nil if nothing can be read.
   init?(unopenable path: String) {
-    let faults: [Fault]
-    do throws(Fault) {
+    let faults: [StorageError]
+    do throws(StorageError) {
       let file = try InspectedFile(path: path)
       defer { file.close() }
       faults = try FileMap(file).faults
@@ -93,7 +93,7 @@ private struct DamageSurvey {
 
   /// Returns nil if the file cannot be read.
   init?(of places: Set<UInt64>, path: String) {
-    do throws(Fault) {
+    do throws(StorageError) {
       let file = try InspectedFile(path: path)
       defer { file.close() }
       self.places = places

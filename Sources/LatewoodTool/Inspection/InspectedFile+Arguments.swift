@@ -49,7 +49,7 @@ extension Arguments {
 extension Console {
   /// Reports faults on standard error, and refers to `verify` for details. JSON output contains
   /// them itself.
-  func tell(_ faults: [Fault], path: String) throws(Failure) {
+  func tell(_ faults: [StorageError], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
     // Earlier output comes first, even if both streams go to the same place.
     try output.flush()
@@ -63,7 +63,7 @@ extension Console {
 }
 
 extension JSONWriter {
-  mutating func member(_ name: String, faults: [Fault]) {
+  mutating func member(_ name: String, faults: [StorageError]) {
     list(name, faults.prefix(1000)) { writer, fault in
       writer.member("offset", fault.offset ?? 0)
       writer.member("what", fault.reason)

@@ -87,7 +87,7 @@ struct TreeListing {
       + DisplayWidth.padded(bytes, to: 13, right: true) + DisplayWidth.padded(extents, to: 13, right: true)
   }
 
-  func write(_ faults: [Fault], to writer: inout JSONWriter) {
+  func write(_ faults: [StorageError], to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("transaction", transaction)
     writer.member("depth", shape.depth)

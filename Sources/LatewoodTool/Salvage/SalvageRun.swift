@@ -45,9 +45,9 @@ struct SalvageRun {
   ) throws(Failure) {
     let volume = FileVolume()
     let source: any Device
-    do throws(Fault) {
+    do throws(StorageError) {
       guard try !volume.exists(target) else {
-        throw Fault(.alreadyExists, "there is already a file", path: target)
+        throw StorageError(.alreadyExists, "there is already a file", path: target)
       }
       source = try volume.open(path, .readOnly)
     } catch {
@@ -59,7 +59,7 @@ struct SalvageRun {
     }
     defer { source.close() }
     let unfinished = target + Self.unfinishedSuffix
-    do throws(Fault) {
+    do throws(StorageError) {
       try source.lockForReading()
       // The remains of a killed run are useless.
       for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
@@ -73,7 +73,7 @@ struct SalvageRun {
     } catch {
       // The failure is more important than remaining files.
       for leftover in [unfinished, unfinished + ".lock"] {
-        do throws(Fault) { try volume.remove(leftover) } catch {}
+        do throws(StorageError) { try volume.remove(leftover) } catch {}
       }
       throw error
     }
@@ -86,7 +86,7 @@ struct SalvageRun {
     let progress = Progress("Salvaging", on: console)
     let catalog = SalvagedCatalog()
     let salvage: Salvage
-    do throws(Fault) {
+    do throws(StorageError) {
       salvage = try Salvage(source, identity: identity)
       report = try salvage.run(from: [], to: SalvagedCatalog.end, keyspaces: nil, into: catalog)
     } catch { throw Self.failure(error, path, isGiven: identity != nil) }
@@ -170,9 +170,9 @@ struct SalvageRun {
   }
 
   private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws(Failure) {
-    do throws(Fault) {
+    do throws(StorageError) {
       guard try !volume.exists(target) else {
-        throw Fault(.alreadyExists, "there is already a file", path: target)
+        throw StorageError(.alreadyExists, "there is already a file", path: target)
       }
       try volume.rename(unfinished, to: target)
       try volume.removeIfPresent(unfinished + ".lock")
@@ -180,7 +180,7 @@ struct SalvageRun {
     } catch { throw Failure(error) }
   }
 
-  private static func failure(_ fault: Fault, _ path: String, isGiven: Bool) -> Failure {
+  private static func failure(_ fault: StorageError, _ path: String, isGiven: Bool) -> Failure {
     var failure = Failure(fault)
     failure.path = failure.path ?? path
     guard fault.kind == .damaged else { return failure }

@@ -45,7 +45,7 @@ final class SalvageTarget: SalvageSink {
 
   // MARK: The sink
 
-  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(StorageError) {
     guard let keyspace = try keyspace(of: key, trust) else { return }
     try add(.put(Array(key.dropFirst(4)), value, keyspace), bytes: key.count + value.count)
     if trust != .certain {
@@ -56,20 +56,20 @@ final class SalvageTarget: SalvageSink {
     }
   }
 
-  func delete(_ key: [UInt8]) throws(Fault) {
+  func delete(_ key: [UInt8]) throws(StorageError) {
     guard let keyspace = keyspaces[Self.number(key)] else { return }
     try add(.delete(Array(key.dropFirst(4)), keyspace), bytes: key.count)
     if hasSuspects { try add(.delete(Self.suspect(key), suspects), bytes: key.count) }
   }
 
-  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(StorageError) {
     for (keyspace, range) in parts(low, high) { try add(.deleteRange(range, keyspace), bytes: low.count) }
     guard hasSuspects else { return }
     let range = KeyRange(lower: .included(low), upper: high.map { .excluded($0) } ?? .unbounded)
     try add(.deleteRange(range, suspects), bytes: low.count)
   }
 
-  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? {
+  func saved(_ key: [UInt8]) throws(StorageError) -> (value: [UInt8], trust: SalvageTrust)? {
     guard let keyspace = keyspaces[Self.number(key)] else { return nil }
     try flush()
     return try translated {
@@ -79,7 +79,7 @@ final class SalvageTarget: SalvageSink {
     }
   }
 
-  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+  func count(from low: [UInt8], to high: [UInt8]?) throws(StorageError) -> UInt64 {
     try flush()
     return try translated {
       var count = 0
@@ -88,8 +88,8 @@ final class SalvageTarget: SalvageSink {
     }
   }
 
-  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {
-    do { try show(done, total) } catch { throw Fault(.cancelled, error.message) }
+  func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {
+    do { try show(done, total) } catch { throw StorageError(.cancelled, error.message) }
   }
 
   // MARK: Suspects
@@ -121,7 +121,7 @@ final class SalvageTarget: SalvageSink {
     } catch { throw Failure(error) }
   }
 
-  func flush() throws(Fault) {
+  func flush() throws(StorageError) {
     guard !pending.isEmpty else { return }
     let operations = pending
     pending = []
@@ -136,10 +136,10 @@ final class SalvageTarget: SalvageSink {
           }
         }
       }
-    } catch { throw Self.fault(error) }
+    } catch { throw Self.storageError(error) }
   }
 
-  private func add(_ operation: Operation, bytes: Int) throws(Fault) {
+  private func add(_ operation: Operation, bytes: Int) throws(StorageError) {
     pending.append(operation)
     pendingBytes += bytes
     if pendingBytes >= Self.batchBytes || pending.count >= Self.batchCount { try flush() }
@@ -147,7 +147,7 @@ final class SalvageTarget: SalvageSink {
 
   // MARK: Keyspaces
 
-  private func keyspace(of key: [UInt8], _ trust: SalvageTrust) throws(Fault) -> Keyspace? {
+  private func keyspace(of key: [UInt8], _ trust: SalvageTrust) throws(StorageError) -> Keyspace? {
     let number = Self.number(key)
     if let known = keyspaces[number] { return known }
     // Only an older leaf can contain entries of a keyspace that has been dropped since.
@@ -186,14 +186,16 @@ final class SalvageTarget: SalvageSink {
     bytes.isEmpty ? .unproven : .older(bytes.bigEndian())
   }
 
-  private func translated<R>(_ body: () throws -> R) throws(Fault) -> R {
-    do { return try body() } catch { throw Self.fault(error) }
+  private func translated<R>(_ body: () throws -> R) throws(StorageError) -> R {
+    do { return try body() } catch { throw Self.storageError(error) }
   }
 
-  private static func fault(_ error: any Error) -> Fault {
-    guard let error = error as? StoreError else { return Fault(.inputOutput, String(describing: error)) }
-    return Fault(
-      Fault.Kind(rawValue: error.code.rawValue) ?? .inputOutput, error.message, offset: error.offset,
+  private static func storageError(_ error: any Error) -> StorageError {
+    guard let error = error as? StoreError else {
+      return StorageError(.inputOutput, String(describing: error))
+    }
+    return StorageError(
+      StorageError.Kind(rawValue: error.code.rawValue) ?? .inputOutput, error.message, offset: error.offset,
       path: error.path)
   }
 

@@ -50,18 +50,18 @@ final class SalvagedCatalog: SalvageSink {
     return name
   }
 
-  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(StorageError) {
     entries[key] = (value, trust)
   }
-  func delete(_ key: [UInt8]) throws(Fault) { entries[key] = nil }
-  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+  func delete(_ key: [UInt8]) throws(StorageError) { entries[key] = nil }
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(StorageError) {
     for key in entries.keys where isIn(key, low, high) { entries[key] = nil }
   }
-  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? { entries[key] }
-  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+  func saved(_ key: [UInt8]) throws(StorageError) -> (value: [UInt8], trust: SalvageTrust)? { entries[key] }
+  func count(from low: [UInt8], to high: [UInt8]?) throws(StorageError) -> UInt64 {
     UInt64(entries.keys.count { isIn($0, low, high) })
   }
-  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
+  func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {}
 
   private func isIn(_ key: [UInt8], _ low: [UInt8], _ high: [UInt8]?) -> Bool {
     !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)

@@ -26,7 +26,7 @@ final class LineReader {
   /// Reads a line. The mode of the terminal is restored when this returns or throws.
   func read(_ history: inout ShellHistory) throws(Failure) -> Outcome {
     let terminal: RawTerminal
-    do throws(Fault) { terminal = try RawTerminal() } catch { throw Failure(error) }
+    do throws(StorageError) { terminal = try RawTerminal() } catch { throw Failure(error) }
     defer { terminal.restore() }
     line = EditedLine()
     history.leave()

@@ -48,7 +48,7 @@ struct ShellCompletion {
   private static func paths(from partial: String) -> [String] {
     let cut = partial.lastIndex(of: "/").map { partial.index(after: $0) } ?? partial.startIndex
     let (directory, start) = (String(partial[..<cut]), partial[cut...])
-    do throws(Fault) {
+    do throws(StorageError) {
       return try Directories.names(in: directory.isEmpty ? "." : directory).sorted().filter {
         $0.hasPrefix(start) && (!$0.hasPrefix(".") || start.hasPrefix("."))
       }.map { directory + $0 + (Directories.isDirectory(directory + $0) ? "/" : "") }

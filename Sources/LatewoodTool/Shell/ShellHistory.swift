@@ -79,24 +79,25 @@ struct ShellHistory {
     unfinished = ""
   }
 
-  private static func read(_ device: any Device, from start: UInt64, to end: UInt64) throws(Fault) -> [UInt8]
+  private static func read(_ device: any Device, from start: UInt64, to end: UInt64) throws(StorageError)
+    -> [UInt8]
   {
     var bytes = [UInt8](repeating: 0, count: Int(clamping: min(end - start, fileLimit)))
     var count = 0
-    var failure: Fault?
+    var failure: StorageError?
     // SAFETY: the device writes within the buffer, during the call only.
     bytes.withUnsafeMutableBytes { target in
-      do throws(Fault) { count = try device.read(into: target, at: start) } catch { failure = error }
+      do throws(StorageError) { count = try device.read(into: target, at: start) } catch { failure = error }
     }
     if let failure { throw failure }
     return Array(bytes.prefix(count))
   }
 
-  private static func write(_ bytes: [UInt8], to device: any Device, at offset: UInt64) throws(Fault) {
-    var failure: Fault?
+  private static func write(_ bytes: [UInt8], to device: any Device, at offset: UInt64) throws(StorageError) {
+    var failure: StorageError?
     // SAFETY: the device reads the bytes only during the call.
     bytes.withUnsafeBytes { source in
-      do throws(Fault) { try device.write(source, at: offset) } catch { failure = error }
+      do throws(StorageError) { try device.write(source, at: offset) } catch { failure = error }
     }
     if let failure { throw failure }
   }

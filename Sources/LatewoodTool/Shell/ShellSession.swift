@@ -98,7 +98,7 @@ final class ShellSession {
     let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
     try console.flush()
     let status: Int32?
-    do throws(Fault) {
+    do throws(StorageError) {
       status = try ChildProcess.run(
         CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
     } catch { throw Failure(error) }

@@ -28,7 +28,7 @@ struct FileParts {
     let file = try InspectedFile.opened(at: path)
     defer { file.close() }
     let map: FileMap
-    do throws(Fault) {
+    do throws(StorageError) {
       map = try FileMap(file)
       fileBytes = map.size
       allocatedBytes = try file.allocatedSize()
@@ -55,7 +55,7 @@ struct FileParts {
     treeRest = live - named
   }
 
-  private static func failure(_ fault: Fault, _ path: String) -> Failure {
+  private static func failure(_ fault: StorageError, _ path: String) -> Failure {
     var failure = Failure(fault)
     failure.path = failure.path ?? path
     if failure.advice.isEmpty, fault.kind == .damaged { failure.advice = Failure.whatToDoAboutDamage }

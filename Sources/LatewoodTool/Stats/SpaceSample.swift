@@ -18,7 +18,7 @@ struct SpaceSample {
   init(at path: String) throws(Failure) {
     let file = try InspectedFile.opened(at: path)
     defer { file.close() }
-    do throws(Fault) {
+    do throws(StorageError) {
       fileBytes = file.size
       allocatedBytes = try file.allocatedSize()
       // The numbers in the file are untrusted.

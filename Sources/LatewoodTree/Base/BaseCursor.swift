@@ -50,10 +50,10 @@ struct BaseCursor {
 
   /// Returns a copy of the key. Throws `damaged` if the key lies outside the file because its node
   /// has changed.
-  func keyBytes() throws(Fault) -> [UInt8] {
+  func keyBytes() throws(StorageError) -> [UInt8] {
     let key = key
     guard source.contains(key) else {
-      throw Fault(.damaged, "a key in a node lies outside the file: the node has changed")
+      throw StorageError(.damaged, "a key in a node lies outside the file: the node has changed")
     }
     return key.bytes
   }
@@ -61,14 +61,14 @@ struct BaseCursor {
   // MARK: Steps
 
   /// Moves to the next entry; returns false past the last.
-  @inline(__always) mutating func next() throws(Fault) -> Bool {
+  @inline(__always) mutating func next() throws(StorageError) -> Bool {
     index &+= 1
     if index < leaf.count { return true }
     return try nextLeaf()
   }
 
   /// Moves to the previous entry; returns false before the first.
-  @inline(__always) mutating func previous() throws(Fault) -> Bool {
+  @inline(__always) mutating func previous() throws(StorageError) -> Bool {
     index &-= 1
     if index >= 0 { return isValid }
     return try previousLeaf()
@@ -76,7 +76,7 @@ struct BaseCursor {
 
   /// Moves to the first entry of the next leaf. If there is none, moves past the last entry and
   /// returns false.
-  @inline(never) mutating func nextLeaf() throws(Fault) -> Bool {
+  @inline(never) mutating func nextLeaf() throws(StorageError) -> Bool {
     guard let root, leaf.count > 0 else {
       index = leaf.count
       return false
@@ -101,7 +101,7 @@ struct BaseCursor {
 
   /// Moves to the last entry of the previous leaf. If there is none, moves before the first entry
   /// and returns false.
-  @inline(never) mutating func previousLeaf() throws(Fault) -> Bool {
+  @inline(never) mutating func previousLeaf() throws(StorageError) -> Bool {
     guard let root, leaf.count > 0 else {
       index = -1
       return false
@@ -125,7 +125,7 @@ struct BaseCursor {
 
   /// Reads the nodes that the cursor points into again. A tree never changes, so they are the same
   /// nodes.
-  mutating func reload() throws(Fault) {
+  mutating func reload() throws(StorageError) {
     guard let root, leaf.count > 0 else { return }
     let place = index
     leaf = Node(emptyAt: source.file.base)
@@ -144,14 +144,14 @@ struct BaseCursor {
   // MARK: Seeks
 
   /// Moves to the first entry; returns false if there is none.
-  mutating func first() throws(Fault) -> Bool {
+  mutating func first() throws(StorageError) -> Bool {
     guard try descendFromRoot({ _ in 0 }) else { return false }
     index = 0
     return isValid
   }
 
   /// Moves to the last entry; returns false if there is none.
-  mutating func last() throws(Fault) -> Bool {
+  mutating func last() throws(StorageError) -> Bool {
     guard try descendFromRoot({ $0.count - 1 }) else { return false }
     index = leaf.count - 1
     return isValid
@@ -159,7 +159,7 @@ struct BaseCursor {
 
   /// Moves to the first entry whose key is not less than `key`. If there is none, moves past the
   /// last and returns false.
-  mutating func seek(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
+  mutating func seek(_ key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Bool {
     // The key belongs in the current leaf unless it is before or after all of its keys.
     let (near, found) = leaf.lowerBound(key, keyCount)
     if near < leaf.count, near > 0 || found {
@@ -176,7 +176,7 @@ struct BaseCursor {
 
   /// Moves to the last entry whose key is less than `key`. If there is none, moves before the first
   /// and returns false.
-  mutating func seekLast(before key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool {
+  mutating func seekLast(before key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Bool {
     _ = try seek(key, keyCount)
     guard index == 0 else { return try previous() }
     guard try previousLeaf() else { return false }
@@ -186,7 +186,7 @@ struct BaseCursor {
 
   /// Moves to the entry that has `rank` keys before it. If there is none, moves past the last and
   /// returns false. O(log n).
-  mutating func seek(rank: UInt64) throws(Fault) -> Bool {
+  mutating func seek(rank: UInt64) throws(StorageError) -> Bool {
     var rest = rank
     guard
       try descendFromRoot({ branch in
@@ -208,7 +208,7 @@ struct BaseCursor {
 
   /// Throws `damaged` unless all keys of a leaf precede those of another. On an error the cursor is
   /// on no leaf.
-  private mutating func checkOrder(_ before: Node, _ after: Node) throws(Fault) {
+  private mutating func checkOrder(_ before: Node, _ after: Node) throws(StorageError) {
     let last = before.key(before.count &- 1)
     let first = after.key(0)
     guard source.contains(last), source.contains(first), last.compare(first) < 0 else {
@@ -218,16 +218,18 @@ struct BaseCursor {
 
   /// Resets the cursor and returns the error for a leaf with keys that do not belong at its place
   /// in the tree.
-  mutating func outOfOrder() -> Fault {
+  mutating func outOfOrder() -> StorageError {
     let offset = UInt64(UInt(bitPattern: leaf.base) &- UInt(bitPattern: source.file.base))
     leaf = Node(emptyAt: source.file.base)
     index = 0
-    return Fault.damaged(at: offset, "the keys of a leaf do not belong at its place in the tree")
+    return StorageError.damaged(at: offset, "the keys of a leaf do not belong at its place in the tree")
   }
 
   // MARK: Descending
 
-  @inline(__always) private mutating func descendFromRoot(_ choose: (Node) -> Int) throws(Fault) -> Bool {
+  @inline(__always) private mutating func descendFromRoot(_ choose: (Node) -> Int) throws(StorageError)
+    -> Bool
+  {
     leaf = Node(emptyAt: source.file.base)
     index = 0
     guard let root else { return false }
@@ -245,7 +247,7 @@ struct BaseCursor {
   /// Descends from child `index` of `branch`, which is already on the path, to a leaf.
   @inline(__always) private mutating func descend(
     from branch: Node, _ index: Int, _ level: UInt8, _ choose: (Node) -> Int
-  ) throws(Fault) {
+  ) throws(StorageError) {
     leaf = Node(emptyAt: source.file.base)
     var reference = branch.childReference(index)
     var level = level &- 1

@@ -33,7 +33,7 @@ struct BaseDiff {
 
   /// Calls `body` with each change in key order until it returns false, and returns false if it
   /// did.
-  mutating func run(_ body: (BaseChange) throws(Fault) -> Bool) throws(Fault) -> Bool {
+  mutating func run(_ body: (BaseChange) throws(StorageError) -> Bool) throws(StorageError) -> Bool {
     while true {
       switch (old.next, new.next) {
       case (.end, .end): return true
@@ -113,12 +113,12 @@ private struct DiffSide {
   }
 
   /// Opens the next subtree.
-  mutating func open() throws(Fault) {
+  mutating func open() throws(StorageError) {
     guard case .subtree(let subtree, let low) = next else { return }
     nodesRead += 1
     bytesRead &+= UInt64(subtree.reference.length)
     guard bytesRead <= source.file.limit else {
-      throw Fault.damaged(
+      throw StorageError.damaged(
         at: subtree.reference.offset, "the nodes of the tree are longer than the file: some occur many times")
     }
     path.append(Step(node: try source.root(subtree), low: low))

@@ -22,14 +22,14 @@ struct BaseTree {
   var liveBytes: UInt64 { root?.liveBytes ?? 0 }
 
   /// Returns the value of `key`. O(log n).
-  @inline(__always) func find(_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> BaseValue? {
+  @inline(__always) func find(_ key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> BaseValue? {
     guard let leaf = try leaf(for: key, keyCount) else { return nil }
     let (index, found) = leaf.lowerBound(key, keyCount)
     return found ? leaf.entry(index).value : nil
   }
 
   /// Returns the leaf in which a key belongs; nil if the tree is empty. O(log n).
-  @inline(__always) func leaf(for key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Node? {
+  @inline(__always) func leaf(for key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Node? {
     guard let root else { return nil }
     var level = root.level
     var node = try source.node(root.reference, level: level)
@@ -43,7 +43,7 @@ struct BaseTree {
   /// Returns whether a range spans several children of the root, and so more than one leaf.
   func rootDivides(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
-  ) throws(Fault) -> Bool {
+  ) throws(StorageError) -> Bool {
     guard let root, root.level > 0 else { return false }
     let node = try source.root(root)
     let next = node.childIndex(low, lowCount) &+ 1
@@ -52,7 +52,7 @@ struct BaseTree {
 
   /// Returns the number of keys less than `key`. O(log n), because branches have the number of
   /// entries under each child.
-  func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> UInt64 {
+  func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> UInt64 {
     guard let root else { return 0 }
     var node = try source.root(root)
     var rank: UInt64 = 0
@@ -68,7 +68,9 @@ struct BaseTree {
   }
 
   /// Returns the number of keys in `low ..< high`; nil means no bound. O(log n).
-  func count(from low: UnsafeRawBufferPointer?, below high: UnsafeRawBufferPointer?) throws(Fault) -> UInt64 {
+  func count(from low: UnsafeRawBufferPointer?, below high: UnsafeRawBufferPointer?) throws(StorageError)
+    -> UInt64
+  {
     var below = count
     if let high, let start = high.baseAddress { below = try rank(of: start, high.count) }
     var before: UInt64 = 0
@@ -80,7 +82,7 @@ struct BaseTree {
   func cursor() -> BaseCursor { BaseCursor(self) }
 
   /// Returns a cursor on the entry that has `rank` keys before it, or past the last one. O(log n).
-  func cursor(atRank rank: UInt64) throws(Fault) -> BaseCursor {
+  func cursor(atRank rank: UInt64) throws(StorageError) -> BaseCursor {
     var cursor = BaseCursor(self)
     _ = try cursor.seek(rank: rank)
     return cursor

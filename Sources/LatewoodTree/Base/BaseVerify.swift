@@ -9,7 +9,7 @@ struct BaseVerifyReport {
   /// The number of bytes of nodes and extents whose checksums were computed.
   var bytesChecked: UInt64 = 0
   /// The faults in the order of discovery; overlaps last.
-  var faults: [Fault] = []
+  var faults: [StorageError] = []
 }
 
 /// Verifies everything reachable from the root of a tree, on the disk and regardless of earlier
@@ -51,7 +51,7 @@ struct BaseVerify {
   }
 
   private mutating func note(_ offset: UInt64, _ reason: String) {
-    report.faults.append(Fault.damaged(at: offset, reason))
+    report.faults.append(StorageError.damaged(at: offset, reason))
   }
 
   /// Verifies a subtree between the separators `low` and `high`.
@@ -133,7 +133,7 @@ struct BaseVerify {
     }
     report.bytesChecked &+= length
     if length > 0 { places.append((offset, length)) }
-    do throws(Fault) {
+    do throws(StorageError) {
       if try reads.extent(value) == nil { try reads.eachPiece(of: value) { _ in } }
     } catch { report.faults.append(error) }
   }

@@ -50,7 +50,7 @@ struct BuilderLevel {
 
   /// Adds an item to the current node. Returns false if it does not fit: the caller must `advance`
   /// first.
-  @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(Fault) -> Bool {
+  @inline(__always) mutating func add(_ new: BuilderItem, nodeSize: Int) throws(StorageError) -> Bool {
     var item = new
     if count > 0 {
       let before = items[count &- 1].key
@@ -58,7 +58,7 @@ struct BuilderLevel {
       guard
         common < item.key.count
           && (common == before.count || before.byte(common) < item.key.byte(common))
-      else { throw Fault(.damaged, "the keys of a new tree are not in ascending order") }
+      else { throw StorageError(.damaged, "the keys of a new tree are not in ascending order") }
       item.shared = common
     }
     let number = currentCount

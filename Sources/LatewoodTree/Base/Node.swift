@@ -56,7 +56,7 @@ package struct BaseValue {
   /// Returns the bytes of the value. An extent is verified the first time this process reads it.
   ///
   /// Throws `damaged` if they lie outside the file: a node may change after it was verified.
-  @inline(__always) package func bytes(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
+  @inline(__always) package func bytes(in file: FileView) throws(StorageError) -> UnsafeRawBufferPointer {
     // Signed, so that nothing fits after the end. No length is negative, and no limit is near 2^63.
     let available = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
     if !isExtent {
@@ -68,13 +68,14 @@ package struct BaseValue {
 
   @inline(never) private func extent(
     in file: FileView, _ available: Int
-  ) throws(Fault) -> UnsafeRawBufferPointer {
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
     guard NodeLayout.extentLength <= available else { throw BaseValue.outside }
     return try file.extent(offset: extentOffset, length: UInt64(length), checksum: extentChecksum)
   }
 
-  @inline(never) private static var outside: Fault {
-    Fault(.damaged, "a value in a node lies outside the file: the node has changed since it was verified")
+  @inline(never) private static var outside: StorageError {
+    StorageError(
+      .damaged, "a value in a node lies outside the file: the node has changed since it was verified")
   }
 
   /// Whether both are the same value: equal inline bytes, or the same extent.

@@ -13,7 +13,7 @@ struct NodeLoader {
   var minimumKeyLength = NodeLayout.minimumKeyLength
 
   /// Returns the node that `reference` refers to, at the level that its parent implies.
-  @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(Fault) -> Node {
+  @inline(__always) func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> Node {
     let length = UInt64(reference.length)
     // 48 bytes: the header and at least one cell, so that the fields compared below lie within the
     // file.
@@ -32,12 +32,12 @@ struct NodeLoader {
     return node
   }
 
-  @inline(__always) func root(_ subtree: Subtree) throws(Fault) -> Node {
+  @inline(__always) func root(_ subtree: Subtree) throws(StorageError) -> Node {
     try node(subtree.reference, level: subtree.level)
   }
 
   /// Verifies a node and marks it as verified. Its reference must lie within the file.
-  @inline(never) func verify(_ reference: NodeReference) throws(Fault) {
+  @inline(never) func verify(_ reference: NodeReference) throws(StorageError) {
     // SAFETY: the check of the reference proves that the node lies within the file.
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     try file.makeReadable(reference.offset, Int(reference.length))
@@ -49,7 +49,7 @@ struct NodeLoader {
 
   /// Returns a view of a node that was returned before. Checks its level and bounds again, but not
   /// its checksum.
-  func node(again offset: UInt64, level: UInt8) throws(Fault) -> Node {
+  func node(again offset: UInt64, level: UInt8) throws(StorageError) -> Node {
     let node = Node(validated: file.base + Int(truncatingIfNeeded: offset))
     guard node.level == level, UInt64(node.length) <= file.limit &- offset,
       node.fits(in: Int(node.length))
@@ -65,16 +65,16 @@ struct NodeLoader {
     return start <= file.limit && UInt64(key.suffixCount) <= file.limit &- start
   }
 
-  @inline(never) private static func changed(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a node has changed since it was verified")
+  @inline(never) private static func changed(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "a node has changed since it was verified")
   }
 
-  @inline(never) private static func outside(_ reference: NodeReference) -> Fault {
-    Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
+  @inline(never) private static func outside(_ reference: NodeReference) -> StorageError {
+    StorageError.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
   }
 
-  @inline(never) private static func mismatch(_ reference: NodeReference) -> Fault {
-    Fault.damaged(
+  @inline(never) private static func mismatch(_ reference: NodeReference) -> StorageError {
+    StorageError.damaged(
       at: reference.offset, "the length, level or checksum of a node contradicts the reference to it")
   }
 }

@@ -9,11 +9,11 @@ import LatewoodFile
 protocol NodeSink: AnyObject {
   /// Returns memory for the next node, with a zeroed header, and the provisional offset by which
   /// its parent refers to it. May place the nodes before it.
-  func allocate(length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64)
+  func allocate(length: Int) throws(StorageError) -> (target: UnsafeMutableRawPointer, provisional: UInt64)
   var placements: Int { get }
   func reference(of provisional: UInt64) -> NodeReference
   /// Places the nodes received so far. More may follow.
-  func finish() throws(Fault)
+  func finish() throws(StorageError)
 }
 
 /// Offsets that stand for nodes not yet placed in the file. Real offsets are far smaller.

@@ -22,80 +22,80 @@ package struct NodeValidation {
     self.minimumKeyLength = minimumKeyLength
   }
 
-  private func fault(_ reason: String) -> Fault { Fault.damaged(at: reference.offset, reason) }
+  private func damage(_ reason: String) -> StorageError { StorageError.damaged(at: reference.offset, reason) }
 
-  package func run() throws(Fault) {
+  package func run() throws(StorageError) {
     let length = Int(reference.length)
     guard length <= NodeLayout.maximumLength, length >= 48 else {
-      throw fault("a node's length is not between 48 and 65,535 bytes")
+      throw damage("a node's length is not between 48 and 65,535 bytes")
     }
     guard Int(base.u32(NodeLayout.length)) == length else {
-      throw fault("the length of a node contradicts the reference to it")
+      throw damage("the length of a node contradicts the reference to it")
     }
     // SAFETY: the memory is at least that long.
     let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: seed)
-    guard sum == base.u64(NodeLayout.checksum) else { throw fault("a node does not match its checksum") }
+    guard sum == base.u64(NodeLayout.checksum) else { throw damage("a node does not match its checksum") }
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
-      throw fault("a node does not match the checksum in the reference to it")
+      throw damage("a node does not match the checksum in the reference to it")
     }
     guard base.u64(NodeLayout.ownOffset) == reference.offset else {
-      throw fault("a node's own offset contradicts the reference to it")
+      throw damage("a node's own offset contradicts the reference to it")
     }
     try structure(base, length)
   }
 
-  private func structure(_ base: UnsafeRawPointer, _ length: Int) throws(Fault) {
+  private func structure(_ base: UnsafeRawPointer, _ length: Int) throws(StorageError) {
     let kind = base.u8(NodeLayout.kind)
     let level = Int(base.u8(NodeLayout.level))
     let count = Int(base.u16(NodeLayout.count))
     let prefixCount = Int(base.u16(NodeLayout.prefixLength))
     let isBranch = kind == NodeLayout.branchKind
     guard isBranch || kind == NodeLayout.leafKind, isBranch == (level > 0), level < NodeLayout.maximumLevels
-    else { throw fault("a node's kind and level do not agree") }
-    guard count >= 1 else { throw fault("a node is empty") }
+    else { throw damage("a node's kind and level do not agree") }
+    guard count >= 1 else { throw damage("a node is empty") }
     // All of these have at most 16 bits, so nothing overflows.
     let perKey = (isBranch ? NodeLayout.childLength : 0) + NodeLayout.headLength + NodeLayout.slotLength
     let cells = NodeLayout.arrays + count * perKey + prefixCount
-    guard cells <= length else { throw fault("a node's arrays extend beyond the node") }
+    guard cells <= length else { throw damage("a node's arrays extend beyond the node") }
     let node = Node(validated: base)
     if isBranch {
       guard node.head(0) == 0, node.slots.u16(0) == 0 else {
-        throw fault("the first child of a branch has a separator")
+        throw damage("the first child of a branch has a separator")
       }
       try children(of: node)
     }
     try keys(of: node, isBranch: isBranch, from: cells, to: length)
   }
 
-  private func children(of node: Node) throws(Fault) {
+  private func children(of node: Node) throws(StorageError) {
     for index in 0..<node.count {
       let child = node.childReference(index)
       guard child.offset & 63 == 0, child.length <= NodeLayout.maximumLength else {
-        throw fault("a child is not at a multiple of 64, or exceeds the maximum length of a node")
+        throw damage("a child is not at a multiple of 64, or exceeds the maximum length of a node")
       }
     }
   }
 
-  private func keys(of node: Node, isBranch: Bool, from first: Int, to length: Int) throws(Fault) {
+  private func keys(of node: Node, isBranch: Bool, from first: Int, to length: Int) throws(StorageError) {
     let end = node.base + length
     let prefixCount = node.prefixCount
     var before: (suffix: UnsafeRawPointer, count: Int, head: UInt32)?
     for index in (isBranch ? 1 : 0)..<node.count {
       let slot = Int(node.slots.u16(index * NodeLayout.slotLength))
-      guard slot >= first, slot < length else { throw fault("a cell does not lie within its node") }
+      guard slot >= first, slot < length else { throw damage("a cell does not lie within its node") }
       let (suffix, count) = try cell(node.base + slot, end: end, isBranch: isBranch)
       let keyLength = prefixCount + count
       guard keyLength <= NodeLayout.maximumKeyLength, isBranch || keyLength >= minimumKeyLength else {
-        throw fault("a key is too short or too long")
+        throw damage("a key is too short or too long")
       }
       let head = node.head(index)
-      guard head == KeyOrder.head(suffix, count) else { throw fault("a head does not match its key") }
+      guard head == KeyOrder.head(suffix, count) else { throw damage("a head does not match its key") }
       if let before {
         // Complete keys are compared only if the heads are equal.
         guard
           before.head < head
             || (before.head == head && KeyOrder.compare(before.suffix, before.count, suffix, count) < 0)
-        else { throw fault("the keys of a node are not in ascending order") }
+        else { throw damage("the keys of a node are not in ascending order") }
       }
       before = (suffix, count, head)
     }
@@ -104,27 +104,27 @@ package struct NodeValidation {
   /// Returns the key of the cell at `start`. Throws unless the cell ends before `end`.
   @inline(__always) private func cell(
     _ start: UnsafeRawPointer, end: UnsafeRawPointer, isBranch: Bool
-  ) throws(Fault) -> (UnsafeRawPointer, Int) {
+  ) throws(StorageError) -> (UnsafeRawPointer, Int) {
     guard let (keyLength, keyBytes) = Varint.read(start, end: end) else {
-      throw fault("the length of a key is not a valid varint")
+      throw damage("the length of a key is not a valid varint")
     }
     if isBranch {
       let suffix = start + keyBytes
-      guard keyLength <= UInt64(end - suffix) else { throw fault("a separator extends beyond its node") }
+      guard keyLength <= UInt64(end - suffix) else { throw damage("a separator extends beyond its node") }
       return (suffix, Int(keyLength))
     }
     guard let (tagged, valueBytes) = Varint.read(start + keyBytes, end: end) else {
-      throw fault("the length of a value is not a valid varint")
+      throw damage("the length of a value is not a valid varint")
     }
     let suffix = start + keyBytes + valueBytes
     let available = UInt64(end - suffix)
-    guard keyLength <= available else { throw fault("a key extends beyond its node") }
+    guard keyLength <= available else { throw damage("a key extends beyond its node") }
     let isExtent = tagged & 1 != 0
     guard tagged >> 1 <= NodeLayout.maximumValueLength else {
-      throw fault("a value exceeds the maximum length")
+      throw damage("a value exceeds the maximum length")
     }
     guard (isExtent ? UInt64(NodeLayout.extentLength) : tagged >> 1) <= available - keyLength else {
-      throw fault("a value extends beyond its node")
+      throw damage("a value extends beyond its node")
     }
     return (suffix, Int(keyLength))
   }

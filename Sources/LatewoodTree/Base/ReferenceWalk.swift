@@ -20,7 +20,7 @@ package struct ReferenceWalk {
   /// Passes the next node and the extents that it refers to to `body`, until that returns false.
   ///
   /// Returns false if `body` did. Throws `damaged` if the node does not match its reference.
-  package mutating func step(_ body: (DeadRange) -> Bool) throws(Fault) -> Bool {
+  package mutating func step(_ body: (DeadRange) -> Bool) throws(StorageError) -> Bool {
     guard let subtree = pending.popLast() else { return true }
     let hold = source.file.hold()
     defer { withExtendedLifetime(hold) {} }

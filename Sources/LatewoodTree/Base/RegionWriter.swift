@@ -17,8 +17,8 @@ final class RegionWriter: NodeSink {
   /// would hold the file system's lock and stall commits.
   static let pieceLength = 128 << 10
 
-  typealias Reserve = (_ length: Int) throws(Fault) -> UInt64
-  typealias Write = (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+  typealias Reserve = (_ length: Int) throws(StorageError) -> UInt64
+  typealias Write = (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
 
   private let seed: UInt64
   private let capacity: Int
@@ -26,7 +26,7 @@ final class RegionWriter: NodeSink {
   private let memory: UnsafeMutableRawPointer
   private let reserve: Reserve
   private let write: Write
-  private let didPlace: ((_ region: Range<UInt64>) throws(Fault) -> Void)?
+  private let didPlace: ((_ region: Range<UInt64>) throws(StorageError) -> Void)?
   /// The number of bytes of `memory` in use.
   private var used = 0
   private var starts: [Int] = []
@@ -44,7 +44,7 @@ final class RegionWriter: NodeSink {
   init(
     seed: UInt64, capacity: Int = 1 << 20, pieceLength: Int = RegionWriter.pieceLength,
     reserve: @escaping Reserve, write: @escaping Write,
-    didPlace: ((_ region: Range<UInt64>) throws(Fault) -> Void)? = nil
+    didPlace: ((_ region: Range<UInt64>) throws(StorageError) -> Void)? = nil
   ) {
     self.seed = seed
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
@@ -58,7 +58,7 @@ final class RegionWriter: NodeSink {
 
   deinit { memory.deallocate() }
 
-  func allocate(length: Int) throws(Fault) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
+  func allocate(length: Int) throws(StorageError) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
     precondition(length <= NodeLayout.maximumLength)
     var start = RegionWriter.aligned(used)
     if start + length > capacity {
@@ -77,7 +77,7 @@ final class RegionWriter: NodeSink {
     references[Int(provisional & ~Provisional.mark)]
   }
 
-  func finish() throws(Fault) {
+  func finish() throws(StorageError) {
     if used > 0 { try place() }
   }
 
@@ -85,7 +85,7 @@ final class RegionWriter: NodeSink {
     (length + NodeLayout.alignment - 1) & ~(NodeLayout.alignment - 1)
   }
 
-  private func place() throws(Fault) {
+  private func place() throws(StorageError) {
     let offset = try reserve(used)
     precondition(offset % UInt64(NodeLayout.alignment) == 0)
     references.removeAll(keepingCapacity: true)

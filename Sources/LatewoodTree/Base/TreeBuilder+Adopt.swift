@@ -14,7 +14,7 @@ enum LeftNeighbour {
   case kept(PrefixedKey)
 
   /// Returns the shortest prefix of `first` that separates it from the left neighbour.
-  func separator(before first: PrefixedKey, source: NodeLoader) throws(Fault) -> PrefixedKey {
+  func separator(before first: PrefixedKey, source: NodeLoader) throws(StorageError) -> PrefixedKey {
     switch self {
     case .none: return first.prefix(0)
     case .kept(let separator): return separator
@@ -43,13 +43,13 @@ extension TreeBuilder {
   ///     Without it, the last key of the subtree is read when the next leaf is made.
   func adopt(
     _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey? = nil
-  ) throws(Fault) {
+  ) throws(StorageError) {
     // Offsets in adopted nodes are untrusted: none may pass for a provisional one.
     let length = UInt64(subtree.reference.length)
     guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
       Int(subtree.level) + 1 < NodeLayout.maximumLevels
     else {
-      throw Fault.damaged(at: subtree.reference.offset, "a child does not lie within the file")
+      throw StorageError.damaged(at: subtree.reference.offset, "a child does not lie within the file")
     }
     for level in 0...Int(subtree.level) where !levels[level].isEmpty {
       if levels[level].isUnderfull(nodeSize: nodeSize) {
@@ -63,7 +63,7 @@ extension TreeBuilder {
 
   private func open(
     _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey?
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let node = try opened(subtree)
     dead.add(node: subtree.reference)
     if node.isLeaf { return try appendAll(of: node) }
@@ -76,7 +76,7 @@ extension TreeBuilder {
 
   /// Reads a node of the older tree. The entries of a leaf are written again, so they are taken
   /// from a copy in which it was verified.
-  func opened(_ subtree: Subtree) throws(Fault) -> Node {
+  func opened(_ subtree: Subtree) throws(StorageError) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
     let copy = try VerifiedReads(source).node(subtree)
     keep(copy)
@@ -84,7 +84,7 @@ extension TreeBuilder {
   }
 
   /// Appends every entry of a leaf.
-  func appendAll(of leaf: Node) throws(Fault) {
+  func appendAll(of leaf: Node) throws(StorageError) {
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
       try append(PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)
@@ -93,7 +93,7 @@ extension TreeBuilder {
 
   /// At the end of the build: while `level` has too few pending items, opens the previous node and
   /// merges it with them.
-  func fillUp(_ level: Int) throws(Fault) {
+  func fillUp(_ level: Int) throws(StorageError) {
     while levels[level].isUnderfull(nodeSize: nodeSize) {
       var above = level + 1
       while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
@@ -119,11 +119,11 @@ extension TreeBuilder {
     }
   }
 
-  private func pushChildren(of node: Node, after separator: PrefixedKey, level: Int) throws(Fault) {
+  private func pushChildren(of node: Node, after separator: PrefixedKey, level: Int) throws(StorageError) {
     for index in 0..<node.count {
       let child = node.childSubtree(index)
       guard !Provisional.isProvisional(child.reference.offset) else {
-        throw Fault.damaged(at: child.reference.offset, "a child does not lie within the file")
+        throw StorageError.damaged(at: child.reference.offset, "a child does not lie within the file")
       }
       let key = index == 0 ? separator : node.separator(index)
       try push(BuilderItem(key, child: child), level: level)
@@ -131,7 +131,7 @@ extension TreeBuilder {
   }
 
   /// Replaces a root that has only one child with that child. Older trees may have such roots.
-  func collapsed(_ root: Subtree) throws(Fault) -> Subtree {
+  func collapsed(_ root: Subtree) throws(StorageError) -> Subtree {
     var root = root
     while root.level > 0 {
       let node = try source.root(root)

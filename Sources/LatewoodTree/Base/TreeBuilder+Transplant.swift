@@ -16,7 +16,7 @@ extension TreeBuilder {
   ///
   /// - Parameter leaf: a verified leaf without extents, whose keys are greater than all before. It
   ///   need not stay in memory.
-  func transplant(_ leaf: Node) throws(Fault) -> Bool {
+  func transplant(_ leaf: Node) throws(StorageError) -> Bool {
     let length = Int(leaf.length)
     wasteAllowance += length / TreeBuilder.bytesPerWasted
     guard NodeSplit.isFull(length, nodeSize: nodeSize), leaf.isCanonical else { return false }
@@ -30,7 +30,7 @@ extension TreeBuilder {
     if case .key(let last) = left {
       let common = first.commonPrefix(last)
       guard common < first.count, common == last.count || last.byte(common) < first.byte(common) else {
-        throw Fault(.damaged, "the keys of a new tree are not in ascending order")
+        throw StorageError(.damaged, "the keys of a new tree are not in ascending order")
       }
     }
     let separator = keep(try left.separator(before: first, source: source))

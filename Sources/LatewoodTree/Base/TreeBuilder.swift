@@ -71,19 +71,19 @@ final class TreeBuilder {
   /// greater than all before it.
   @inline(__always) func append(
     _ key: PrefixedKey, inline value: UnsafeRawPointer, _ valueCount: Int
-  ) throws(Fault) {
+  ) throws(StorageError) {
     try push(BuilderItem(key, inline: value, valueCount), level: 0)
   }
 
   /// Appends an entry that refers to a value in the file. `key` must be greater than all before it.
   @inline(__always) func append(
     _ key: PrefixedKey, extent offset: UInt64, length: UInt64, checksum: UInt32
-  ) throws(Fault) {
+  ) throws(StorageError) {
     try push(BuilderItem(key, extent: offset, length: length, checksum: checksum), level: 0)
   }
 
   /// Appends an entry of an older tree.
-  @inline(__always) func append(_ key: PrefixedKey, _ value: BaseValue) throws(Fault) {
+  @inline(__always) func append(_ key: PrefixedKey, _ value: BaseValue) throws(StorageError) {
     if value.isExtent {
       try append(
         key, extent: value.extentOffset, length: UInt64(value.length), checksum: value.extentChecksum)
@@ -92,22 +92,22 @@ final class TreeBuilder {
     }
   }
 
-  @inline(__always) func push(_ item: BuilderItem, level: Int) throws(Fault) {
+  @inline(__always) func push(_ item: BuilderItem, level: Int) throws(StorageError) {
     if try levels[level].add(item, nodeSize: nodeSize) { return }
     try pushAfterAdvance(item, level: level)
   }
 
-  @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(Fault) {
+  @inline(never) private func pushAfterAdvance(_ item: BuilderItem, level: Int) throws(StorageError) {
     // `advance` may place regions, and this item may be a child in one of them.
     deferred.append(item)
     try advance(level)
     guard let item = deferred.popLast(), try levels[level].add(item, nodeSize: nodeSize) else {
-      throw Fault(.valueTooLarge, "an entry does not fit into a node")
+      throw StorageError(.valueTooLarge, "an entry does not fit into a node")
     }
   }
 
   /// Holds back the current node, which is full, and writes the one held back before.
-  private func advance(_ level: Int) throws(Fault) {
+  private func advance(_ level: Int) throws(StorageError) {
     if levels[level].held > 0 { try emit(level, levels[level].held) }
     levels[level].hold()
   }
@@ -115,7 +115,7 @@ final class TreeBuilder {
   // MARK: Output
 
   /// Writes all pending items of `level` as one node or two, balanced if `even`.
-  func flush(_ level: Int, even: Bool) throws(Fault) {
+  func flush(_ level: Int, even: Bool) throws(StorageError) {
     let held = levels[level].held
     if held > 0 {
       let cut = even ? levels[level].evenCut(nodeSize: nodeSize) : held
@@ -125,13 +125,13 @@ final class TreeBuilder {
   }
 
   /// Writes the first `number` items of `level` as one node, which becomes a child one level up.
-  private func emit(_ level: Int, _ number: Int) throws(Fault) {
+  private func emit(_ level: Int, _ number: Int) throws(StorageError) {
     guard level + 1 < NodeLayout.maximumLevels else {
-      throw Fault(.fileTooLarge, "the tree has too many levels")
+      throw StorageError(.fileTooLarge, "the tree has too many levels")
     }
     let node = NodeEncoder(levels[level], number, level: UInt8(level), transaction: transaction)
     guard node.length <= NodeLayout.maximumLength else {
-      throw Fault(.valueTooLarge, "an entry does not fit into a node")
+      throw StorageError(.valueTooLarge, "an entry does not fit into a node")
     }
     let (target, provisional) = try sink.allocate(length: node.length)
     // Resolved first, because the node is encoded from items whose children may just have been
@@ -149,7 +149,7 @@ final class TreeBuilder {
   }
 
   /// Places all nodes made so far, without waiting for a full batch.
-  func placeFinished() throws(Fault) {
+  func placeFinished() throws(StorageError) {
     try sink.finish()
     resolvePlaced()
   }
@@ -209,7 +209,7 @@ final class TreeBuilder {
   // MARK: The end
 
   /// Writes the remaining nodes and returns the root; nil if there was no input.
-  func finish() throws(Fault) -> Subtree? {
+  func finish() throws(StorageError) -> Subtree? {
     var root: BuilderItem?
     var rootLevel = 0
     for level in 0..<NodeLayout.maximumLevels where !levels[level].isEmpty {

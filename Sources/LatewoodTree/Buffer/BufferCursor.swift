@@ -43,11 +43,11 @@ struct BufferCursor: ~Copyable {
   /// The value of the current entry.
   ///
   /// - Parameter file: the file in which extents are verified.
-  @inline(__always) func value(in file: FileView) throws(Fault) -> UnsafeRawBufferPointer {
+  @inline(__always) func value(in file: FileView) throws(StorageError) -> UnsafeRawBufferPointer {
     try space.value(of: record, reference, in: file)
   }
 
-  private mutating func load() throws(Fault) {
+  private mutating func load() throws(StorageError) {
     isValid = false
     let leaf = BufferNode(path[depth &- 1].node)
     reference = leaf.reference(path[depth &- 1].index)
@@ -56,7 +56,7 @@ struct BufferCursor: ~Copyable {
   }
 
   /// Moves to the first entry whose key is not less than `target`.
-  mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+  mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     guard try descend(target, targetCount) else { return }
     try settleForward()
     // A caller that continues from the found key must make progress.
@@ -64,7 +64,7 @@ struct BufferCursor: ~Copyable {
   }
 
   /// Moves to the last entry whose key is less than `target`.
-  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+  mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     guard try descend(target, targetCount) else { return }
     path[depth &- 1].index &-= 1
     try settleBackward()
@@ -72,13 +72,13 @@ struct BufferCursor: ~Copyable {
   }
 
   /// Invalidates the cursor and returns the error for a key that is not in its place in the buffer.
-  private mutating func outOfOrder() -> Fault {
+  private mutating func outOfOrder() -> StorageError {
     isValid = false
     return LogRecord.changed(at: reference.offset)
   }
 
   /// Moves to the position of a key in its leaf; returns false if the tree is empty.
-  private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) -> Bool {
+  private mutating func descend(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) -> Bool {
     depth = 0
     isValid = false
     guard let root else { return false }
@@ -93,7 +93,7 @@ struct BufferCursor: ~Copyable {
   }
 
   /// Moves to the next entry.
-  @inline(__always) mutating func next() throws(Fault) {
+  @inline(__always) mutating func next() throws(StorageError) {
     path[depth &- 1].index &+= 1
     steps &+= 1
     if steps & (BufferCursor.touchCount &- 1) == 0 { touchAhead() }
@@ -101,7 +101,7 @@ struct BufferCursor: ~Copyable {
     if top.index < BufferNode(top.node).count { try load() } else { try settleForward() }
   }
 
-  @inline(__always) mutating func previous() throws(Fault) {
+  @inline(__always) mutating func previous() throws(StorageError) {
     path[depth &- 1].index &-= 1
     if path[depth &- 1].index >= 0 { try load() } else { try settleBackward() }
   }
@@ -124,7 +124,7 @@ struct BufferCursor: ~Copyable {
   }
 
   /// Moves to the first entry after the leaf of the current one.
-  mutating func passLeaf() throws(Fault) {
+  mutating func passLeaf() throws(StorageError) {
     let (leaf, index) = place
     steps &+= leaf.count &- index
     path[depth &- 1].index = leaf.count
@@ -136,7 +136,7 @@ struct BufferCursor: ~Copyable {
     depth &+= 1
   }
 
-  private mutating func settleForward() throws(Fault) {
+  private mutating func settleForward() throws(StorageError) {
     while depth > 0 {
       let node = BufferNode(path[depth &- 1].node)
       let index = path[depth &- 1].index
@@ -151,7 +151,7 @@ struct BufferCursor: ~Copyable {
     isValid = false
   }
 
-  private mutating func settleBackward() throws(Fault) {
+  private mutating func settleBackward() throws(StorageError) {
     while depth > 0 {
       let node = BufferNode(path[depth &- 1].node)
       let index = path[depth &- 1].index
@@ -173,7 +173,7 @@ enum BufferLookup {
   /// Returns a key's reference and its record, verified against the tag.
   @inline(__always) static func entry(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {
+  ) throws(StorageError) -> (reference: RecordReference, record: LogRecord)? {
     var node = BufferNode(root)
     while node.isBranch { node = node.child(try node.childIndex(key, keyCount, space)) }
     let (index, found) = try node.position(of: key, keyCount, space)
@@ -186,7 +186,7 @@ enum BufferLookup {
   /// Returns a key's reference.
   static func find(
     _ root: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> RecordReference? {
+  ) throws(StorageError) -> RecordReference? {
     try entry(root, key, keyCount, space)?.reference
   }
 }

@@ -17,7 +17,7 @@ import Synchronization
 /// replace settled ones.
 extension BufferNode {
   /// A function that returns whether the layers beneath the buffer have a key.
-  typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
+  typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Bool
 
   /// Returns the change by the entries in `low ..< high`; nil means no bound.
   ///
@@ -25,7 +25,7 @@ extension BufferNode {
   /// beneath or not.
   func change(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
-  ) throws(Fault) -> Int {
+  ) throws(StorageError) -> Int {
     guard low != nil || high != nil else { return try settle(space, isBeneath) }
     if !isBranch {
       let (first, end) = try entries(from: low, below: high, space)
@@ -44,7 +44,7 @@ extension BufferNode {
   /// Returns the change by children `first ..< end` of a branch.
   private func change(
     children first: Int, _ end: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
-  ) throws(Fault) -> Int {
+  ) throws(StorageError) -> Int {
     if first < end, settledChange != nil { return sum(end) &- sum(first) }
     var total = 0
     for index in first..<end { total &+= try child(index).settle(space, isBeneath) }
@@ -52,7 +52,7 @@ extension BufferNode {
   }
 
   /// Returns the change by all entries. Computes it the first time, and settles the node.
-  private func settle(_ space: borrowing RecordSpace, _ isBeneath: Lookup) throws(Fault) -> Int {
+  private func settle(_ space: borrowing RecordSpace, _ isBeneath: Lookup) throws(StorageError) -> Int {
     if let settledChange { return settledChange }
     var total = 0
     if isBranch {
@@ -71,7 +71,7 @@ extension BufferNode {
   /// Records which of 64 entries of a leaf have keys beneath.
   private func lookUp(
     _ first: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var bits: UInt64 = 0
     for index in first..<min(first + 64, count) {
       let reference = reference(index)
@@ -106,8 +106,8 @@ extension BufferNode {
   /// true. It must be true for all lesser keys. O(log n) calls.
   func last(
     in space: borrowing RecordSpace,
-    where isBefore: (_ key: UnsafeRawPointer, _ keyCount: Int) throws(Fault) -> Bool
-  ) throws(Fault) -> [UInt8]? {
+    where isBefore: (_ key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Bool
+  ) throws(StorageError) -> [UInt8]? {
     var last: LogRecord?
     var node = self
     while true {
@@ -177,7 +177,7 @@ extension BufferNode {
   /// Returns the entries of a leaf in `low ..< high`.
   func entries(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (first: Int, end: Int) {
+  ) throws(StorageError) -> (first: Int, end: Int) {
     var (first, end) = (0, count)
     if let low { first = try lowerBound(low.start, low.count, space).index }
     if let high { end = try lowerBound(high.start, high.count, space).index }
@@ -187,7 +187,7 @@ extension BufferNode {
   /// Returns the children of a branch under which the bounds of a range belong.
   func edges(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (first: Int, last: Int) {
+  ) throws(StorageError) -> (first: Int, last: Int) {
     var (first, last) = (0, count &- 1)
     if let low { first = try childIndex(low.start, low.count, space) }
     if let high { last = try childIndex(high.start, high.count, space) }

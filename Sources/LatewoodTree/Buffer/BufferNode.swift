@@ -125,7 +125,7 @@ extension BufferNode {
   /// Throws `damaged` if one of the compared records has changed.
   @inline(__always) func lowerBound(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (index: Int, isFound: Bool) {
+  ) throws(StorageError) -> (index: Int, isFound: Bool) {
     let (index, found) = try position(of: key, keyCount, space)
     guard let found else { return (index, false) }
     try space.verify(found, reference(index))
@@ -136,7 +136,7 @@ extension BufferNode {
   /// would read its value.
   @inline(__always) func position(
     of key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (index: Int, found: LogRecord?) {
+  ) throws(StorageError) -> (index: Int, found: LogRecord?) {
     let total = count
     if total == 0 { return (0, nil) }
     let order = comparePrefix(key, keyCount)
@@ -154,7 +154,7 @@ extension BufferNode {
   /// Returns the index of the child under which a key belongs.
   @inline(__always) func childIndex(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> Int {
+  ) throws(StorageError) -> Int {
     let total = count
     if total <= 1 { return total &- 1 }
     let order = comparePrefix(key, keyCount)
@@ -176,7 +176,7 @@ extension BufferNode {
   /// not less than the key, and its record if it has that key.
   @inline(__always) private func position(
     of key: UnsafeRawPointer, _ keyCount: Int, from: Int, _ to: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) -> (index: Int, found: LogRecord?) {
+  ) throws(StorageError) -> (index: Int, found: LogRecord?) {
     let skip = prefixCount
     var (low, high) = (from, to)
     while low < high {
@@ -221,7 +221,7 @@ extension BufferNode {
   /// share, and updates the heads.
   private func lengthenPrefix(
     _ key: UnsafeRawPointer, _ length: Int, from: Int, _ space: borrowing RecordSpace
-  ) throws(Fault) {
+  ) throws(StorageError) {
     prefix.copyMemory(from: key, byteCount: length)
     prefixCount = length
     for index in from..<max(from, count) {
@@ -269,7 +269,7 @@ extension BufferNode {
   }
 
   /// Lengthens the prefix if too many heads are equal.
-  func lengthenPrefixIfUseful(from: Int, _ space: borrowing RecordSpace) throws(Fault) {
+  func lengthenPrefixIfUseful(from: Int, _ space: borrowing RecordSpace) throws(StorageError) {
     let total = count
     guard total &- from > 8, prefixCount < Self.prefixCapacity else { return }
     var equal = 0

@@ -8,7 +8,7 @@ extension BufferTree {
   /// Throws as `insert`; then the version being written must be aborted.
   mutating func removeRange(
     from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
-  ) throws(Fault) {
+  ) throws(StorageError) {
     guard let root, try hasEntry(BufferNode(root), from: low, below: high, space) else { return }
     finger = nil
     var top = try cut(BufferNode(root), from: low, below: high, space)
@@ -21,7 +21,7 @@ extension BufferTree {
 
   private func hasEntry(
     _ root: BufferNode, from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
-  ) throws(Fault) -> Bool {
+  ) throws(StorageError) -> Bool {
     var cursor = BufferCursor(root: root.pointer, space: copy space)
     try cursor.seek(low.start, low.count)
     return cursor.isValid && KeyOrder.compare(cursor.key, cursor.keyCount, high.start, high.count) < 0
@@ -31,7 +31,7 @@ extension BufferTree {
   /// beyond the node.
   private mutating func cut(
     _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
-  ) throws(Fault) -> BufferNode? {
+  ) throws(StorageError) -> BufferNode? {
     guard low != nil || high != nil else {
       retireSubtree(shared)
       return nil
@@ -55,7 +55,7 @@ extension BufferTree {
   /// branch refers to no retired child.
   private mutating func cutChildren(
     _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let (first, last) = try branch.edges(from: low, below: high, space)
     try cutChild(last, of: branch, from: first == last ? low : nil, below: high, space)
     guard first < last else { return }
@@ -67,7 +67,7 @@ extension BufferTree {
   private mutating func cutChild(
     _ index: Int, of branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?,
     _ space: borrowing RecordSpace
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if let rest = try cut(branch.child(index), from: low, below: high, space) {
       branch.children[index] = rest.pointer
     } else {

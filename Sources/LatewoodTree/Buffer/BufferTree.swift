@@ -87,7 +87,7 @@ struct BufferTree: ~Copyable {
   /// must be aborted.
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if try appendAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
@@ -210,7 +210,7 @@ extension BufferTree {
 
   @inline(__always) private mutating func appendAtFinger(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
-  ) throws(Fault) -> Bool {
+  ) throws(StorageError) -> Bool {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
     let count = leaf.count
@@ -245,5 +245,149 @@ extension BufferTree {
     leaf.count = count &+ 1
     entries &+= 1
     return true
+  }
+}
+
+extension BufferTree {
+  /// Splits a full leaf and inserts the new entry into one of the halves.
+  mutating func split(
+    _ leaf: BufferNode, inserting key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference,
+    at index: Int, _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    // An append leaves the old leaf full.
+    let middle = index == leaf.count ? index : leaf.count / 2
+    let right = slab.allocate(born: version, capacity: BufferNode.leafCapacity, isBranch: false)
+    right.copyPrefix(of: leaf)
+    right.copyEntries(of: leaf, middle, leaf.count, at: 0)
+    right.count = leaf.count &- middle
+    leaf.count = middle
+    let target = index > middle || right.count == 0 ? right : leaf
+    place(
+      key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
+    try leaf.lengthenPrefixIfUseful(from: 0, space)
+    try right.lengthenPrefixIfUseful(from: 0, space)
+    try insertChild(right, separator: right.reference(0), space)
+    // The path is stale now, and the finger's limit with it.
+    finger = nil
+  }
+
+  /// Inserts a child after the one on the path, and splits full branches on the way up.
+  private mutating func insertChild(
+    _ newChild: BufferNode, separator newSeparator: RecordReference, _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    var child = newChild
+    var separator = newSeparator
+    var depth = path.depth
+    while depth > 0 {
+      depth &-= 1
+      let branch = BufferNode(path.nodes[depth])
+      let index = path.indexes[depth] &+ 1
+      if branch.count < branch.capacity {
+        try attach(child, separator, in: branch, at: index, space)
+        return
+      }
+      let middle = index == branch.count ? index &- 1 : branch.count / 2
+      let right = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
+      right.copyPrefix(of: branch)
+      right.copyEntries(of: branch, middle, branch.count, at: 0)
+      right.count = branch.count &- middle
+      branch.count = middle
+      let up = right.reference(0)
+      if index > middle {
+        try attach(child, separator, in: right, at: index &- middle, space)
+      } else {
+        try attach(child, separator, in: branch, at: index, space)
+      }
+      try branch.lengthenPrefixIfUseful(from: 1, space)
+      try right.lengthenPrefixIfUseful(from: 1, space)
+      child = right
+      separator = up
+    }
+    guard let old = root else { return }
+    let top = slab.allocate(born: version, capacity: BufferNode.branchCapacity, isBranch: true)
+    top.children[0] = old
+    top.heads[0] = 0
+    top.references[0] = 0
+    top.count = 1
+    try attach(child, separator, in: top, at: 1, space)
+    root = top.pointer
+    path.depth = 0
+  }
+
+  private func attach(
+    _ child: BufferNode, _ separator: RecordReference, in branch: BufferNode, at index: Int,
+    _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    let record = try space.record(separator)
+    branch.fitPrefix(to: record.key, record.keyCount, from: 1)
+    let tail = branch.count &- index
+    if tail > 0 {
+      (branch.heads + (index &+ 1)).update(from: branch.heads + index, count: tail)
+      (branch.references + (index &+ 1)).update(from: branch.references + index, count: tail)
+      (branch.children + (index &+ 1)).update(from: branch.children + index, count: tail)
+      (branch.tails + (index &+ 1)).update(from: branch.tails + index, count: tail)
+    }
+    let skip = branch.prefixCount
+    branch.setHead(index, record.key + skip, record.keyCount &- skip)
+    branch.references[index] = separator.bits
+    branch.children[index] = child.pointer
+    branch.count &+= 1
+  }
+}
+
+/// Reclaims nodes that are no longer reachable from any version.
+///
+/// A replaced node is reachable from the versions between the one that made it and the one that
+/// replaced it. It is assigned to the newest live version among these; when that version ends, to
+/// the next older one; if there is none, it is freed. So a long-lived snapshot keeps only nodes
+/// that it can reach, and none that were made and replaced after it.
+struct BufferReclaim {
+  /// Replaced nodes, by the number of the version that keeps them alive.
+  var held: [UInt64: [BufferTree.Retired]] = [:]
+}
+
+extension BufferTree {
+  /// Frees the nodes that no version can reach.
+  ///
+  /// - Parameters:
+  ///   - published: number of the newest published version, which may still reach nodes that were
+  ///     replaced later.
+  ///   - live: numbers of all live versions, ascending, `published` among them.
+  mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
+    for (holder, nodes) in state.held where !Self.contains(live, holder) {
+      state.held[holder] = nil
+      for node in nodes { reassignOrFree(node, live, &state) }
+    }
+    var count = 0
+    while count < retired.count, retired[count].died <= published {
+      reassignOrFree(retired[count], live, &state)
+      count += 1
+    }
+    retired.removeFirst(count)
+  }
+
+  private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
+    let buffer = BufferNode(node.node)
+    let newer = Self.firstNotBelow(live, node.died)
+    if newer > 0, live[newer - 1] >= buffer.born {
+      state.held[live[newer - 1], default: []].append(node)
+    } else {
+      slab.release(buffer)
+    }
+  }
+
+  private static func firstNotBelow(_ numbers: [UInt64], _ number: UInt64) -> Int {
+    var low = 0
+    var high = numbers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private static func contains(_ numbers: [UInt64], _ number: UInt64) -> Bool {
+    let index = firstNotBelow(numbers, number)
+    return index < numbers.count && numbers[index] == number
   }
 }

@@ -45,7 +45,7 @@ final class RangeNode: Sendable {
 
   /// Returns the last node whose interval's start satisfies `begins`, which all lesser starts must
   /// satisfy too. O(log n).
-  func last(where begins: (_ low: [UInt8]) throws(Fault) -> Bool) throws(Fault) -> RangeNode? {
+  func last(where begins: (_ low: [UInt8]) throws(StorageError) -> Bool) throws(StorageError) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
     while let node = next {
@@ -62,8 +62,8 @@ final class RangeNode: Sendable {
   /// Returns the number of entries hidden by the intervals between two bounds; nil means no bound.
   /// O(log n), plus a call of `count` for each interval that was never counted.
   func hidden(
-    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
-  ) throws(Fault) -> Int {
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(StorageError) -> Int
+  ) throws(StorageError) -> Int {
     if let low, RangeTombstones.less(interval.low, low) {
       return try right?.hidden(from: low, to: high, count) ?? 0
     }
@@ -71,14 +71,14 @@ final class RangeNode: Sendable {
       return try left?.hidden(from: low, to: high, count) ?? 0
     }
     if low != nil || high != nil { return try sum(from: low, to: high, count) }
-    return try hidden.get { () throws(Fault) in try sum(from: nil, to: nil, count) }
+    return try hidden.get { () throws(StorageError) in try sum(from: nil, to: nil, count) }
   }
 
   private func sum(
-    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(Fault) -> Int
-  ) throws(Fault) -> Int {
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(StorageError) -> Int
+  ) throws(StorageError) -> Int {
     let before = try left?.hidden(from: low, to: nil, count) ?? 0
-    let own = try interval.hidden.get { () throws(Fault) in try count(interval) }
+    let own = try interval.hidden.get { () throws(StorageError) in try count(interval) }
     let after = try right?.hidden(from: nil, to: high, count) ?? 0
     return before &+ own &+ after
   }

@@ -83,8 +83,8 @@ package final class RangeTombstones: Sendable {
   /// Returns the last interval whose start satisfies `begins`, which all lesser starts must satisfy
   /// too. O(log n) calls.
   func last(
-    where begins: (_ low: [UInt8]) throws(Fault) -> Bool
-  ) throws(Fault) -> Interval? {
+    where begins: (_ low: [UInt8]) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Interval? {
     try root?.last(where: begins)?.interval
   }
 
@@ -92,8 +92,8 @@ package final class RangeTombstones: Sendable {
   /// interval. O(log n), plus a call of `count` for each interval in the range that was never
   /// counted.
   func hidden(
-    low: [UInt8], high: [UInt8], _ count: (Interval) throws(Fault) -> Int
-  ) throws(Fault) -> Int {
+    low: [UInt8], high: [UInt8], _ count: (Interval) throws(StorageError) -> Int
+  ) throws(StorageError) -> Int {
     try root?.hidden(from: low, to: high, count) ?? 0
   }
 
@@ -117,7 +117,7 @@ final class CachedCount: Sendable {
   private static let unknown = Int.min
   private let count = Atomic<Int>(unknown)
 
-  func get(_ find: () throws(Fault) -> Int) throws(Fault) -> Int {
+  func get(_ find: () throws(StorageError) -> Int) throws(StorageError) -> Int {
     let known = count.load(ordering: .relaxed)
     if known != Self.unknown { return known }
     let found = try find()

@@ -125,7 +125,7 @@ struct RecordSpace: @unchecked Sendable {
   /// - Parameter least: the minimum length of the key.
   @inline(__always) func record(
     _ reference: RecordReference, least: Int = 0
-  ) throws(Fault) -> LogRecord {
+  ) throws(StorageError) -> LogRecord {
     let record = try untagged(reference, least: least)
     try verify(record, reference)
     return record
@@ -135,7 +135,7 @@ struct RecordSpace: @unchecked Sendable {
   /// `damaged` if there is no readable record.
   @inline(__always) func untagged(
     _ reference: RecordReference, least: Int
-  ) throws(Fault) -> LogRecord {
+  ) throws(StorageError) -> LogRecord {
     let offset = reference.offset
     if offset >= through { return try pending(offset) }
     // SAFETY: every byte below `through` can be read.
@@ -150,7 +150,7 @@ struct RecordSpace: @unchecked Sendable {
   }
 
   /// Verifies a record against the tag of its reference. Throws `damaged` if it does not match.
-  @inline(__always) func verify(_ record: LogRecord, _ reference: RecordReference) throws(Fault) {
+  @inline(__always) func verify(_ record: LogRecord, _ reference: RecordReference) throws(StorageError) {
     if reference.offset < through, record.tag != reference.tag {
       throw LogRecord.changed(at: reference.offset)
     }
@@ -177,7 +177,7 @@ struct RecordSpace: @unchecked Sendable {
   /// Returns the value of a record. An extent is verified against its checksum, as in a tree.
   @inline(__always) func value(
     of record: LogRecord, _ reference: RecordReference, in file: FileView
-  ) throws(Fault) -> UnsafeRawBufferPointer {
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
     if record.code == OperationCode.putExtent, reference.offset < through {
       return try file.extent(
         offset: UInt64(record.value - base), length: UInt64(record.valueCount),
@@ -186,12 +186,12 @@ struct RecordSpace: @unchecked Sendable {
     return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
   }
 
-  @inline(never) private func pending(_ offset: UInt64) throws(Fault) -> LogRecord {
+  @inline(never) private func pending(_ offset: UInt64) throws(StorageError) -> LogRecord {
     guard let writer else { throw LogRecord.changed(at: offset) }
     // SAFETY: the writer outlives the transaction. Avoids reference counting: each get or put comes
     // here several times.
     return try writer._withUnsafeGuaranteedRef { writer in
-      Result { () throws(Fault) in try writer.record(at: offset) }
+      Result { () throws(StorageError) in try writer.record(at: offset) }
     }.get()
   }
 }

@@ -42,7 +42,7 @@ package struct CopyVerifier: ~Copyable {
   package init() {}
 
   /// Adds the next region, in the order of writing. Throws `damaged`.
-  package mutating func take(_ region: VerifiedRegion) throws(Fault) {
+  package mutating func take(_ region: VerifiedRegion) throws(StorageError) {
     try places.take(region: region.range)
     for extent in region.extents { try places.take(extent: extent) }
     for node in region.nodes {
@@ -54,10 +54,11 @@ package struct CopyVerifier: ~Copyable {
   }
 
   /// Throws `damaged` unless the verified tree has this root.
-  package func finish(_ root: Subtree?) throws(Fault) {
+  package func finish(_ root: Subtree?) throws(StorageError) {
     let verified = waiting.last?.last?.subtree
     guard verified == root else {
-      throw Fault.damaged(at: root?.reference.offset ?? 0, "the root does not match the nodes that were read")
+      throw StorageError.damaged(
+        at: root?.reference.offset ?? 0, "the root does not match the nodes that were read")
     }
   }
 
@@ -68,13 +69,13 @@ package struct CopyVerifier: ~Copyable {
       first: node.first, last: node.last)
   }
 
-  private mutating func branch(_ verified: VerifiedRegion.VerifiedNode) throws(Fault) -> Verified {
+  private mutating func branch(_ verified: VerifiedRegion.VerifiedNode) throws(StorageError) -> Verified {
     let below = Int(verified.level) - 1
-    return try verified.bytes.withStart { (start, _) throws(Fault) in
+    return try verified.bytes.withStart { (start, _) throws(StorageError) in
       // SAFETY: the bytes were validated as a node when they were read, and are not changed after.
       let node = Node(validated: start)
       guard below < waiting.count, node.count <= waiting[below].count else {
-        throw Fault.damaged(
+        throw StorageError.damaged(
           at: verified.reference.offset, "a branch refers to children that were not written before it")
       }
       defer { waiting[below].removeFirst(node.count) }
@@ -84,18 +85,20 @@ package struct CopyVerifier: ~Copyable {
 
   private func branch(
     _ node: Node, _ reference: NodeReference, over children: ArraySlice<Verified>
-  ) throws(Fault) -> Verified {
+  ) throws(StorageError) -> Verified {
     var entries: UInt64 = 0
     var liveBytes = UInt64(reference.length)
     for (index, child) in zip(0..., children) {
       guard node.childSubtree(index) == child.subtree else {
-        throw Fault.damaged(
+        throw StorageError.damaged(
           at: reference.offset, "a branch contradicts its child: \(child.subtree.reference)")
       }
       entries &+= child.subtree.entries
       liveBytes &+= child.subtree.liveBytes
       guard index == 0 || divides(node.separator(index), children[children.startIndex + index - 1], child)
-      else { throw Fault.damaged(at: reference.offset, "a separator does not divide the keys around it") }
+      else {
+        throw StorageError.damaged(at: reference.offset, "a separator does not divide the keys around it")
+      }
     }
     return Verified(
       subtree: Subtree(reference: reference, level: node.level, entries: entries, liveBytes: liveBytes),
@@ -123,9 +126,9 @@ private struct PlacesInOrder {
   /// The regions of nodes that do not lie before the last extent.
   private var regions: [Range<UInt64>] = []
 
-  mutating func take(region: Range<UInt64>) throws(Fault) {
+  mutating func take(region: Range<UInt64>) throws(StorageError) {
     guard region.lowerBound >= regionEnd else {
-      throw Fault.damaged(at: region.lowerBound, "a region of nodes overlaps an earlier one")
+      throw StorageError.damaged(at: region.lowerBound, "a region of nodes overlaps an earlier one")
     }
     regionEnd = region.upperBound
     // Two adjacent regions are separated by one frame header; if extents lie between them, by at
@@ -137,10 +140,10 @@ private struct PlacesInOrder {
     }
   }
 
-  mutating func take(extent: Range<UInt64>) throws(Fault) {
+  mutating func take(extent: Range<UInt64>) throws(StorageError) {
     regions.removeFirst(regions.firstIndex { $0.upperBound > extent.lowerBound } ?? regions.count)
     guard extent.lowerBound >= extentEnd, (regions.first?.lowerBound ?? .max) >= extent.upperBound else {
-      throw Fault.damaged(at: extent.lowerBound, "two nodes or values overlap")
+      throw StorageError.damaged(at: extent.lowerBound, "two nodes or values overlap")
     }
     extentEnd = extent.upperBound
   }

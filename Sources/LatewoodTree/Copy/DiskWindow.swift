@@ -7,7 +7,7 @@ import LatewoodDevice
 final class DiskWindow {
   /// A function that reads from an offset and returns the number of bytes read. Address, length and
   /// offset are multiples of `directAlignment`.
-  typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
+  typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
 
   /// The length of the window: longer than any node, and long enough for the disk's full
   /// throughput.
@@ -36,18 +36,18 @@ final class DiskWindow {
   ///   - length: at most `capacity` minus one block.
   ///   - limit: bytes below this offset will not be written again. A multiple of `directAlignment`,
   ///     or past the end of the file.
-  func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UnsafeRawPointer {
+  func bytes(at offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) -> UnsafeRawPointer {
     if offset < start || offset - start > UInt64(count) || length > count - Int(offset - start) {
       try load(from: offset, length, below: limit)
     }
     let skipped = Int(offset - start)
     guard length <= count - skipped else {
-      throw Fault.damaged(at: offset, "the file is shorter on the disk than what was written")
+      throw StorageError.damaged(at: offset, "the file is shorter on the disk than what was written")
     }
     return UnsafeRawPointer(memory + skipped)
   }
 
-  private func load(from offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) {
+  private func load(from offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) {
     let block = UInt64(directAlignment)
     let isInSequence = count > 0 && offset >= start && offset - start <= UInt64(count) + block
     start = offset & ~(block - 1)

@@ -6,14 +6,15 @@ final class ExtentWriter {
   private static let capacity = 1 << 20
 
   private let seed: UInt64
-  private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+  private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
   private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity, alignment: 64)
   private var used = 0
   /// The file offset of the bytes in `memory`.
   private var start: UInt64 = 0
 
   init(
-    seed: UInt64, write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+    seed: UInt64,
+    write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
   ) {
     self.seed = seed
     self.write = write
@@ -25,7 +26,7 @@ final class ExtentWriter {
   /// Sets the offset of the next values. All earlier values must have been flushed.
   func begin(at offset: UInt64) { start = offset }
 
-  func append(_ value: UnsafeRawBufferPointer) throws(Fault) -> (offset: UInt64, checksum: UInt32) {
+  func append(_ value: UnsafeRawBufferPointer) throws(StorageError) -> (offset: UInt64, checksum: UInt32) {
     let offset = start + UInt64(used)
     guard let bytes = value.baseAddress else { return (offset, checksum(of: memory, 0)) }
     if value.count > ExtentWriter.capacity - used { try flush() }
@@ -40,7 +41,7 @@ final class ExtentWriter {
   }
 
   /// Copies an extent of another file, verifying it in the memory from which it is written.
-  func append(_ value: BaseValue, from reads: VerifiedReads) throws(Fault) -> (
+  func append(_ value: BaseValue, from reads: VerifiedReads) throws(StorageError) -> (
     offset: UInt64, checksum: UInt32
   ) {
     if value.length <= ExtentWriter.capacity {
@@ -51,7 +52,7 @@ final class ExtentWriter {
     }
     let offset = start + UInt64(used)
     var stream = XXH64.Stream(seed: seed)
-    try reads.eachPiece(of: value) { bytes throws(Fault) in
+    try reads.eachPiece(of: value) { bytes throws(StorageError) in
       stream.update(bytes)
       if bytes.count > ExtentWriter.capacity - used { try flush() }
       if let address = bytes.baseAddress {
@@ -66,7 +67,7 @@ final class ExtentWriter {
     UInt32(truncatingIfNeeded: XXH64.hash(bytes, count, seed: seed))
   }
 
-  func flush() throws(Fault) {
+  func flush() throws(StorageError) {
     guard used > 0 else { return }
     try write(UnsafeRawBufferPointer(start: memory, count: used), start)
     start += UInt64(used)

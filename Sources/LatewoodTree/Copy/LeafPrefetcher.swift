@@ -57,9 +57,9 @@ final class LeafPrefetcher: @unchecked Sendable {
     /// Whether a thread is reading a batch.
     var isReading = false
     var isStopped = false
-    /// Whether nothing follows the ready batches but the fault.
+    /// Whether nothing follows the ready batches but the failure.
     var isAtEnd = false
-    var fault: Fault?
+    var failure: StorageError?
   }
 
   private let reads: VerifiedReads
@@ -83,7 +83,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     state = State(free: (0..<3).map { _ in Batch() })
   }
 
-  /// Reads ahead until the end of the tree, a fault, or a call of `stop`.
+  /// Reads ahead until the end of the tree, a failure, or a call of `stop`.
   func run() {
     monitor.withLock {
       while !state.isStopped, !state.isAtEnd {
@@ -94,12 +94,12 @@ final class LeafPrefetcher: @unchecked Sendable {
 
   /// Returns the next batch; nil at the end. Throws `damaged`, and errors of the device, for the
   /// leaves after those of all earlier batches.
-  func next() throws(Fault) -> Batch? {
-    try monitor.withLock { () throws(Fault) in
+  func next() throws(StorageError) -> Batch? {
+    try monitor.withLock { () throws(StorageError) in
       while true {
         if let batch = state.ready.popFirst() { return batch }
         if state.isAtEnd {
-          if let fault = state.fault { throw fault }
+          if let failure = state.failure { throw failure }
           return nil
         }
         if state.isReading || state.free.isEmpty { monitor.wait() } else { read() }
@@ -133,19 +133,19 @@ final class LeafPrefetcher: @unchecked Sendable {
     let batch = state.free.removeLast()
     state.isReading = true
     monitor.unlock()
-    var fault: Fault?
+    var failure: StorageError?
     var isAtEnd = false
-    do throws(Fault) { isAtEnd = try fill(batch) } catch { fault = error }
+    do throws(StorageError) { isAtEnd = try fill(batch) } catch { failure = error }
     monitor.lock()
     state.isReading = false
-    state.fault = fault
-    if isAtEnd || fault != nil { state.isAtEnd = true }
+    state.failure = failure
+    if isAtEnd || failure != nil { state.isAtEnd = true }
     if batch.leaves.isEmpty { state.free.append(batch) } else { state.ready.append(batch) }
     monitor.broadcast()
   }
 
   /// Reads as many leaves with their extents as fit. Returns whether these were the last.
-  private func fill(_ batch: Batch) throws(Fault) -> Bool {
+  private func fill(_ batch: Batch) throws(StorageError) -> Bool {
     while batch.leaves.count < Batch.greatestCount {
       guard let leaf = try nextLeaf() else { return true }
       let length = extentLength(of: leaf.node)
@@ -164,7 +164,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     return false
   }
 
-  private func nextLeaf() throws(Fault) -> NodeCopy? {
+  private func nextLeaf() throws(StorageError) -> NodeCopy? {
     if let leaf = waiting {
       waiting = nil
       return leaf
@@ -188,7 +188,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     return length
   }
 
-  private func readExtents(of leaf: Node, into batch: Batch) throws(Fault) {
+  private func readExtents(of leaf: Node, into batch: Batch) throws(StorageError) {
     guard let newSeed else { return }
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value

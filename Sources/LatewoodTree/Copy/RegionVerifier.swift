@@ -43,7 +43,7 @@ package final class RegionVerifier {
   ///   - read: reads from the disk. Address, length and offset are multiples of `directAlignment`.
   package init(
     seed: UInt64,
-    read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(Fault) -> Int
+    read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
   ) {
     self.seed = seed
     nodes = DiskWindow(read: read)
@@ -56,7 +56,7 @@ package final class RegionVerifier {
   ///     or past the end of the file.
   ///
   /// Throws `damaged`, and errors of the device.
-  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(Fault) -> VerifiedRegion {
+  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(StorageError) -> VerifiedRegion {
     var region = VerifiedRegion(range: range)
     let alignment = UInt64(NodeLayout.alignment)
     var offset = range.lowerBound
@@ -70,14 +70,14 @@ package final class RegionVerifier {
 
   private func readNode(
     at offset: UInt64, below limit: UInt64, into region: inout VerifiedRegion
-  ) throws(Fault) -> VerifiedRegion.VerifiedNode {
+  ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
     // Unrelated extents follow the region.
     let block = UInt64(directAlignment)
     let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
     let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: end)
     let length = header.u32(NodeLayout.length)
     guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
-      throw Fault.damaged(at: offset, "a node does not lie within its region")
+      throw StorageError.damaged(at: offset, "a node does not lie within its region")
     }
     let base = try nodes.bytes(at: offset, Int(length), below: end)
     let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
@@ -104,13 +104,14 @@ package final class RegionVerifier {
     return verified
   }
 
-  private func checkPrefix(of node: Node, _ offset: UInt64) throws(Fault) {
+  private func checkPrefix(of node: Node, _ offset: UInt64) throws(StorageError) {
     let first = node.isLeaf ? 0 : 1
     guard first < node.count else { return }
     let lowest = node.isLeaf ? node.key(first) : node.separator(first)
     let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
     guard lowest.commonPrefix(highest) == node.prefixCount else {
-      throw Fault.damaged(at: offset, "the prefix of a node is not the longest common prefix of its keys")
+      throw StorageError.damaged(
+        at: offset, "the prefix of a node is not the longest common prefix of its keys")
     }
   }
 
@@ -118,14 +119,14 @@ package final class RegionVerifier {
 
   private func readExtent(
     _ value: BaseValue, below limit: UInt64, into region: inout VerifiedRegion
-  ) throws(Fault) {
+  ) throws(StorageError) {
     let offset = value.extentOffset
     let (next, overflow) = offset.addingReportingOverflow(UInt64(value.length))
     guard !overflow, offset >= NodeLayout.firstFrame, next <= limit else {
-      throw Fault.damaged(at: offset, "a value's extent does not lie within the file")
+      throw StorageError.damaged(at: offset, "a value's extent does not lie within the file")
     }
     guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
-    else { throw Fault.damaged(at: offset, "a value does not match its checksum") }
+    else { throw StorageError.damaged(at: offset, "a value does not match its checksum") }
     // An empty extent takes no space.
     if value.length == 0 { return }
     if let last = region.extents.last, last.upperBound == offset {
@@ -135,7 +136,7 @@ package final class RegionVerifier {
     }
   }
 
-  private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(Fault) -> UInt64 {
+  private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) -> UInt64 {
     let piece = DiskWindow.capacity / 2
     if length > 0, length <= piece {
       return XXH64.hash(try extents.bytes(at: offset, length, below: limit), length, seed: seed)

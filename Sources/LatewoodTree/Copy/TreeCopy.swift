@@ -11,7 +11,7 @@ package enum Rewritten {
 
 /// A function that decides about an entry of one keyspace. The pointers are valid during the call.
 package typealias Rewriter =
-  @Sendable (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(Fault) ->
+  @Sendable (_ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer) throws(StorageError) ->
   Rewritten
 
 /// Copies all entries of a tree into another file, for a compaction.
@@ -40,20 +40,20 @@ package struct TreeCopy: ~Copyable {
     /// The maximum length of a rewritten value that is stored inline; longer ones become extents.
     package var inlineValueLimit: Int
     package var transaction: UInt64
-    package var reserve: (_ length: Int) throws(Fault) -> UInt64
-    package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void
+    package var reserve: (_ length: Int) throws(StorageError) -> UInt64
+    package var write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
     /// Called after a region of nodes has been written. All extents that they refer to were written
     /// before.
-    package var didPlace: (_ region: Range<UInt64>) throws(Fault) -> Void
+    package var didPlace: (_ region: Range<UInt64>) throws(StorageError) -> Void
     /// Called after each leaf with the number of bytes of the old tree copied since the last call.
-    package var step: (_ bytes: UInt64) throws(Fault) -> Void
+    package var step: (_ bytes: UInt64) throws(StorageError) -> Void
 
     package init(
       view: FileView, nodeSize: Int, inlineValueLimit: Int, transaction: UInt64,
-      reserve: @escaping (_ length: Int) throws(Fault) -> UInt64,
-      write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(Fault) -> Void,
-      didPlace: @escaping (_ region: Range<UInt64>) throws(Fault) -> Void,
-      step: @escaping (_ bytes: UInt64) throws(Fault) -> Void
+      reserve: @escaping (_ length: Int) throws(StorageError) -> UInt64,
+      write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void,
+      didPlace: @escaping (_ region: Range<UInt64>) throws(StorageError) -> Void,
+      step: @escaping (_ bytes: UInt64) throws(StorageError) -> Void
     ) {
       self.view = view
       self.nodeSize = nodeSize
@@ -92,7 +92,7 @@ package struct TreeCopy: ~Copyable {
   /// - Returns: the root of the new tree; nil if it is empty.
   package static func run(
     _ base: Subtree?, in file: FileView, to target: Target, rewriters: [UInt32: Rewriter] = [:]
-  ) throws(Fault) -> Subtree? {
+  ) throws(StorageError) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
     // With rewriters, it is not known in advance which extents are kept.
     let leaves = LeafPrefetcher(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
@@ -118,7 +118,7 @@ package struct TreeCopy: ~Copyable {
     extents = ExtentWriter(seed: target.view.seed, write: target.write)
   }
 
-  private mutating func take(_ batch: LeafPrefetcher.Batch) throws(Fault) {
+  private mutating func take(_ batch: LeafPrefetcher.Batch) throws(StorageError) {
     guard batch.hasExtents else {
       for copy in batch.leaves { try rewrite(copy) }
       return
@@ -146,7 +146,7 @@ package struct TreeCopy: ~Copyable {
   ///   - checksums: the checksums of its extents and the following ones; its own are removed.
   private mutating func append(
     _ copy: NodeCopy, _ offset: inout UInt64, _ checksums: inout ArraySlice<UInt32>
-  ) throws(Fault) {
+  ) throws(StorageError) {
     builder.releaseUnused()
     let leaf = copy.node
     if !leaf.hasExtents, try builder.transplant(leaf) { return }
@@ -165,7 +165,7 @@ package struct TreeCopy: ~Copyable {
   }
 
   /// Writes the nodes made so far once they refer to enough bytes of extents.
-  private mutating func didWrite(extents length: Int) throws(Fault) {
+  private mutating func didWrite(extents length: Int) throws(StorageError) {
     spread += length
     guard spread >= TreeCopy.greatestSpread else { return }
     spread = 0
@@ -174,13 +174,13 @@ package struct TreeCopy: ~Copyable {
 
   private func append(
     _ key: PrefixedKey, _ place: (offset: UInt64, length: UInt64, checksum: UInt32)
-  ) throws(Fault) {
+  ) throws(StorageError) {
     try builder.append(key, extent: place.offset, length: place.length, checksum: place.checksum)
   }
 
   /// Writes the extents of the pending entries contiguously into reserved space of their exact
   /// length.
-  private mutating func placeWaiting(_ extentLength: Int) throws(Fault) {
+  private mutating func placeWaiting(_ extentLength: Int) throws(StorageError) {
     placed.removeAll(keepingCapacity: true)
     if extentLength > 0 { extents.begin(at: try target.reserve(extentLength)) }
     for (_, value) in waiting {
@@ -188,7 +188,7 @@ package struct TreeCopy: ~Copyable {
       case .inline: continue
       case .extent(let value): try place(value)
       case .newExtent(let bytes):
-        try bytes.withStart { (start, count) throws(Fault) in
+        try bytes.withStart { (start, count) throws(StorageError) in
           try place(UnsafeRawBufferPointer(start: start, count: count))
         }
       }
@@ -198,7 +198,7 @@ package struct TreeCopy: ~Copyable {
 
   /// Copies a leaf whose entries may be replaced or dropped, or whose extents do not fit into
   /// memory together. Their total length depends on the entries kept.
-  private mutating func rewrite(_ copy: NodeCopy) throws(Fault) {
+  private mutating func rewrite(_ copy: NodeCopy) throws(StorageError) {
     builder.releaseUnused()
     let leaf = copy.node
     builder.keep(copy)
@@ -228,20 +228,20 @@ package struct TreeCopy: ~Copyable {
   }
 
   /// Writes an extent of the old file into the reserved space.
-  private mutating func place(_ value: BaseValue) throws(Fault) {
+  private mutating func place(_ value: BaseValue) throws(StorageError) {
     let (offset, checksum) = try extents.append(value, from: reads)
     placed.append((offset, UInt64(value.length), checksum))
   }
 
   /// Writes a new extent into the reserved space.
-  private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(Fault) {
+  private mutating func place(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
     let (offset, checksum) = try extents.append(bytes)
     placed.append((offset, UInt64(bytes.count), checksum))
   }
 
   private mutating func keep(
     _ key: PrefixedKey, _ value: BaseValue, _ extentLength: inout Int
-  ) throws(Fault) {
+  ) throws(StorageError) {
     if value.isExtent {
       extentLength += value.length
       waiting.append((key, .extent(value)))
@@ -261,7 +261,7 @@ package struct TreeCopy: ~Copyable {
 
   private mutating func rewrite(
     _ key: PrefixedKey, _ value: BaseValue, _ rewriter: Rewriter, _ extentLength: inout Int
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var bytes = UnsafeRawBufferPointer(start: value.pointer, count: value.length)
     var extent: [UInt8] = []
     if value.isExtent {
@@ -269,8 +269,8 @@ package struct TreeCopy: ~Copyable {
       try reads.eachPiece(of: value) { extent += $0 }
     }
     let fullKey = key.bytes
-    let outcome = try fullKey.withStart { (start, count) throws(Fault) in
-      try extent.withStart { (extentStart, extentCount) throws(Fault) in
+    let outcome = try fullKey.withStart { (start, count) throws(StorageError) in
+      try extent.withStart { (extentStart, extentCount) throws(StorageError) in
         if value.isExtent { bytes = UnsafeRawBufferPointer(start: extentStart, count: extentCount) }
         return try rewriter(UnsafeRawBufferPointer(start: start + 4, count: count - 4), bytes)
       }

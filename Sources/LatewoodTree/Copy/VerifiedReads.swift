@@ -46,7 +46,7 @@ final class VerifiedReads {
     minimumKeyLength = source.minimumKeyLength
     let file = file
     let window = {
-      DiskWindow(readsAhead: false) { (target, offset) throws(Fault) in
+      DiskWindow(readsAhead: false) { (target, offset) throws(StorageError) in
         try file.readFromDisk(into: target, at: offset)
       }
     }
@@ -56,14 +56,15 @@ final class VerifiedReads {
   deinit { piece?.deallocate() }
 
   /// Reads and verifies the root node of `subtree`. Throws `damaged`, and errors of the device.
-  func node(_ subtree: Subtree) throws(Fault) -> NodeCopy {
+  func node(_ subtree: Subtree) throws(StorageError) -> NodeCopy {
     let reference = subtree.reference
     let length = UInt64(reference.length)
     guard length >= 48, length <= UInt64(NodeLayout.maximumLength), length <= file.limit,
       reference.offset <= file.limit - length, reference.offset >= NodeLayout.firstFrame,
       reference.offset % UInt64(NodeLayout.alignment) == 0
     else {
-      throw Fault.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
+      throw StorageError.damaged(
+        at: reference.offset, "a node does not lie within the file at a multiple of 64")
     }
     let copy = NodeCopy(length: Int(length))
     let target = UnsafeMutableRawBufferPointer(start: copy.memory, count: copy.length)
@@ -78,7 +79,7 @@ final class VerifiedReads {
       base: copy.memory, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
     ).run()
     guard copy.node.level == subtree.level else {
-      throw Fault.damaged(
+      throw StorageError.damaged(
         at: reference.offset, "the level of a node contradicts the reference to it")
     }
     return copy
@@ -91,13 +92,13 @@ final class VerifiedReads {
   }
 
   /// Calls `body` with each leaf under `root`, from left to right, until it returns false.
-  func eachLeaf(under root: Subtree?, _ body: (NodeCopy) throws(Fault) -> Bool) throws(Fault) {
+  func eachLeaf(under root: Subtree?, _ body: (NodeCopy) throws(StorageError) -> Bool) throws(StorageError) {
     if let root { _ = try visit(root, body) }
   }
 
   private func visit(
-    _ subtree: Subtree, _ body: (NodeCopy) throws(Fault) -> Bool
-  ) throws(Fault) -> Bool {
+    _ subtree: Subtree, _ body: (NodeCopy) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Bool {
     let copy = try node(subtree)
     defer { withExtendedLifetime(copy) {} }
     let node = copy.node
@@ -114,7 +115,7 @@ final class VerifiedReads {
   /// for one piece.
   ///
   /// Throws `damaged` if the checksum differs.
-  func extent(_ value: BaseValue) throws(Fault) -> UnsafeRawBufferPointer? {
+  func extent(_ value: BaseValue) throws(StorageError) -> UnsafeRawBufferPointer? {
     guard value.length <= VerifiedReads.pieceLength / 2 else { return nil }
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
@@ -128,12 +129,12 @@ final class VerifiedReads {
     return bytes
   }
 
-  private static func outside(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a value's extent does not lie within the file")
+  private static func outside(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "a value's extent does not lie within the file")
   }
 
-  private static func mismatch(_ offset: UInt64) -> Fault {
-    Fault.damaged(at: offset, "a value does not match its checksum")
+  private static func mismatch(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "a value does not match its checksum")
   }
 
   /// Copies an extent to the caller's memory, and verifies it there. Returns its checksum in a file
@@ -142,7 +143,7 @@ final class VerifiedReads {
   /// Throws `damaged` if the checksum differs.
   func copy(
     _ value: BaseValue, to target: UnsafeMutableRawPointer, seed: UInt64
-  ) throws(Fault) -> UInt32 {
+  ) throws(StorageError) -> UInt32 {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
       throw VerifiedReads.outside(offset)
@@ -166,8 +167,8 @@ final class VerifiedReads {
   ///
   /// Throws `damaged` if the checksum differs, after `body` has received the entire extent.
   func eachPiece(
-    of value: BaseValue, _ body: (UnsafeRawBufferPointer) throws(Fault) -> Void
-  ) throws(Fault) {
+    of value: BaseValue, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
     let (offset, length) = (value.extentOffset, UInt64(value.length))
     guard length <= file.limit, offset <= file.limit - length, offset >= NodeLayout.firstFrame else {
       throw VerifiedReads.outside(offset)
@@ -186,14 +187,14 @@ final class VerifiedReads {
   }
 
   /// Reads a piece, which is valid until the next call.
-  private func piece(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
+  private func piece(at offset: UInt64, _ length: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     if let medium {
       return UnsafeRawBufferPointer(
         start: try medium.values.bytes(at: offset, length, below: blockLimit), count: length)
     }
     let window = values ?? cachedWindow()
     values = window
-    do throws(Fault) {
+    do throws(StorageError) {
       return UnsafeRawBufferPointer(
         start: try window.bytes(at: offset, length, below: blockLimit), count: length)
     } catch {
@@ -204,14 +205,14 @@ final class VerifiedReads {
 
   private func cachedWindow() -> DiskWindow {
     let file = file
-    return DiskWindow(readsAhead: false) { (target, offset) throws(Fault) in
+    return DiskWindow(readsAhead: false) { (target, offset) throws(StorageError) in
       let count = Int(min(UInt64(target.count), file.limit - min(file.limit, offset)))
       try file.read(into: UnsafeMutableRawBufferPointer(rebasing: target[..<count]), at: offset)
       return count
     }
   }
 
-  private func pieceAlone(at offset: UInt64, _ length: Int) throws(Fault) -> UnsafeRawBufferPointer {
+  private func pieceAlone(at offset: UInt64, _ length: Int) throws(StorageError) -> UnsafeRawBufferPointer {
     let memory = piece ?? .allocate(byteCount: VerifiedReads.pieceLength / 2, alignment: 64)
     piece = memory
     let target = UnsafeMutableRawBufferPointer(rebasing: memory[..<length])

@@ -37,14 +37,14 @@ package struct BufferMerge: ~Copyable {
   package static func run(
     _ frozen: BufferState, into base: Subtree?, file: FileView, nodeSize: Int, transaction: UInt64,
     leaving dead: inout DeadSpace,
-    reserve: (Int) throws(Fault) -> UInt64,
-    write: (UnsafeRawBufferPointer, UInt64) throws(Fault) -> Void
-  ) throws(Fault) -> Subtree? {
+    reserve: (Int) throws(StorageError) -> UInt64,
+    write: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Void
+  ) throws(StorageError) -> Subtree? {
     var left = DeadSpace()
     defer { dead.append(left) }
     // Only the region writer uses the closures, and it does not outlive this call.
-    return try withoutActuallyEscaping(reserve) { (reserve) throws(Fault) -> Subtree? in
-      try withoutActuallyEscaping(write) { (write) throws(Fault) -> Subtree? in
+    return try withoutActuallyEscaping(reserve) { (reserve) throws(StorageError) -> Subtree? in
+      try withoutActuallyEscaping(write) { (write) throws(StorageError) -> Subtree? in
         let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
         var merge = BufferMerge(frozen, file: file, nodeSize: nodeSize, transaction: transaction, sink: sink)
         defer { left = merge.builder.dead }
@@ -62,7 +62,7 @@ package struct BufferMerge: ~Copyable {
     buffer = BufferCursor(root: frozen.root, space: RecordSpace(file))
   }
 
-  private mutating func run(_ base: Subtree?) throws(Fault) -> Subtree? {
+  private mutating func run(_ base: Subtree?) throws(StorageError) -> Subtree? {
     // The empty key precedes all others.
     try buffer.seek(source.file.base, 0)
     if let base { try merge(base, low: PrefixedKey(source.file.base, 0), high: nil) }
@@ -78,7 +78,7 @@ package struct BufferMerge: ~Copyable {
   }
 
   /// Merges a subtree with the keys in `low ..< high`.
-  private mutating func merge(_ subtree: Subtree, low: PrefixedKey, high: PrefixedKey?) throws(Fault) {
+  private mutating func merge(_ subtree: Subtree, low: PrefixedKey, high: PrefixedKey?) throws(StorageError) {
     builder.releaseUnused()
     let deleted = coverage(low, high)
     if deleted == .all {
@@ -99,7 +99,9 @@ package struct BufferMerge: ~Copyable {
     }
   }
 
-  private mutating func mergeLeaf(_ leaf: Node, _ high: PrefixedKey?, _ checksRanges: Bool) throws(Fault) {
+  private mutating func mergeLeaf(_ leaf: Node, _ high: PrefixedKey?, _ checksRanges: Bool)
+    throws(StorageError)
+  {
     var index = 0
     while isTouched(high) {
       let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
@@ -114,7 +116,7 @@ package struct BufferMerge: ~Copyable {
   /// Appends entries of the base that no buffer entry replaces, unless they are deleted.
   @inline(__always) private func keep(
     _ leaf: Node, _ from: Int, _ to: Int, _ checksRanges: Bool
-  ) throws(Fault) {
+  ) throws(StorageError) {
     var index = from
     while index < to {
       let entry = leaf.entry(index)
@@ -137,7 +139,7 @@ package struct BufferMerge: ~Copyable {
 
   /// Appends the buffer's current entry unless it is a delete, and moves to the next. No buffer
   /// entry is older than a range delete that covers it.
-  private mutating func takeEntry() throws(Fault) {
+  private mutating func takeEntry() throws(StorageError) {
     builder.releaseUnused()
     let reference = buffer.reference
     if !reference.isTombstone {
@@ -176,7 +178,7 @@ package struct BufferMerge: ~Copyable {
       return builder.dead.add(node: reference)
     }
     let node: Node
-    do throws(Fault) { node = try source.root(subtree) } catch { return }
+    do throws(StorageError) { node = try source.root(subtree) } catch { return }
     builder.dead.add(node: reference)
     if node.isLeaf {
       for index in 0..<node.count { markDead(node.entry(index).value) }

@@ -42,7 +42,7 @@ struct EntryBatch: ~Copyable {
   ///
   /// - Returns: the index of the first entry that was not added. If the batch was empty, at least
   ///   one is added.
-  mutating func add(_ leaf: Node, _ wanted: Range<Int>, in file: FileView) throws(Fault) -> Int {
+  mutating func add(_ leaf: Node, _ wanted: Range<Int>, in file: FileView) throws(StorageError) -> Int {
     let cells = LeafEntries(leaf)
     let (prefix, prefixCount) = (leaf.prefix, leaf.prefixCount)
     var index = wanted.lowerBound
@@ -73,7 +73,7 @@ struct EntryBatch: ~Copyable {
   /// - Returns: the index of the first entry that was not added.
   mutating func add(
     _ leaf: BufferNode, _ wanted: Range<Int>, _ records: RecordSpace, in file: FileView
-  ) throws(Fault) -> Int {
+  ) throws(StorageError) -> Int {
     var index = wanted.lowerBound
     let end = min(wanted.upperBound, index &+ (limit &- count))
     touched &+= records.touch(leaf, index..<min(end, index &+ BufferCursor.touchCount))
@@ -93,7 +93,7 @@ struct EntryBatch: ~Copyable {
   }
 
   /// Adds an entry of any source. The batch must be empty.
-  mutating func addFirst(_ key: PrefixedKey, _ value: UnsafeRawBufferPointer) throws(Fault) {
+  mutating func addFirst(_ key: PrefixedKey, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     guard key.count >= dropped else { throw EntryBatch.wrongLength }
     if key.count > length { try reserve(key.count) }
     key.copy(from: 0, to: memory)
@@ -112,7 +112,7 @@ struct EntryBatch: ~Copyable {
   }
 
   /// Allocates larger memory for a long key. There must be no entries.
-  @inline(never) private mutating func reserve(_ keyCount: Int) throws(Fault) {
+  @inline(never) private mutating func reserve(_ keyCount: Int) throws(StorageError) {
     guard keyCount <= NodeLayout.maximumKeyLength else { throw EntryBatch.wrongLength }
     memory.deallocate()
     length = keyCount * 2
@@ -129,7 +129,7 @@ struct EntryBatch: ~Copyable {
     return try body(passed)
   }
 
-  @inline(never) private static var wrongLength: Fault {
-    Fault(.damaged, "a key in memory has an impossible length: its node has changed")
+  @inline(never) private static var wrongLength: StorageError {
+    StorageError(.damaged, "a key in memory has an impossible length: its node has changed")
   }
 }

@@ -57,13 +57,13 @@ package struct MergedCursor: ~Copyable {
   package var keyCount: Int { key.count }
 
   /// Returns a copy of the current entry's full key.
-  package mutating func fullKey() throws(Fault) -> [UInt8] {
+  package mutating func fullKey() throws(StorageError) -> [UInt8] {
     if takesActive || takesFrozen { return key.bytes }
     return try base.keyBytes()
   }
 
   /// Returns the value of the current entry. Valid as long as the version.
-  package mutating func value() throws(Fault) -> UnsafeRawBufferPointer {
+  package mutating func value() throws(StorageError) -> UnsafeRawBufferPointer {
     if takesActive || takesFrozen {
       let file = view.base.source.file
       return try takesActive ? active.value(in: file) : frozen.value(in: file)
@@ -103,7 +103,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Moves to the first entry after the base's leaf.
-  mutating func passLeaf() throws(Fault) {
+  mutating func passLeaf() throws(StorageError) {
     _ = try base.nextLeaf()
     try settleForward()
   }
@@ -117,14 +117,16 @@ package struct MergedCursor: ~Copyable {
   /// - Parameter isFirst: as for `unmergedEntries`.
   mutating func unmergedReferences(
     before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
-  ) throws(Fault) -> (leaf: BufferNode, entries: Range<Int>)? {
+  ) throws(StorageError) -> (leaf: BufferNode, entries: Range<Int>)? {
     // The ranges that are deleted in the active buffer hide entries of the frozen one.
     guard !takesBase, takesActive != takesFrozen, takesActive || !hasRanges else { return nil }
     let (leaf, index) = takesActive ? active.place : frozen.place
     guard isFirst || index == 0 else { return nil }
     // Damage there concerns only those who read that far: one by one.
     let last: LogRecord
-    do throws(Fault) { last = try view.records.record(leaf.reference(leaf.count &- 1)) } catch { return nil }
+    do throws(StorageError) { last = try view.records.record(leaf.reference(leaf.count &- 1)) } catch {
+      return nil
+    }
     let isWhole = KeyOrder.compare(last.key, last.keyCount, end, endCount) < 0
     let (bound, boundCount) = isWhole ? (last.key, last.keyCount) : (end, endCount)
     if base.isValid, base.key.compare(bound, boundCount) <= (isWhole ? 0 : -1) { return nil }
@@ -139,7 +141,7 @@ package struct MergedCursor: ~Copyable {
       return nil
     }
     if isWhole { return (leaf, index..<leaf.count) }
-    do throws(Fault) {
+    do throws(StorageError) {
       let count = try leaf.lowerBound(end, endCount, view.records).index
       return (leaf, index..<max(index, count))
     } catch {
@@ -149,7 +151,7 @@ package struct MergedCursor: ~Copyable {
 
   /// Moves the write buffer that the current entry is from to the first entry after its leaf.
   /// `settleForward` has to follow.
-  mutating func passTakenLeaf() throws(Fault) {
+  mutating func passTakenLeaf() throws(StorageError) {
     if takesActive { try active.passLeaf() } else { try frozen.passLeaf() }
   }
 
@@ -160,17 +162,17 @@ package struct MergedCursor: ~Copyable {
 
   /// Reads the nodes at the cursor's position again, because the file's cache may have evicted
   /// them. The position does not change.
-  package mutating func reload() throws(Fault) { try base.reload() }
+  package mutating func reload() throws(StorageError) { try base.reload() }
 
   /// Moves to the first entry that is not less than a full key. O(log n).
-  package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+  package mutating func seek(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     try position(target, targetCount)
     try settleForward()
   }
 
   /// Moves every source to its first entry that is not less than a full key. O(log n).
   /// `settleForward`, which skips any number of deleted keys, must follow.
-  mutating func position(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+  mutating func position(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     isForward = true
     _ = try base.seek(target, targetCount)
     try active.seek(target, targetCount)
@@ -178,7 +180,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Moves to the last entry that is less than a full key. O(log n).
-  package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(Fault) {
+  package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     isForward = false
     _ = try base.seekLast(before: target, targetCount)
     try active.seekBefore(target, targetCount)
@@ -187,7 +189,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Moves to the next entry. The cursor must be on one.
-  package mutating func next() throws(Fault) {
+  package mutating func next() throws(StorageError) {
     if !isForward { return try turn(forward: true) }
     if takesActive { try active.next() }
     if takesFrozen { try frozen.next() }
@@ -196,7 +198,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Moves to the previous entry. The cursor must be on one.
-  package mutating func previous() throws(Fault) {
+  package mutating func previous() throws(StorageError) {
     if isForward { return try turn(forward: false) }
     if takesActive { try active.previous() }
     if takesFrozen { try frozen.previous() }
@@ -205,24 +207,24 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Reverses the direction: sources that are not on the current key are on the wrong side of it.
-  private mutating func turn(forward: Bool) throws(Fault) {
+  private mutating func turn(forward: Bool) throws(StorageError) {
     if forward { try seek(fullKey() + [0]) } else { try seekBefore(fullKey()) }
   }
 
   /// As `seek` with pointers.
-  package mutating func seek(_ target: [UInt8]) throws(Fault) {
-    try target.withStart { (start, count) throws(Fault) in try seek(start, count) }
+  package mutating func seek(_ target: [UInt8]) throws(StorageError) {
+    try target.withStart { (start, count) throws(StorageError) in try seek(start, count) }
   }
 
   /// As `seekBefore` with pointers.
-  package mutating func seekBefore(_ target: [UInt8]) throws(Fault) {
-    try target.withStart { (start, count) throws(Fault) in try seekBefore(start, count) }
+  package mutating func seekBefore(_ target: [UInt8]) throws(StorageError) {
+    try target.withStart { (start, count) throws(StorageError) in try seekBefore(start, count) }
   }
 
   // MARK: Choosing
 
   /// Chooses the next entry among those of the sources.
-  mutating func settleForward() throws(Fault) {
+  mutating func settleForward() throws(StorageError) {
     if isClean {
       takesBase = base.isValid
       isValid = takesBase
@@ -243,7 +245,7 @@ package struct MergedCursor: ~Copyable {
     }
   }
 
-  private mutating func settleBackward() throws(Fault) {
+  private mutating func settleBackward() throws(StorageError) {
     if isClean {
       takesBase = base.isValid
       isValid = takesBase
@@ -304,7 +306,7 @@ package struct MergedCursor: ~Copyable {
   }
 
   /// Returns the deleted range that contains the base's current key.
-  @inline(never) private mutating func deletedRange() throws(Fault) -> RangeTombstones.Interval? {
+  @inline(never) private mutating func deletedRange() throws(StorageError) -> RangeTombstones.Interval? {
     let bytes = try base.keyBytes()
     return bytes.withUnsafeBytes { key in
       guard let start = key.baseAddress else { return nil }
@@ -321,16 +323,16 @@ package struct MergedCursor: ~Copyable {
 extension BaseCursor {
   /// Moves to the first entry that is not less than a bound. Callers rely on progress past the
   /// bound, so an entry before it throws `damaged`: even a verified leaf may have changed since.
-  mutating func seek(_ bound: [UInt8]) throws(Fault) {
-    try bound.withStart { (start, count) throws(Fault) in
+  mutating func seek(_ bound: [UInt8]) throws(StorageError) {
+    try bound.withStart { (start, count) throws(StorageError) in
       guard try seek(start, count) else { return }
       if !source.contains(key) || key.compare(start, count) < 0 { throw outOfOrder() }
     }
   }
 
   /// Moves to the last entry that is less than a bound; throws `damaged` as `seek`.
-  mutating func seekBefore(_ bound: [UInt8]) throws(Fault) {
-    try bound.withStart { (start, count) throws(Fault) in
+  mutating func seekBefore(_ bound: [UInt8]) throws(StorageError) {
+    try bound.withStart { (start, count) throws(StorageError) in
       guard try seekLast(before: start, count) else { return }
       if !source.contains(key) || key.compare(start, count) >= 0 { throw outOfOrder() }
     }

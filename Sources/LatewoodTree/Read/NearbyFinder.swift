@@ -19,14 +19,14 @@ package struct NearbyFinder {
   /// Returns the value of a full key, or nil. O(log n). The bytes are valid as long as the version.
   package mutating func find(
     _ key: UnsafeRawPointer, _ keyCount: Int
-  ) throws(Fault) -> UnsafeRawBufferPointer? {
+  ) throws(StorageError) -> UnsafeRawBufferPointer? {
     let view = view
-    return try view.find(key, keyCount) { () throws(Fault) in try findInBase(key, keyCount) }
+    return try view.find(key, keyCount) { () throws(StorageError) in try findInBase(key, keyCount) }
   }
 
   private mutating func findInBase(
     _ key: UnsafeRawPointer, _ keyCount: Int
-  ) throws(Fault) -> BaseValue? {
+  ) throws(StorageError) -> BaseValue? {
     let (near, isNear) = leaf.lowerBound(key, keyCount)
     if isNear { return leaf.entry(near).value }
     // There is no key between two adjacent keys of the leaf.

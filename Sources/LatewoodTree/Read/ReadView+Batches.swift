@@ -26,9 +26,9 @@ extension ReadView {
         try cursor.settleForward()
         isEnded = try !gather(from: &cursor, highStart, high.count, &batch, body)
       }
-    } catch let fault as Fault {
+    } catch let error as StorageError {
       guard try batch.pass(to: body) else { return }
-      throw fault
+      throw error
     }
     if !isEnded { _ = try batch.pass(to: body) }
   }

@@ -14,7 +14,7 @@ extension ReadView {
     _ body: (_ key: [UInt8], UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws -> Bool
   ) throws {
     for key in try candidates(old, new, low, high) {
-      let (before, after) = try key.withStart { (start, count) throws(Fault) in
+      let (before, after) = try key.withStart { (start, count) throws(StorageError) in
         (try old.find(start, count), try new.find(start, count))
       }
       if isSame(before, after) { continue }
@@ -31,11 +31,11 @@ extension ReadView {
 
   private static func candidates(
     _ old: ReadView, _ new: ReadView, _ low: [UInt8], _ high: [UInt8]
-  ) throws(Fault) -> [[UInt8]] {
+  ) throws(StorageError) -> [[UInt8]] {
     var keys: [[UInt8]] = []
     if old.base.root != new.base.root {
       var diff = BaseDiff(from: old.base, to: new.base)
-      _ = try diff.run { change throws(Fault) in
+      _ = try diff.run { change throws(StorageError) in
         let key = change.key.bytes
         guard RangeTombstones.less(key, high) else { return false }
         if !RangeTombstones.less(key, low) { keys.append(key) }
@@ -45,13 +45,13 @@ extension ReadView {
     for view in [old, new] {
       for root in [view.active, view.frozen] {
         var cursor = BufferCursor(root: root, space: view.records)
-        try low.withStart { (start, count) throws(Fault) in try cursor.seek(start, count) }
+        try low.withStart { (start, count) throws(StorageError) in try cursor.seek(start, count) }
         while cursor.isValid, RangeTombstones.compare(high, cursor.key, cursor.keyCount) > 0 {
           keys.append(Array(UnsafeRawBufferPointer(start: cursor.key, count: cursor.keyCount)))
           try cursor.next()
         }
       }
-      try view.eachDeletedRange(low: low, high: high) { (range) throws(Fault) in
+      try view.eachDeletedRange(low: low, high: high) { (range) throws(StorageError) in
         // An entry that is hidden here may be visible in the other view. (Differences of the bases
         // are already known.)
         var cursor = view.base.cursor()

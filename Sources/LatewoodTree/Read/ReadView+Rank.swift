@@ -29,22 +29,22 @@ extension ReadView {
 
   /// Returns the number of entries in a range of full keys. O(log n), plus O(log n) for each buffer
   /// entry of the range whose presence in the tree is not yet known.
-  package func count(low: [UInt8], high: [UInt8]) throws(Fault) -> UInt64 {
+  package func count(low: [UInt8], high: [UInt8]) throws(StorageError) -> UInt64 {
     UInt64(max(0, try shown(low, high, by: .active)))
   }
 
   /// Returns the number of entries in a range that a layer shows together with those beneath it.
-  private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
+  private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(StorageError) -> Int {
     guard RangeTombstones.less(low, high) else { return 0 }
     if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
     var total = try notHidden(low, high, by: layer)
     if let root = root(of: layer) {
-      total &+= try low.withStart { (start, count) throws(Fault) in
-        try high.withStart { (end, endCount) throws(Fault) in
+      total &+= try low.withStart { (start, count) throws(StorageError) in
+        try high.withStart { (end, endCount) throws(StorageError) in
           try root.change(
             from: KeyPointer(start: start, count: count), below: KeyPointer(start: end, count: endCount),
             records
-          ) { (key, keyCount) throws(Fault) in try isShown(key, keyCount, beneath: layer) }
+          ) { (key, keyCount) throws(StorageError) in try isShown(key, keyCount, beneath: layer) }
         }
       }
     }
@@ -53,7 +53,7 @@ extension ReadView {
 
   /// Returns the number of entries in a range that lie beneath a layer and not in its deleted
   /// ranges.
-  private func notHidden(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(Fault) -> Int {
+  private func notHidden(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(StorageError) -> Int {
     guard let ranges = ranges(of: layer) else { return try shown(low, high, by: layer.beneath) }
     // Exclude the part that a deleted range hides at either end.
     var (low, high) = (low, high)
@@ -61,13 +61,14 @@ extension ReadView {
     if let cut = ranges.firstEnding(after: high), RangeTombstones.less(cut.low, high) { high = cut.low }
     guard RangeTombstones.less(low, high) else { return 0 }
     return try shown(low, high, by: layer.beneath)
-      &- ranges.hidden(low: low, high: high) { (interval) throws(Fault) in
+      &- ranges.hidden(low: low, high: high) { (interval) throws(StorageError) in
         try shown(interval.low, interval.high, by: layer.beneath)
       }
   }
 
   /// Whether a layer together with those beneath it shows a key.
-  private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(Fault) -> Bool {
+  private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(StorageError) -> Bool
+  {
     if layer == .base { return try base.find(key, keyCount) != nil }
     if let root = root(of: layer),
       let reference = try BufferLookup.find(root.pointer, key, keyCount, records)
@@ -80,7 +81,7 @@ extension ReadView {
   /// Whether a layer shows a key for which it has no entry.
   private func isShown(
     _ key: UnsafeRawPointer, _ keyCount: Int, beneath layer: Layer
-  ) throws(Fault) -> Bool {
+  ) throws(StorageError) -> Bool {
     if let ranges = ranges(of: layer), ranges.cover(key, keyCount) > 0 { return false }
     return try isShown(key, keyCount, by: layer.beneath)
   }
@@ -89,9 +90,9 @@ extension ReadView {
   ///
   /// Takes O(log n) counts to search the buffer entries and deleted ranges; O(log n) if the range
   /// has none.
-  package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(Fault) -> [UInt8]? {
-    let hasNonePending = try low.withStart { (start, count) throws(Fault) in
-      try high.withStart { (end, endCount) throws(Fault) in try isClean(start, count, end, endCount) }
+  package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(StorageError) -> [UInt8]? {
+    let hasNonePending = try low.withStart { (start, count) throws(StorageError) in
+      try high.withStart { (end, endCount) throws(StorageError) in try isClean(start, count, end, endCount) }
     }
     if hasNonePending { return try baseKey(at: index, low, high) }
     guard try index < count(low: low, high: high) else { return nil }
@@ -99,7 +100,7 @@ extension ReadView {
     var start = low
     for layer in [Layer.active, .frozen] {
       if let root = root(of: layer) {
-        let last = try root.last(in: records) { (key, keyCount) throws(Fault) in
+        let last = try root.last(in: records) { (key, keyCount) throws(StorageError) in
           try count(low: low, high: Self.bytes(key, keyCount)) <= index
         }
         if let last, !RangeTombstones.less(last, start) {
@@ -108,7 +109,8 @@ extension ReadView {
         }
       }
       if let ranges = ranges(of: layer) {
-        let last = try ranges.last { (begin) throws(Fault) in try count(low: low, high: begin) <= index }
+        let last = try ranges.last { (begin) throws(StorageError) in try count(low: low, high: begin) <= index
+        }
         if let last, RangeTombstones.less(start, last.high) { start = last.high }
       }
     }
@@ -117,7 +119,7 @@ extension ReadView {
     return cursor.isValid ? try cursor.keyBytes() : nil
   }
 
-  private func baseKey(at index: UInt64, _ low: [UInt8], _ high: [UInt8]) throws(Fault) -> [UInt8]? {
+  private func baseKey(at index: UInt64, _ low: [UInt8], _ high: [UInt8]) throws(StorageError) -> [UInt8]? {
     let (rank, overflow) = try baseRank(low).addingReportingOverflow(index)
     if overflow { return nil }
     let cursor = try base.cursor(atRank: rank)
@@ -126,19 +128,19 @@ extension ReadView {
     return RangeTombstones.less(key, high) && !RangeTombstones.less(key, low) ? key : nil
   }
 
-  private func isShown(_ key: [UInt8]) throws(Fault) -> Bool {
-    try key.withStart { (start, count) throws(Fault) in try isShown(start, count, by: .active) }
+  private func isShown(_ key: [UInt8]) throws(StorageError) -> Bool {
+    try key.withStart { (start, count) throws(StorageError) in try isShown(start, count, by: .active) }
   }
 
   private static func bytes(_ key: UnsafeRawPointer, _ keyCount: Int) -> [UInt8] {
     Array(UnsafeRawBufferPointer(start: key, count: keyCount))
   }
 
-  private func baseRank(_ key: [UInt8]) throws(Fault) -> UInt64 {
-    try key.withStart { (start, count) throws(Fault) in try base.rank(of: start, count) }
+  private func baseRank(_ key: [UInt8]) throws(StorageError) -> UInt64 {
+    try key.withStart { (start, count) throws(StorageError) in try base.rank(of: start, count) }
   }
 
-  private func baseCount(_ low: [UInt8], _ high: [UInt8]) throws(Fault) -> UInt64 {
+  private func baseCount(_ low: [UInt8], _ high: [UInt8]) throws(StorageError) -> UInt64 {
     let before = try baseRank(low)
     let below = try baseRank(high)
     return below > before ? below - before : 0
@@ -147,8 +149,8 @@ extension ReadView {
   /// Calls `body` with each part of a range that deleted ranges hide in the base, ascending and
   /// without overlap, until it returns false. O(log n) each.
   func eachDeletedRange(
-    low: [UInt8], high: [UInt8], _ body: (_ range: DeletedRange) throws(Fault) -> Bool
-  ) throws(Fault) {
+    low: [UInt8], high: [UInt8], _ body: (_ range: DeletedRange) throws(StorageError) -> Bool
+  ) throws(StorageError) {
     var start = low
     while RangeTombstones.less(start, high), let range = range(endingAfter: start),
       RangeTombstones.less(range.low, high)

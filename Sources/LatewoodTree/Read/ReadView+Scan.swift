@@ -77,7 +77,7 @@ extension ReadView {
   /// it, and no range is deleted. O(log n).
   func isClean(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
-  ) throws(Fault) -> Bool {
+  ) throws(StorageError) -> Bool {
     if isClean { return true }
     guard activeRanges == nil, frozenRanges == nil else { return false }
     for root in [active, frozen] where root != nil {
@@ -206,9 +206,9 @@ struct KeyScratch: ~Copyable {
   deinit { memory.deallocate() }
 
   /// Grows the memory for a key of `length` bytes, keeping the first `kept`.
-  @inline(never) private mutating func reserve(_ length: Int, keeping kept: Int) throws(Fault) {
+  @inline(never) private mutating func reserve(_ length: Int, keeping kept: Int) throws(StorageError) {
     guard length >= kept, length >= dropped, length <= NodeLayout.maximumKeyLength else {
-      throw Fault(.damaged, "the length of a key is impossible: its node has changed")
+      throw StorageError(.damaged, "the length of a key is impossible: its node has changed")
     }
     let larger = UnsafeMutableRawPointer.allocate(byteCount: length * 2, alignment: 8)
     larger.copyMemory(from: memory, byteCount: kept)
@@ -218,7 +218,7 @@ struct KeyScratch: ~Copyable {
   }
 
   /// Stores the prefix of the following keys.
-  @inline(__always) mutating func start(_ prefix: UnsafeRawPointer, _ count: Int) throws(Fault) {
+  @inline(__always) mutating func start(_ prefix: UnsafeRawPointer, _ count: Int) throws(StorageError) {
     if UInt(bitPattern: count) > UInt(bitPattern: capacity) { try reserve(count, keeping: 0) }
     memory.copyMemory(from: prefix, byteCount: count)
     prefixCount = count
@@ -227,7 +227,7 @@ struct KeyScratch: ~Copyable {
   /// Returns the prefix followed by a suffix, without the removed bytes.
   @inline(__always) mutating func take(
     _ suffix: UnsafeRawPointer, _ count: Int
-  ) throws(Fault) -> UnsafeRawBufferPointer {
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
     let length = prefixCount &+ count
     let rest = length &- dropped
     // Also true for a key shorter than the bytes to remove.
@@ -238,7 +238,7 @@ struct KeyScratch: ~Copyable {
     return UnsafeRawBufferPointer(start: memory + dropped, count: rest)
   }
 
-  @inline(__always) mutating func take(_ key: PrefixedKey) throws(Fault) -> UnsafeRawBufferPointer {
+  @inline(__always) mutating func take(_ key: PrefixedKey) throws(StorageError) -> UnsafeRawBufferPointer {
     try start(key.prefix, key.prefixCount)
     return try take(key.suffix, key.suffixCount)
   }

@@ -61,15 +61,15 @@ package struct ReadView: @unchecked Sendable {
   /// Returns the value of a full key, or nil. O(log n). The bytes are valid as long as the version.
   package func find(
     _ key: UnsafeRawPointer, _ keyCount: Int
-  ) throws(Fault) -> UnsafeRawBufferPointer? {
-    try find(key, keyCount) { () throws(Fault) in try base.find(key, keyCount) }
+  ) throws(StorageError) -> UnsafeRawBufferPointer? {
+    try find(key, keyCount) { () throws(StorageError) in try base.find(key, keyCount) }
   }
 
   /// Returns the value of a full key, or nil. Calls `inBase` to look it up in the base tree if
   /// necessary.
   @inline(__always) func find(
-    _ key: UnsafeRawPointer, _ keyCount: Int, inBase: () throws(Fault) -> BaseValue?
-  ) throws(Fault) -> UnsafeRawBufferPointer? {
+    _ key: UnsafeRawPointer, _ keyCount: Int, inBase: () throws(StorageError) -> BaseValue?
+  ) throws(StorageError) -> UnsafeRawBufferPointer? {
     if active != nil || frozen != nil {
       if let (reference, record) = try pending(key, keyCount) {
         if reference.isTombstone || cover(key, keyCount) > reference.offset { return nil }
@@ -83,7 +83,7 @@ package struct ReadView: @unchecked Sendable {
   /// Returns the newest entry of a key in the write buffers, and its record.
   @inline(__always) func pending(
     _ key: UnsafeRawPointer, _ keyCount: Int
-  ) throws(Fault) -> (reference: RecordReference, record: LogRecord)? {
+  ) throws(StorageError) -> (reference: RecordReference, record: LogRecord)? {
     if let active, let found = try BufferLookup.entry(active, key, keyCount, records) {
       return found
     }

@@ -56,7 +56,7 @@ package final class BufferWriter {
   ///
   /// - Parameter existed: whether the key existed before; nil if unknown. A wrong value causes
   ///   wrong counts until the next checkpoint.
-  package func set(_ record: LogRecord, at offset: UInt64, existed: Bool? = nil) throws(Fault) {
+  package func set(_ record: LogRecord, at offset: UInt64, existed: Bool? = nil) throws(StorageError) {
     operations &+= 1
     var reference = RecordReference(record, at: offset)
     // A key without an entry in the buffer exists if it is beneath. An existing entry keeps its own
@@ -66,7 +66,7 @@ package final class BufferWriter {
   }
 
   /// Applies a range delete; throws as `set`.
-  package func deleteRange(_ record: LogRecord, at offset: UInt64) throws(Fault) {
+  package func deleteRange(_ record: LogRecord, at offset: UInt64) throws(StorageError) {
     operations &+= 1
     // All entries in the range are older.
     try tree.pointee.removeRange(
@@ -78,7 +78,7 @@ package final class BufferWriter {
   }
 
   /// Applies an operation of any kind; throws as `set`.
-  package func apply(_ record: LogRecord, at offset: UInt64) throws(Fault) {
+  package func apply(_ record: LogRecord, at offset: UInt64) throws(StorageError) {
     if record.code == OperationCode.deleteRange {
       try deleteRange(record, at: offset)
     } else {

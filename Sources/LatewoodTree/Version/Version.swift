@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodFile
 
@@ -128,7 +129,7 @@ package struct TreeVerification {
   package var entries: UInt64
   package var extents: UInt64
   package var bytes: UInt64
-  package var faults: [Fault]
+  package var faults: [StorageError]
 
   /// Verifies a tree.
   ///
@@ -144,4 +145,87 @@ package struct TreeVerification {
       nodes: report.nodes, entries: report.entries, extents: report.extents, bytes: report.bytesChecked,
       faults: report.faults)
   }
+}
+
+/// The live versions, which the writer checks before it frees nodes that an old version may still
+/// reach.
+///
+/// Thread safety: any thread. Readers only remove numbers; only the writer frees nodes.
+package final class VersionRegistry: Sendable {
+  private struct Entry {
+    var number: UInt64
+    var transaction: UInt64
+    var count: Int
+  }
+  private let entries = Guarded<[Entry]>([])
+
+  package init() {}
+
+  /// Adds a version. Its number must be at least that of every earlier one.
+  func add(_ number: UInt64, transaction: UInt64) {
+    entries.withLock { entries in
+      if let last = entries.indices.last, entries[last].number == number {
+        entries[last].count += 1
+      } else {
+        entries.append(Entry(number: number, transaction: transaction, count: 1))
+      }
+    }
+  }
+
+  func remove(_ number: UInt64) {
+    entries.withLock { entries in
+      var low = 0
+      var high = entries.count
+      while low < high {
+        let middle = (low + high) / 2
+        if entries[middle].number < number { low = middle + 1 } else { high = middle }
+      }
+      guard low < entries.count, entries[low].number == number else { return }
+      entries[low].count -= 1
+      if entries[low].count == 0 { entries.remove(at: low) }
+    }
+  }
+
+  /// The numbers of the live versions, ascending.
+  var live: [UInt64] { entries.withLock { $0.map(\.number) } }
+}
+
+/// A pin on one base tree, and the log after its checkpoint, that keeps their blocks from being
+/// reclaimed.
+///
+/// All versions over one base share a pin. Version numbers would not suffice: a checkpoint's swap
+/// makes a version with the same number over another base.
+package final class BasePin: Sendable {
+  /// The number of base trees before this one since the store was opened.
+  package let epoch: UInt64
+  private let registry: BasePinRegistry
+
+  package init(epoch: UInt64, registry: BasePinRegistry) {
+    self.epoch = epoch
+    self.registry = registry
+    registry.add(epoch)
+  }
+
+  deinit { registry.remove(epoch) }
+}
+
+/// The pinned base trees.
+///
+/// Thread safety: any thread.
+package final class BasePinRegistry: Sendable {
+  private let counts = Guarded<[UInt64: Int]>([:])
+
+  package init() {}
+
+  fileprivate func add(_ epoch: UInt64) { counts.withLock { $0[epoch, default: 0] += 1 } }
+
+  fileprivate func remove(_ epoch: UInt64) {
+    counts.withLock { counts in
+      guard let count = counts[epoch] else { return }
+      counts[epoch] = count > 1 ? count - 1 : nil
+    }
+  }
+
+  /// The epoch of the oldest pinned base tree; nil if there is none.
+  package var oldest: UInt64? { counts.withLock { $0.keys.min() } }
 }

@@ -17,11 +17,11 @@ final class DamagedFile: Device {
     self.patch = patch
   }
 
-  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int {
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {
     guard offset < UInt64(bytes.count) else { return 0 }
     let count = min(target.count, bytes.count - Int(offset))
     let range = offset..<offset + UInt64(count)
-    if unreadable.contains(where: { $0.overlaps(range) }) { throw Fault(.inputOutput, "a bad block") }
+    if unreadable.contains(where: { $0.overlaps(range) }) { throw StorageError(.inputOutput, "a bad block") }
     let read = Int(offset)..<Int(offset) + count
     bytes.withUnsafeBytes { target.copyMemory(from: UnsafeRawBufferPointer(rebasing: $0[read])) }
     let patched = read.clamped(to: patch.start..<patch.start + patch.bytes.count)
@@ -29,13 +29,13 @@ final class DamagedFile: Device {
     return count
   }
 
-  func size() throws(Fault) -> UInt64 { UInt64(bytes.count) }
-  func allocatedSize() throws(Fault) -> UInt64 { UInt64(bytes.count) }
-  func permissions() throws(Fault) -> UInt16 { 0o600 }
+  func size() throws(StorageError) -> UInt64 { UInt64(bytes.count) }
+  func allocatedSize() throws(StorageError) -> UInt64 { UInt64(bytes.count) }
+  func permissions() throws(StorageError) -> UInt16 { 0o600 }
   var identity: FileIdentity { FileIdentity(device: 1, inode: 1) }
   var blockLength: UInt64 { 4096 }
-  func lockForReading() throws(Fault) {}
-  func tryLockExclusively() throws(Fault) -> Bool { true }
+  func lockForReading() throws(StorageError) {}
+  func tryLockExclusively() throws(StorageError) -> Bool { true }
   func unlockExclusively() {}
   func dropCache(_ range: Range<UInt64>) {}
   func startWriteback(offset: UInt64, length: UInt64) {}
@@ -43,12 +43,14 @@ final class DamagedFile: Device {
   var prefersZeroedSpace: Bool { false }
   func close() {}
 
-  private static let refusal = Fault(.readOnly, "a salvage must not do this to its source")
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(Fault) { throw Self.refusal }
-  func sync() throws(Fault) { throw Self.refusal }
-  func map(capacity: UInt64) throws(Fault) -> AddressSpace { throw Self.refusal }
-  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(Fault) -> Int? {
+  private static let refusal = StorageError(.readOnly, "a salvage must not do this to its source")
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) { throw Self.refusal }
+  func sync() throws(StorageError) { throw Self.refusal }
+  func map(capacity: UInt64) throws(StorageError) -> AddressSpace { throw Self.refusal }
+  func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
+    -> Int?
+  {
     nil
   }
-  func punch(offset: UInt64, length: UInt64) throws(Fault) -> Bool { throw Self.refusal }
+  func punch(offset: UInt64, length: UInt64) throws(StorageError) -> Bool { throw Self.refusal }
 }

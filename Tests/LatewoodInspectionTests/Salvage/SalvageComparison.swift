@@ -34,7 +34,7 @@ final class SalvageComparison: SalvageSink {
     added = [:]
   }
 
-  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(StorageError) {
     guard let place = place(of: key) else {
       added[key] = SavedEntries.Saved(value: value, trust: trust)
       return
@@ -42,26 +42,26 @@ final class SalvageComparison: SalvageSink {
     found[place] = Found(trust: trust, otherValue: value == values[place] ? nil : value)
   }
 
-  func delete(_ key: [UInt8]) throws(Fault) {
+  func delete(_ key: [UInt8]) throws(StorageError) {
     if let place = place(of: key) { found[place] = nil } else { added[key] = nil }
   }
 
-  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(StorageError) {
     for place in range(low, high) { found[place] = nil }
     for key in added.keys where SavedEntries.isIn(key, low, high) { added[key] = nil }
   }
 
-  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? {
+  func saved(_ key: [UInt8]) throws(StorageError) -> (value: [UInt8], trust: SalvageTrust)? {
     guard let place = place(of: key) else { return added[key].map { ($0.value, $0.trust) } }
     return found[place].map { ($0.otherValue ?? values[place], $0.trust) }
   }
 
-  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+  func count(from low: [UInt8], to high: [UInt8]?) throws(StorageError) -> UInt64 {
     UInt64(
       range(low, high).count { found[$0] != nil } + added.keys.count { SavedEntries.isIn($0, low, high) })
   }
 
-  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
+  func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {}
 
   private func place(of key: [UInt8]) -> Int? {
     // Most keys come in order.

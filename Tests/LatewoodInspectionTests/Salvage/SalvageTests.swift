@@ -36,8 +36,8 @@ import Testing
     let id = Array(sound[16..<32])
     var bytes = sound
     bytes.replaceSubrange(0..<16384, with: [UInt8](repeating: 0, count: 16384))
-    #expect(throws: Fault.self) { try Salvage.all(of: bytes) }
-    #expect(throws: Fault.self) {
+    #expect(throws: StorageError.self) { try Salvage.all(of: bytes) }
+    #expect(throws: StorageError.self) {
       try Salvage.all(of: bytes, identity: SalvageIdentity(fileID: [UInt8](repeating: 1, count: 16)))
     }
     let (entries, report) = try Salvage.all(of: bytes, identity: SalvageIdentity(fileID: id))
@@ -187,7 +187,7 @@ import Testing
     for length in stride(from: 0, to: bytes.count, by: 3001) {
       let cut = Array(bytes[..<length])
       guard length >= 8192 else {
-        do { _ = try Salvage.all(of: cut) } catch is Fault {}
+        do { _ = try Salvage.all(of: cut) } catch is StorageError {}
         continue
       }
       let (entries, _) = try Salvage.all(of: cut)
@@ -224,7 +224,7 @@ import Testing
           bytes.replaceSubrange(to..<to + 2048, with: Array(bytes[from..<from + 2048]))
         }
       }
-      do { _ = try Salvage.all(of: bytes) } catch let fault as Fault {
+      do { _ = try Salvage.all(of: bytes) } catch let fault as StorageError {
         #expect(fault.kind == .damaged, "\(random.replay)")
       }
     }
@@ -251,7 +251,7 @@ import Testing
     let saved: [[UInt8]: SavedEntries.Saved]
     do {
       saved = try Salvage.all(of: bytes).entries
-    } catch let fault as Fault {
+    } catch let fault as StorageError {
       #expect(read == nil, "\(fault)")
       return
     }

@@ -9,25 +9,25 @@ final class SavedEntries: SalvageSink {
   }
   private(set) var entries: [[UInt8]: Saved] = [:]
 
-  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(Fault) {
+  func put(_ key: [UInt8], _ value: [UInt8], _ trust: SalvageTrust) throws(StorageError) {
     entries[key] = Saved(value: value, trust: trust)
   }
 
-  func delete(_ key: [UInt8]) throws(Fault) { entries[key] = nil }
+  func delete(_ key: [UInt8]) throws(StorageError) { entries[key] = nil }
 
-  func delete(from low: [UInt8], to high: [UInt8]?) throws(Fault) {
+  func delete(from low: [UInt8], to high: [UInt8]?) throws(StorageError) {
     for key in entries.keys where Self.isIn(key, low, high) { entries[key] = nil }
   }
 
-  func saved(_ key: [UInt8]) throws(Fault) -> (value: [UInt8], trust: SalvageTrust)? {
+  func saved(_ key: [UInt8]) throws(StorageError) -> (value: [UInt8], trust: SalvageTrust)? {
     entries[key].map { ($0.value, $0.trust) }
   }
 
-  func count(from low: [UInt8], to high: [UInt8]?) throws(Fault) -> UInt64 {
+  func count(from low: [UInt8], to high: [UInt8]?) throws(StorageError) -> UInt64 {
     UInt64(entries.keys.count { Self.isIn($0, low, high) })
   }
 
-  func progress(_ done: UInt64, of total: UInt64) throws(Fault) {}
+  func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {}
 
   static func isIn(_ key: [UInt8], _ low: [UInt8], _ high: [UInt8]?) -> Bool {
     !key.lexicographicallyPrecedes(low) && (high.map { key.lexicographicallyPrecedes($0) } ?? true)

@@ -7,19 +7,19 @@ import Testing
 
 /// Who waits for a running compaction, and what becomes of its failure.
 @Suite struct CompactionControlTests {
-  private static let full = Fault(.outOfSpace, "the disk is full")
+  private static let full = StorageError(.outOfSpace, "the disk is full")
 
   /// Begins a run, lets another thread ask for a compaction meanwhile, and ends the run with
   /// `result`. Returns what the other thread got.
   private static func outcome(
-    isAutomatic: Bool, _ result: Result<CompactionReport, Fault>
-  ) throws -> Result<CompactionReport?, Fault> {
+    isAutomatic: Bool, _ result: Result<CompactionReport, StorageError>
+  ) throws -> Result<CompactionReport?, StorageError> {
     let control = CompactionControl()
     #expect(try control.begin(joins: true, isAutomatic: isAutomatic, unless: { false }) == nil)
-    let other = Guarded<Result<CompactionReport?, Fault>?>(nil)
+    let other = Guarded<Result<CompactionReport?, StorageError>?>(nil)
     let (asked, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     DispatchQueue(label: "test.asks").async {
-      let got = Result { () throws(Fault) in
+      let got = Result { () throws(StorageError) in
         try control.begin(joins: true) {
           asked.signal()
           return false

@@ -16,14 +16,16 @@ import Testing
     get throws {
       let directory = try StoreDirectory()
       let path = try directory.write([1], to: "a")
-      do throws(Fault) { try Directories.setOwner(path, user: 12_345, group: 12_346) } catch { return false }
+      do throws(StorageError) { try Directories.setOwner(path, user: 12_345, group: 12_346) } catch {
+        return false
+      }
       return true
     }
   }
 
   /// Whether the file system supports an attribute. If not, there is nothing to be lost.
   private func takes(_ name: String, _ bytes: [UInt8], on path: String) -> Bool {
-    do throws(Fault) { try Directories.setAttribute(path, name, bytes) } catch {
+    do throws(StorageError) { try Directories.setAttribute(path, name, bytes) } catch {
       print("OwnershipTests: without \(name): \(error.reason)")
       return false
     }

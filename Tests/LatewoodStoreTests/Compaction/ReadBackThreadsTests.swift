@@ -19,20 +19,21 @@ import Testing
   init() throws {
     try DatabaseFile.create(on: volume, path: "db", environment: .system)
     file = try DatabaseFile.open(on: volume, path: "db", readOnly: false, environment: .system)
-    _ = try file.recover { (_, _, _) throws(Fault) in }
+    _ = try file.recover { (_, _, _) throws(StorageError) in }
     back = ReadBack(file)
   }
 
   /// Writes a tree of some regions, as a compaction does. Returns its root.
-  private func writeTree(_ didPlace: @escaping (Range<UInt64>) throws(Fault) -> Void) throws(Fault)
+  private func writeTree(_ didPlace: @escaping (Range<UInt64>) throws(StorageError) -> Void)
+    throws(StorageError)
     -> Subtree?
   {
     let file = file
     let sink = RegionWriter(
       seed: file.header.seed, capacity: 1 << 16,
-      reserve: { (length) throws(Fault) in try file.writer.reserveNodes(length: length) },
-      write: { (bytes, offset) throws(Fault) in try file.writeNodes(bytes, at: offset) },
-      didPlace: { (region) throws(Fault) in
+      reserve: { (length) throws(StorageError) in try file.writer.reserveNodes(length: length) },
+      write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) },
+      didPlace: { (region) throws(StorageError) in
         try file.flush(through: file.committedPosition, durable: false)
         try didPlace(region)
       })
@@ -42,8 +43,8 @@ import Testing
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }
     let value = [UInt8](repeating: 1, count: 200)
-    let root = try keys.withStart { (keys, count) throws(Fault) in
-      try value.withStart { (value, length) throws(Fault) in
+    let root = try keys.withStart { (keys, count) throws(StorageError) in
+      try value.withStart { (value, length) throws(StorageError) in
         for start in stride(from: 0, to: count, by: 8) {
           try builder.append(PrefixedKey(keys + start, 8), inline: value, length)
         }
@@ -61,9 +62,10 @@ import Testing
     return (try #require(root), regions)
   }
 
-  private func finish(_ root: Subtree?, step: () -> Void = {}) -> Fault? {
-    do throws(Fault) {
-      return try back.finish(root) { () throws(Fault) in step() } ? nil : Fault(.unsupported, "not read")
+  private func finish(_ root: Subtree?, step: () -> Void = {}) -> StorageError? {
+    do throws(StorageError) {
+      return try back.finish(root) { () throws(StorageError) in step() }
+        ? nil : StorageError(.unsupported, "not read")
     } catch {
       return error
     }
@@ -109,9 +111,9 @@ import Testing
     try volume.corrupt("db", at: Int(regions[0].lowerBound) + 100, xor: 1)
     back.start()
     try back.add(regions[0])
-    var told: Fault?
+    var told: StorageError?
     Patience.wait {
-      do throws(Fault) { try back.add(regions[1]) } catch { told = error }
+      do throws(StorageError) { try back.add(regions[1]) } catch { told = error }
       return told != nil
     }
     #expect(told?.kind == .damaged)
@@ -125,7 +127,7 @@ import Testing
     volume.beforeAccess = { if $0.kind == .readFromDisk { reads.wrappingAdd(1, ordering: .relaxed) } }
     back.start()
     var isFirst = true
-    let root = try writeTree { (region) throws(Fault) in
+    let root = try writeTree { (region) throws(StorageError) in
       try back.add(region)
       guard isFirst else { return }
       isFirst = false

@@ -196,7 +196,7 @@ import Testing
   func `a sync that ends while the files change places shows the new one to nobody before its time`() throws {
     let (store, fruit) = (store, fruit)
     let content = try store.content()
-    let old = store.engine.log
+    let old = store.engine.file
     let isHeld = Atomic<Bool>(false)
     let isOver = Atomic<Bool>(false)
     try compact {
@@ -204,7 +204,7 @@ import Testing
         // The store has switched to the new file, but has not published it yet.
         let seen = try store.engine.reclaimer.withStateLocked {
           isHeld.store(true, ordering: .relaxed)
-          Patience.wait { store.engine.log !== old }
+          Patience.wait { store.engine.file !== old }
           Patience.wait { store.engine.head.isSettled }
           return [try store.get("key 150", in: fruit), try store.get("late", in: fruit)]
         }
@@ -212,7 +212,7 @@ import Testing
         isOver.store(true, ordering: .relaxed)
       }
       Patience.wait { isHeld.load(ordering: .relaxed) }
-      putSlowly { store.engine.log !== old }
+      putSlowly { store.engine.file !== old }
     }
     try join()
     let wasLooked = isOver.load(ordering: .relaxed)

@@ -88,7 +88,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     let log = try DatabaseFile.open(
       on: volume.process(2), path: CrashScript.path, readOnly: false,
       environment: Environment(now: { 0 }, random: { 7 }))
-    _ = try log.recover { (_, _, _) throws(Fault) in }
+    _ = try log.recover { (_, _, _) throws(StorageError) in }
     try log.flush(through: log.writer.position, durable: true)
     // The bytes are durable, but the log does not know it.
     try log.syncNodes()

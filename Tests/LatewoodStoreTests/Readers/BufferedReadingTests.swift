@@ -320,8 +320,9 @@ import Testing
   }
 
   /// nil stands for a remote file.
-  @Test(arguments: [Fault.Kind?.none, .unsupported, .outOfMemory, .permissionDenied])
-  func `files that are remote or that the system does not map are read`(_ refusal: Fault.Kind?) throws {
+  @Test(arguments: [StorageError.Kind?.none, .unsupported, .outOfMemory, .permissionDenied])
+  func `files that are remote or that the system does not map are read`(_ refusal: StorageError.Kind?) throws
+  {
     var options = options
     options.reading = .automatic
     let volume = SimulatedVolume(seed: 1)

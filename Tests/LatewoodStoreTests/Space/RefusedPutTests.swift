@@ -174,7 +174,7 @@ import Testing
       try transaction.put("seen", transaction.get("often", in: space)?.first == 2 ? "new" : "old", in: space)
     }
     try store.delete(Self.key(0), in: space)
-    let fault = #expect(throws: Fault.self) { _ = try store.engine.runAgain(refused) }
+    let fault = #expect(throws: StorageError.self) { _ = try store.engine.runAgain(refused) }
     #expect(fault?.kind == .outOfSpace)
     #expect(try store.count(in: space) == 60)
     #expect(try store.get("seen", in: space) == nil)

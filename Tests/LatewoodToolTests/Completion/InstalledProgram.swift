@@ -8,7 +8,7 @@ enum InstalledProgram {
   static func path(_ name: String) -> String? {
     let directories = (CurrentProcess.environmentVariable("PATH") ?? "").split(separator: ":")
     return directories.lazy.map { "\($0)/\(name)" }.first {
-      do throws(Fault) { return try FileVolume().exists($0) } catch { return false }
+      do throws(StorageError) { return try FileVolume().exists($0) } catch { return false }
     }
   }
 

@@ -81,8 +81,8 @@ private final class CountedBuffer {
     let hidden = deleted ?? self.deleted
     var asked = 0
     let space = log.space
-    let change = try low.withStart { (low, lowCount) throws(Fault) in
-      try high.withStart { (high, highCount) throws(Fault) in
+    let change = try low.withStart { (low, lowCount) throws(StorageError) in
+      try high.withStart { (high, highCount) throws(StorageError) in
         try BufferNode(root).change(
           from: KeyPointer(start: low, count: lowCount), below: KeyPointer(start: high, count: highCount),
           space

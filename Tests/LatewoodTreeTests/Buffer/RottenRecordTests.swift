@@ -41,11 +41,11 @@ import Testing
       if round % 4 == 0 { bytes[1 + random.below(2)] ^= 0x80 }
       if bytes == before { continue }
       address.copyMemory(from: bytes, byteCount: length)
-      do throws(Fault) {
+      do throws(StorageError) {
         let root = tree.root
         var cursor = BufferCursor(root: root, space: log.space)
         let key = Self.key(number)
-        try key.withStart { (start, count) throws(Fault) in
+        try key.withStart { (start, count) throws(StorageError) in
           if let root { _ = try BufferLookup.find(root, start, count, log.space) }
           try cursor.seek(start, count)
         }

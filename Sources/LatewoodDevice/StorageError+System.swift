@@ -1,11 +1,11 @@
 import LatewoodBytes
 
-extension Fault {
-  /// Makes the fault of a failed system call, with its meaning for the caller.
+extension StorageError {
+  /// Makes the error of a failed system call, with its meaning for the caller.
   ///
   /// `action` completes "could not …": "open the file".
   package init(_ error: ErrorNumber, _ action: String, path: String?, offset: UInt64? = nil) {
-    let (kind, reason, advice) = Fault.meaning(of: error)
+    let (kind, reason, advice) = StorageError.meaning(of: error)
     self.init(
       kind, "could not \(action): \(reason ?? error.message)", offset: offset, errno: error.code, path: path,
       advice: advice)
@@ -52,15 +52,15 @@ extension Fault {
     }
   }
 
-  /// The fault of a missing directory for a file.
-  static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> Fault {
-    var fault = Fault(error, "find the directory \(directory)", path: path)
-    guard fault.kind == .notFound else { return fault }
-    fault.reason = "there is no directory \(directory) for the file"
-    fault.advice =
+  /// The error of a missing directory for a file.
+  static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> StorageError {
+    var failure = StorageError(error, "find the directory \(directory)", path: path)
+    guard failure.kind == .notFound else { return failure }
+    failure.reason = "there is no directory \(directory) for the file"
+    failure.advice =
       directory.hasPrefix("~")
       ? "Give the whole path of the home directory: a tilde means nothing to the system, only to shells."
       : "Create the directory first: only files are made here."
-    return fault
+    return failure
   }
 }

@@ -1,8 +1,8 @@
 /// The error type of all layers below the public products.
 ///
-/// A fault has a kind, an offset in the file, a reason in one sentence for a person and, if known,
+/// An error has a kind, an offset in the file, a reason in one sentence for a person and, if known,
 /// advice on what to do. The public products convert it to their own error types.
-@usableFromInline package struct Fault: Error, Sendable, Equatable {
+@usableFromInline package struct StorageError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
     case alreadyExists, lockedByOtherProcess, lockedByThisProcess, outOfSpace, inputOutput, poisoned, closed
@@ -32,7 +32,7 @@
     self.advice = advice
   }
 
-  @usableFromInline package static func damaged(at offset: UInt64, _ reason: String) -> Fault {
-    Fault(.damaged, reason, offset: offset)
+  @usableFromInline package static func damaged(at offset: UInt64, _ reason: String) -> StorageError {
+    StorageError(.damaged, reason, offset: offset)
   }
 }
