@@ -93,7 +93,7 @@ struct DocumentLane {
   }
 
   /// Commits the next batch to the database.
-  mutating func commit(to store: DocumentStore, _ collection: DocumentCollection) throws {
+  mutating func commit(to store: DocumentStore, _ collection: CollectionHandle) throws {
     let (changes, blob) = try prepare()
     // Pins the blob until the batch that refers to it is done.
     let handle = try blob.map { try store.putBlob($0) }
@@ -114,8 +114,8 @@ struct DocumentLane {
     withExtendedLifetime(handle) {}
   }
 
-  static func collection(of store: DocumentStore) throws -> DocumentCollection {
-    guard let found = try store.collection(DocumentCollection.defaultName) else {
+  static func collection(of store: DocumentStore) throws -> CollectionHandle {
+    guard let found = try store.collection(CollectionHandle.defaultName) else {
       throw Failure("there is no default collection")
     }
     return found

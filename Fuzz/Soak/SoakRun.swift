@@ -27,8 +27,8 @@ final class SoakRun: Sendable {
   let path: String
   let seed: UInt64
   private let database: DocumentStore
-  private let collections: [DocumentCollection]
-  private let brief: DocumentCollection
+  private let collections: [CollectionHandle]
+  private let brief: CollectionHandle
   private let isOver = Atomic<Bool>(false)
   private let running = Atomic<Int>(0)
   private let failure = Guarded<String?>(nil)
@@ -202,7 +202,7 @@ final class SoakRun: Sendable {
     guard report.isSound else { throw Failure(description: "a verification found \(report)") }
   }
 
-  private func last(of collection: DocumentCollection, _ snapshot: DocumentSnapshot) throws -> Int {
+  private func last(of collection: CollectionHandle, _ snapshot: DocumentSnapshot) throws -> Int {
     let text = try snapshot.reads(collection).local(SoakWorkload.counter)
     return text.flatMap { Int(String(decoding: $0, as: UTF8.self)) } ?? 0
   }
@@ -230,7 +230,7 @@ final class SoakRun: Sendable {
 
   /// Checks all documents of all writers, by the numbers of the last batches in this state.
   private func checkWhole(
-    _ snapshot: DocumentSnapshot, of others: [DocumentCollection]? = nil, deeply: Bool = false
+    _ snapshot: DocumentSnapshot, of others: [CollectionHandle]? = nil, deeply: Bool = false
   ) throws {
     for (writer, collection) in (others ?? collections).enumerated() {
       let last = try last(of: collection, snapshot)

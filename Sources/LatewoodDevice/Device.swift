@@ -64,9 +64,8 @@ package protocol Device: AnyObject, Sendable {
   /// `close`, like the mapping.
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError)
 
-  /// Whether bytes of the file are known to be in memory already, so that `makeReadable` would find
-  /// nothing to do. The parameters are those of `makeReadable`, for which this is no substitute: a
-  /// device that cannot tell says no.
+  /// Returns true only if bytes of the file are certainly in memory, so that `makeReadable` would
+  /// find nothing to do. False means unknown: then call `makeReadable`.
   func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool
 
   /// The cache that fills the addresses returned by `map`; nil if they show the file itself.

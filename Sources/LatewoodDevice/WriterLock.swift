@@ -112,7 +112,7 @@ final class WriterLock: FileLock {
     }
     guard let number else { return }
     guard isOwnedByThisProcess else { return SystemCalls.closeFile(number) }
-    // While it is held: who gets it afterwards sees that the file has no name any more.
+    // Before the lock is released, so that its next owner notices that the file is gone.
     if removing, WriterLock.isFile(identity, at: path) { _ = try? SystemCalls.removeFile(path) }
     WriterLock.release(number, identity)
   }

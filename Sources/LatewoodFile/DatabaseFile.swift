@@ -12,7 +12,7 @@ import Synchronization
 ///                                          writes and syncs for all           the mapping
 /// ```
 ///
-/// Both know how far the log has come from `SharedProgress`.
+/// Both take the progress of the log from `SharedProgress`.
 ///
 /// Invariants:
 /// 1. Offsets are known when a record is encoded, and never change. A record is read from the chunk

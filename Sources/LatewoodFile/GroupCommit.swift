@@ -75,7 +75,7 @@ final class GroupCommit: @unchecked Sendable {
         throw wakingOthers(failure)
       }
       precondition(
-        target <= progress.held.closedThrough, "a flush beyond the last commit")
+        target <= progress.held.completedThrough, "a flush beyond the last commit")
       if durable, turns.pointee.syncing.isTaken {
         turns.pointee.wantedDurable = max(turns.pointee.wantedDurable, target)
         turns.pointee.syncing.ended(covering: target).wait()
@@ -126,7 +126,7 @@ final class GroupCommit: @unchecked Sendable {
   /// - Parameter isSyncing: whether a sync follows: then space is preallocated for the next
   ///   commits, and the file must still be at its path.
   private func leadWrite(isSyncing: Bool) {
-    let (from, through) = (progress.held.writtenThrough, progress.held.closedThrough)
+    let (from, through) = (progress.held.writtenThrough, progress.held.completedThrough)
     turns.pointee.writing.begin(through: through)
     let (sealed, open) = (progress.held.sealed, progress.held.open)
     let space = isSyncing ? rangeToReserve(from: from, through: through) : nil
@@ -171,9 +171,9 @@ final class GroupCommit: @unchecked Sendable {
   private func leadSync(mayContinue: Bool = false) -> Bool {
     let writes =
       !progress.held.isStopped && !turns.pointee.writing.isTaken
-      && progress.held.closedThrough > progress.held.writtenThrough
+      && progress.held.completedThrough > progress.held.writtenThrough
     let through =
-      writes ? progress.held.closedThrough : progress.held.writtenThrough
+      writes ? progress.held.completedThrough : progress.held.writtenThrough
     turns.pointee.syncing.begin(through: through)
     if writes { leadWrite(isSyncing: true) }
     let isSyncable = progress.held.isSyncable(through)

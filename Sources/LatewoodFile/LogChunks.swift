@@ -110,7 +110,7 @@ struct LogChunks: ~Copyable {
         refusal = progress.reasonToStop()
       } else if isTransaction, progress.needsCheckpoint {
         refusal = .checkpointNeeded
-      } else if isUsed, progress.writtenThrough == progress.closedThrough {
+      } else if isUsed, progress.writtenThrough == progress.completedThrough {
         // Everything is in the file: start over at the beginning of the chunk, so that small
         // transactions stay in the CPU cache.
         progress.rewind(to: tail)

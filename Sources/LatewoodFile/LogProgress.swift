@@ -4,7 +4,7 @@ import LatewoodConcurrency
 /// The progress of the log from memory to the disk, and the error that stopped it, if any.
 ///
 /// ```
-/// syncedThrough <= writtenThrough <= closedThrough      offsets in the file, ends of frames
+/// syncedThrough <= writtenThrough <= completedThrough   offsets in the file, ends of frames
 /// | on the disk  | in the file    | in sealed and open segments
 /// ```
 ///
@@ -41,7 +41,7 @@ struct LogProgress {
   /// Segments that wait to be written, oldest first.
   private(set) var sealed: [Segment] = []
   private(set) var open: Segment
-  private(set) var closedThrough: UInt64 = FileLayout.logStart
+  private(set) var completedThrough: UInt64 = FileLayout.logStart
   private(set) var writtenThrough: UInt64 = FileLayout.logStart
   private(set) var syncedThrough: UInt64 = FileLayout.logStart
   /// The offset up to which frames and slots may claim durability.
@@ -101,11 +101,11 @@ struct LogProgress {
   /// Discards everything not yet written and continues at `tail`, past everything that may have
   /// been written.
   mutating func restart(at tail: UInt64) {
-    if closedThrough > writtenThrough { discarded.append(writtenThrough..<closedThrough) }
+    if completedThrough > writtenThrough { discarded.append(writtenThrough..<completedThrough) }
     if !needsCheckpoint { gapStart = writtenThrough }
     sealed = []
     chainStart = tail
-    closedThrough = tail
+    completedThrough = tail
     writtenThrough = tail
     if let failure { stage = .ended(failure, after: nil) } else { stage = .writing }
     isStopped = failure != nil || isClosed
@@ -185,7 +185,7 @@ struct LogProgress {
     open.length = length
     open.end = open.offset + UInt64(length)
     open.readable = open.end
-    closedThrough = open.end
+    completedThrough = open.end
   }
 
   /// Ends the open segment at `length` and opens `next`. The bytes in between, up to `end`, are
@@ -194,7 +194,7 @@ struct LogProgress {
     completeFrames(length: length)
     open.end = end
     open.readable = readable
-    closedThrough = end
+    completedThrough = end
     if end > writtenThrough { sealed.append(open) }
     open = next
   }
@@ -214,7 +214,7 @@ struct LogProgress {
 
   /// Sets the end of a log written by another process.
   mutating func noteCommitted(through offset: UInt64) {
-    closedThrough = offset
+    completedThrough = offset
     writtenThrough = offset
   }
 
@@ -304,7 +304,7 @@ final class SharedProgress: @unchecked Sendable {
 
   // MARK: Offsets
 
-  var committedThrough: UInt64 { locked { $0.closedThrough } }
+  var committedThrough: UInt64 { locked { $0.completedThrough } }
   var writtenThrough: UInt64 { locked { $0.writtenThrough } }
   var durableThrough: UInt64 { locked { $0.syncedThrough } }
   /// The number of bytes of the file that exist and may be read.

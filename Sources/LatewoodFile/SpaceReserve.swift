@@ -23,7 +23,7 @@ package struct ReserveLengths: Sendable, Equatable {
 /// those ahead of the reserve.
 ///
 /// ```
-/// log ... tail |............ ahead ............|........ reserve ........| keptThrough
+/// log ... tail |............ ahead ............|........ reserve ........| allocatedThrough
 ///              | for every commit              | deletes and checkpoints |
 /// ```
 ///
@@ -46,12 +46,12 @@ struct SpaceReserve {
   private var nextStep = SpaceReserve.leastStep
   private var lengths: ReserveLengths?
   /// The offset below which blocks are allocated.
-  private var keptThrough: UInt64 = 0
+  private var allocatedThrough: UInt64 = 0
   /// The offset up to which commits leave the reserve intact. `UInt64.max` if there is no reserve,
   /// because none was set or the file system cannot allocate blocks in advance.
   private var coveredThrough: UInt64 = .max
-  /// The offset up to which a commit that frees space need not allocate: its blocks exist, and
-  /// either the reserve after them does too, or there was recently no space for it.
+  /// A commit that frees space and ends at or before this offset allocates nothing: its blocks are
+  /// allocated, and so is the reserve after them, unless allocating it has recently failed.
   private var freeingThrough: UInt64 = .max
   /// The offset up to which allocation is not retried, because there was no space.
   private var triedThrough: UInt64 = 0
@@ -74,7 +74,7 @@ struct SpaceReserve {
   }
 
   /// The number of bytes allocated after `tail`.
-  func length(at tail: UInt64) -> UInt64 { keptThrough - min(keptThrough, tail) }
+  func length(at tail: UInt64) -> UInt64 { allocatedThrough - min(allocatedThrough, tail) }
 
   /// Whether a disk low on space has less than the greatest step ahead of the reserve at `tail`.
   func isTight(at tail: UInt64) -> Bool {
@@ -90,10 +90,10 @@ struct SpaceReserve {
   /// Computes the greatest `end` that is followed by its full reserve.
   private mutating func measure() {
     guard let lengths else { return }
-    let plain = keptThrough - min(keptThrough, isLow ? lengths.full : lengths.least)
+    let plain = allocatedThrough - min(allocatedThrough, isLow ? lengths.full : lengths.least)
     let pending = plain - min(plain, lengths.pendingStart)
     coveredThrough = isLow ? plain - min(plain, pending / 5 * 3 + 3) : plain
-    freeingThrough = min(max(coveredThrough, triedThrough), keptThrough)
+    freeingThrough = min(max(coveredThrough, triedThrough), allocatedThrough)
   }
 
   /// Makes sure that blocks are allocated for everything up to `end`, which is about to be appended
@@ -126,22 +126,22 @@ struct SpaceReserve {
   /// - Returns: false if there is no space for them.
   private mutating func extend(from tail: UInt64, through end: UInt64, freesSpace: Bool) -> Bool {
     guard let lengths, isSupported else { return true }
-    if isLent { return freesSpace && keep(from: tail, through: end) }
+    if isLent { return freesSpace && allocate(from: tail, through: end) }
     let free = device.freeSpace()
     isLow = free.map { $0 < SpaceReserve.lowSpaceLength + 8 * lengths.full } ?? false
     defer { measure() }
     let step = min(max(tail / 8, isLow ? SpaceReserve.leastStep : nextStep), SpaceReserve.greatestStep)
     let length = length(behind: end)
-    if keep(from: tail, through: end + length + step) {
+    if allocate(from: tail, through: end + length + step) {
       nextStep = min(2 * step, SpaceReserve.greatestStep)
       return true
     }
     nextStep = SpaceReserve.leastStep
-    if keep(from: tail, through: end + length) { return true }
+    if allocate(from: tail, through: end + length) { return true }
     // Only part of the reserve is left, or nothing.
     guard freesSpace else { return false }
     triedThrough = end + SpaceReserve.leastStep
-    return keep(from: tail, through: triedThrough) || keep(from: tail, through: end)
+    return allocate(from: tail, through: triedThrough) || allocate(from: tail, through: end)
   }
 
   /// Releases the reserve, so that another file can be written. Until `refill` everything that does
@@ -151,7 +151,7 @@ struct SpaceReserve {
   mutating func lend(from tail: UInt64) -> Bool {
     guard isSupported, lengths != nil, !isLent else { return false }
     let mask = device.blockLength - 1
-    let (start, end) = ((tail + mask) & ~mask, (keptThrough + mask) & ~mask)
+    let (start, end) = ((tail + mask) & ~mask, (allocatedThrough + mask) & ~mask)
     guard start < end else { return false }
     // ext4 frees nothing after the end of a file, so the file is extended first. The log ends
     // before zeros.
@@ -160,23 +160,23 @@ struct SpaceReserve {
       guard try device.punch(offset: start, length: end - start) else { return false }
     } catch {
       // Some of the blocks may be gone.
-      keptThrough = tail
+      allocatedThrough = tail
       measure()
       return false
     }
     isLent = true
-    keptThrough = tail
+    allocatedThrough = tail
     coveredThrough = 0
     freeingThrough = 0
     return true
   }
 
   /// Allocates missing blocks from `tail` to `end`; returns false if there is no space.
-  private mutating func keep(from tail: UInt64, through end: UInt64) -> Bool {
-    let start = max(keptThrough, tail)
+  private mutating func allocate(from tail: UInt64, through end: UInt64) -> Bool {
+    let start = max(allocatedThrough, tail)
     if end <= start { return true }
     switch device.allocateBlocks(offset: start, length: end - start) {
-    case .allocated: keptThrough = end
+    case .allocated: allocatedThrough = end
     case .full: return false
     case .unsupported:
       isSupported = false

@@ -62,13 +62,13 @@ func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
 extension DocumentStore {
   /// The default collection.
-  func defaultCollection() throws -> DocumentCollection {
-    try #require(try collection(DocumentCollection.defaultName))
+  func defaultCollection() throws -> CollectionHandle {
+    try #require(try collection(CollectionHandle.defaultName))
   }
 
   @discardableResult
   func save(
-    _ id: String, _ body: String, over parent: RevisionID? = nil, in collection: DocumentCollection? = nil,
+    _ id: String, _ body: String, over parent: RevisionID? = nil, in collection: CollectionHandle? = nil,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws -> SavedRevision {
     let collection = try collection ?? defaultCollection()
@@ -78,7 +78,7 @@ extension DocumentStore {
   }
 
   @discardableResult
-  func delete(_ id: String, over parent: RevisionID?, in collection: DocumentCollection? = nil) throws
+  func delete(_ id: String, over parent: RevisionID?, in collection: CollectionHandle? = nil) throws
     -> SavedRevision
   {
     let collection = try collection ?? defaultCollection()

@@ -36,13 +36,13 @@ extension GoldenFile {
 /// The contents of the file of documents.
 private struct DocumentScript {
   private let store: DocumentStore
-  private let people: DocumentCollection
-  private let films: DocumentCollection
+  private let people: CollectionHandle
+  private let films: CollectionHandle
 
   init(_ store: DocumentStore) throws {
     self.store = store
     films = try store.createCollection("films")
-    guard let people = try store.collection(DocumentCollection.defaultName) else {
+    guard let people = try store.collection(CollectionHandle.defaultName) else {
       throw DocumentError(.notFound, "there is no default collection")
     }
     self.people = people
@@ -50,7 +50,7 @@ private struct DocumentScript {
 
   @discardableResult
   private func save(
-    _ id: String, in collection: DocumentCollection, _ json: String, over parent: RevisionID? = nil,
+    _ id: String, in collection: CollectionHandle, _ json: String, over parent: RevisionID? = nil,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
   ) throws -> RevisionID {
     let body = try JSON.fleece(from: json)

@@ -121,7 +121,7 @@ private final class LiveWriter: Sendable {
 
   private func batch(_ number: Int) throws {
     var random = SeededRandom(seed: seed &+ UInt64(number))
-    let collection = try #require(try store.collection(DocumentCollection.defaultName))
+    let collection = try #require(try store.collection(CollectionHandle.defaultName))
     let blob = number % 50 == 0 ? try store.putBlob(random.bytes(20_000)).digest : nil
     try store.write { writer in
       for _ in 0..<(1 + random.below(20)) {

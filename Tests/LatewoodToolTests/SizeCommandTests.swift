@@ -16,7 +16,7 @@ import Testing
 
   /// Opens the database without compactions or purges that run by themselves.
   @discardableResult
-  private func change<R>(_ body: (DocumentStore, DocumentCollection) throws -> R) throws -> R {
+  private func change<R>(_ body: (DocumentStore, CollectionHandle) throws -> R) throws -> R {
     var options = DocumentOptions()
     options.expiresByItself = false
     options.store.compaction = .manual

@@ -45,11 +45,11 @@ final class ToolRun {
 
   /// Opens the database directly, for operations without a command.
   @discardableResult
-  func database<R>(_ body: (DocumentStore, DocumentCollection) throws -> R) throws -> R {
+  func database<R>(_ body: (DocumentStore, CollectionHandle) throws -> R) throws -> R {
     var options = DocumentOptions()
     options.expiresByItself = false
     let store = try DocumentStore.open(at: path, options: options)
-    let result = try body(store, try #require(try store.collection(DocumentCollection.defaultName)))
+    let result = try body(store, try #require(try store.collection(CollectionHandle.defaultName)))
     try store.close()
     return result
   }

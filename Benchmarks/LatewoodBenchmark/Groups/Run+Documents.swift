@@ -34,8 +34,8 @@ extension Run where Engine == LatewoodEngine {
     return try DocumentStore.open(at: documentPath, options: chosen)
   }
 
-  private func documents(of store: DocumentStore) throws -> DocumentCollection {
-    guard let collection = try store.collection(DocumentCollection.defaultName) else {
+  private func documents(of store: DocumentStore) throws -> CollectionHandle {
+    guard let collection = try store.collection(CollectionHandle.defaultName) else {
       throw BenchmarkFailure("there is no default collection")
     }
     return collection

@@ -12,7 +12,7 @@ extension Run where Engine == LatewoodEngine {
     chosen.store.durability = .relaxed
     chosen.store.compaction = .manual
     let store = try DocumentStore.open(at: options.directory.path + "/live.latewood", options: chosen)
-    guard let documents = try store.collection(DocumentCollection.defaultName) else {
+    guard let documents = try store.collection(CollectionHandle.defaultName) else {
       throw BenchmarkFailure("there is no default collection")
     }
     let save = { (number: Int, value: Int) in

@@ -67,13 +67,13 @@ extension Run where Engine == LatewoodEngine {
 /// The documents, and the queries about them.
 struct QueryWorkload {
   let store: DocumentStore
-  let documents: DocumentCollection
+  let documents: CollectionHandle
   let count: UInt64
   /// Made once: to make it takes longer than to save it.
   private let text = String(repeating: "word ", count: 66)
 
   init(store: DocumentStore, count: UInt64) throws {
-    guard let documents = try store.collection(DocumentCollection.defaultName) else {
+    guard let documents = try store.collection(CollectionHandle.defaultName) else {
       throw BenchmarkFailure("there is no default collection")
     }
     (self.store, self.documents, self.count) = (store, documents, count)

@@ -22,7 +22,7 @@ private final class DocumentsRun {
   private let options: DocumentOptions
   private var process = 1
   private var store: DocumentStore
-  private var documents: DocumentCollection
+  private var documents: CollectionHandle
   private var model = DocumentModel()
 
   private struct OnPurpose: Error {}
@@ -44,8 +44,8 @@ private final class DocumentsRun {
     documents = try DocumentsRun.collection(of: store)
   }
 
-  private static func collection(of store: DocumentStore) throws -> DocumentCollection {
-    guard let found = try store.collection(DocumentCollection.defaultName) else {
+  private static func collection(of store: DocumentStore) throws -> CollectionHandle {
+    guard let found = try store.collection(CollectionHandle.defaultName) else {
       find("no default collection")
     }
     return found

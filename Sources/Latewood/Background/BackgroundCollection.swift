@@ -16,7 +16,7 @@ public struct BackgroundCollection {
     _ collection: DocumentCollection, in state: DocumentSnapshot, of work: BackgroundDatabase
   ) throws(DatabaseError) {
     newest = collection
-    documents = DocumentCollection(collection.spaces, of: collection.database, in: state)
+    documents = DocumentCollection(collection.handle, of: collection.database, in: state)
     self.work = work
     _ = try documents.mark()
   }

@@ -94,7 +94,7 @@ public final class BackgroundDatabase {
   /// Keeps an edit until the end of the work.
   func add(_ edit: PreparedEdit, in collection: DocumentCollection) throws {
     try checkCancellation()
-    let place = DocumentPlace(collection: collection.spaces.identity, id: KeyText(edit.id))
+    let place = DocumentPlace(collection: collection.handle.identity, id: KeyText(edit.id))
     guard changed.insert(place).inserted else {
       throw DatabaseError(
         .invalidParameter, "the document \(edit.id) is changed twice by one piece of background work",

@@ -31,7 +31,7 @@ extension DocumentCollection {
       }
       return seconds
     }
-    try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: spaces, seconds) }
+    try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: handle, seconds) }
   }
 
   /// Schedules a document to be purged after a given duration; see ``setExpiration(of:_:)-68jhr``.
@@ -48,7 +48,7 @@ extension DocumentCollection {
     }
     try write { (writer) throws(DocumentError) in
       // The clock shows whole seconds here.
-      try writer.setExpiry(of: id, in: spaces, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
+      try writer.setExpiry(of: id, in: handle, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
     }
   }
 
@@ -156,7 +156,7 @@ extension DocumentCollection {
     let body = try MutableDocument(id: name, members).encodedBody()
     let blobs = BlobReferences.places(in: body)
     let added = try write { (writer) throws(DocumentError) in
-      try writer.putLocal(name, in: spaces, body: body, blobs: blobs.map(\.digest))
+      try writer.putLocal(name, in: handle, body: body, blobs: blobs.map(\.digest))
     }
     database.release(blobs, added)
   }
@@ -168,7 +168,7 @@ extension DocumentCollection {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws -> Bool {
-    try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: spaces) }
+    try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: handle) }
   }
 
   /// The names of all local documents, in the order of their bytes.

@@ -135,7 +135,7 @@ extension DocumentCollection {
   ) throws {
     do {
       try documents.createIndex(
-        name, definition, in: spaces,
+        name, definition, in: handle,
         progress: { try progress(IndexBuildProgress(completed: $0.documents, total: $0.total)) },
         check: check)
     } catch { throw DatabaseError.translated(error) }
@@ -172,7 +172,7 @@ extension DocumentCollection {
   ///   written.
   @discardableResult
   public func dropIndex(_ name: String) throws -> Bool {
-    try translating { () throws(DocumentError) in try documents.dropIndex(name, in: spaces) }
+    try translating { () throws(DocumentError) in try documents.dropIndex(name, in: handle) }
   }
 
   /// Drops an index without blocking the caller's thread. Otherwise like the blocking form.
@@ -182,8 +182,8 @@ extension DocumentCollection {
   ///   the change is committed.
   @discardableResult
   public func dropIndex(_ name: String) async throws -> Bool {
-    try await database.cancellable { [spaces] database, check in
-      try await database.documents.dropIndex(name, in: spaces, check: check)
+    try await database.cancellable { [handle] database, check in
+      try await database.documents.dropIndex(name, in: handle, check: check)
     }
   }
 

@@ -99,7 +99,7 @@ extension DocumentCollection {
     let blobs = BlobReferences.places(in: body)
     let saved = try write { (writer) throws(DocumentError) in
       try writer.resolveConflicts(
-        of: merged.id, in: spaces, keeping: merged.revision, merged: body, blobs: blobs.map(\.digest),
+        of: merged.id, in: handle, keeping: merged.revision, merged: body, blobs: blobs.map(\.digest),
         tombstone: tombstone)
     }
     database.release(blobs, saved.addedBlobs)
@@ -117,7 +117,7 @@ extension DocumentCollection {
     let tombstone = try MutableDocument(id: document.id).encodedBody()
     try write { (writer) throws(DocumentError) in
       _ = try writer.resolveConflicts(
-        of: document.id, in: spaces, keeping: kept, merged: nil, tombstone: tombstone)
+        of: document.id, in: handle, keeping: kept, merged: nil, tombstone: tombstone)
     }
   }
 
@@ -142,7 +142,7 @@ extension DocumentCollection {
     let blobs = BlobReferences.places(in: body)
     let inserted = try write { [ids] (writer) throws(DocumentError) in
       try writer.insert(
-        document.id, in: spaces, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
+        document.id, in: handle, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
         blobs: blobs.map(\.digest))
     }
     if inserted.isNew { database.release(blobs, blobs.map(\.digest)) }
@@ -178,7 +178,7 @@ extension DocumentCollection {
     var ids: [RevisionID] = []
     for text in leaves { ids.append(try RevisionID(checking: text)) }
     return try write { [ids] (writer) throws(DocumentError) in
-      try writer.purge(id, in: spaces, leaves: ids)
+      try writer.purge(id, in: handle, leaves: ids)
     }.map(\.description)
   }
 

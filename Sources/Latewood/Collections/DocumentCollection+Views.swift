@@ -107,10 +107,10 @@ extension DocumentCollection {
     _ view: DocumentView, check: () throws -> Void, _ progress: (UInt64) throws -> Void
   ) throws {
     do {
-      try documents.register(view.definition, of: spaces)
+      try documents.register(view.definition, of: handle)
       guard !documents.isReadOnly else { return }
       try documents.catchUp(
-        view.definition, of: spaces, progress: { try progress($0.behind) }, check: check)
+        view.definition, of: handle, progress: { try progress($0.behind) }, check: check)
     } catch { throw DatabaseError.translated(error) }
   }
 
@@ -123,7 +123,7 @@ extension DocumentCollection {
   ///   written.
   @discardableResult
   public func dropView(_ name: String) throws -> Bool {
-    try translating { () throws(DocumentError) in try documents.dropView(name, of: spaces) }
+    try translating { () throws(DocumentError) in try documents.dropView(name, of: handle) }
   }
 
   /// Drops a view with its rows, without blocking the caller's thread. Otherwise like the blocking
@@ -135,7 +135,7 @@ extension DocumentCollection {
   @discardableResult
   public func dropView(_ name: String) async throws -> Bool {
     try await database.performing { [self] in
-      try translating { () throws(DocumentError) in try documents.dropView(name, of: spaces) }
+      try translating { () throws(DocumentError) in try documents.dropView(name, of: handle) }
     }
   }
 

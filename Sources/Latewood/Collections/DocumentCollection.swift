@@ -18,24 +18,24 @@ public enum ConcurrencyControl: Sendable, Equatable {
 public final class DocumentCollection: Sendable {
   /// The database that the collection belongs to.
   public let database: Database
-  let spaces: LatewoodDocuments.DocumentCollection
+  let handle: CollectionHandle
   /// The name of the collection.
-  public var name: String { spaces.name }
+  public var name: String { handle.name }
   /// The identity of the collection: 32 hexadecimal digits that no other collection has, not even a
   /// later one of the same name. Use it as a key for records about the collection that are kept
   /// elsewhere, such as how far a replica has read its feed. A copy of the database keeps the
   /// identities of its collections; its own ``Database/identity`` differs.
   public var identity: String {
-    spaces.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    handle.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
   /// The state that all reads see; nil for the newest one, or that of the batch of this thread.
   private let state: DocumentSnapshot?
 
   init(
-    _ spaces: LatewoodDocuments.DocumentCollection, of database: Database, in state: DocumentSnapshot? = nil
+    _ handle: CollectionHandle, of database: Database, in state: DocumentSnapshot? = nil
   ) {
-    self.spaces = spaces
+    self.handle = handle
     self.database = database
     self.state = state
   }
@@ -44,8 +44,8 @@ public final class DocumentCollection: Sendable {
 
   func reads() throws(DatabaseError) -> DocumentReads {
     try translating { () throws(DocumentError) in
-      if let state { return try state.reads(spaces) }
-      return try documents.reads(spaces)
+      if let state { return try state.reads(handle) }
+      return try documents.reads(handle)
     }
   }
 
@@ -264,9 +264,9 @@ public final class DocumentCollection: Sendable {
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
     return try write { (writer) throws(DocumentError) in
-      guard let head = try writer.reads(spaces).head(of: id), !head.isDeleted else { return false }
+      guard let head = try writer.reads(handle).head(of: id), !head.isDeleted else { return false }
       _ = try writer.save(
-        id, in: spaces, body: body, parent: head.winner, isDeleted: true, policy: .lastWriteWins)
+        id, in: handle, body: body, parent: head.winner, isDeleted: true, policy: .lastWriteWins)
       return true
     }
   }
@@ -279,7 +279,7 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
-    try write { (writer) throws(DocumentError) in try writer.purge(id, in: spaces) }
+    try write { (writer) throws(DocumentError) in try writer.purge(id, in: handle) }
   }
 
   /// Removes a document and all its revisions without a trace, including those saved since it was

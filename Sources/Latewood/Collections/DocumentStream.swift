@@ -44,7 +44,7 @@ public struct DocumentStream: AsyncSequence, Sendable {
       query.limit = Swift.min(query.limit, Self.pageSize)
       let (state, documents) = try await collection.database.performing { [query] in
         let state = try known ?? collection.documents.snapshot()
-        return (state, try collection.list(query, state.reads(collection.spaces)))
+        return (state, try collection.list(query, state.reads(collection.handle)))
       }
       self.state = state
       page = documents.reversed()

@@ -26,7 +26,7 @@ struct PreparedEdit: Sendable {
   }
 
   func save(
-    _ writer: DocumentWriter, in collection: LatewoodDocuments.DocumentCollection
+    _ writer: DocumentWriter, in collection: CollectionHandle
   ) throws(DocumentError) -> SavedRevision {
     try writer.save(
       id, in: collection, body: body, parent: parent, isDeleted: isDeleted, blobs: blobs.map(\.digest),
@@ -52,7 +52,7 @@ extension DocumentCollection {
   /// Saves an edit, alone or as part of the batch that this thread is in.
   @discardableResult
   func save(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
-    let saved = try write { (writer) throws(DocumentError) in try edit.save(writer, in: spaces) }
+    let saved = try write { (writer) throws(DocumentError) in try edit.save(writer, in: handle) }
     database.release(edit.blobs, saved.addedBlobs)
     return Document(edit.id, saved, edit.body, isDeleted: edit.isDeleted)
   }

@@ -20,8 +20,8 @@ extension Database {
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func collection(_ name: String) throws -> DocumentCollection? {
     try CollectionName.check(name)
-    let spaces = try translating { () throws(DocumentError) in try documents.collection(name) }
-    return spaces.map { DocumentCollection($0, of: self) }
+    let handle = try translating { () throws(DocumentError) in try documents.collection(name) }
+    return handle.map { DocumentCollection($0, of: self) }
   }
 
   /// Returns the collection with a given name, creating it if there is none. In a batch, it is part
@@ -35,8 +35,8 @@ extension Database {
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.
   public func createCollection(_ name: String) throws -> DocumentCollection {
     try CollectionName.check(name)
-    let spaces = try translating { () throws(DocumentError) in try documents.createCollection(name) }
-    return DocumentCollection(spaces, of: self)
+    let handle = try translating { () throws(DocumentError) in try documents.createCollection(name) }
+    return DocumentCollection(handle, of: self)
   }
 
   /// The names of all collections, in the order of their bytes.

@@ -25,7 +25,7 @@ package enum DocumentID {
 /// `%`; the same after the name of a scope, to which these rules apply too, and a period; and
 /// `_default`, with which every database is created.
 package enum CollectionName {
-  package static let standard = LatewoodDocuments.DocumentCollection.defaultName
+  package static let standard = CollectionHandle.defaultName
 
   package static func check(_ name: String) throws(DatabaseError) {
     guard let fault = NameRules.fault(ofCollection: name) else { return }

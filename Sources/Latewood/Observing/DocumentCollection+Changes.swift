@@ -148,7 +148,7 @@ extension DocumentCollection {
     where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
   ) -> DocumentFeed {
     DocumentFeed(
-      changes: documents.continuousFeed(of: spaces, since: since), collection: self, options: options,
+      changes: documents.continuousFeed(of: handle, since: since), collection: self, options: options,
       filter: filter)
   }
 

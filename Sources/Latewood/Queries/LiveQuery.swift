@@ -47,7 +47,7 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
     switch request {
     case .success(let request):
       Iterator(
-        collection: collection, live: LiveFind(collection.documents, collection.spaces, request, make))
+        collection: collection, live: LiveFind(collection.documents, collection.handle, request, make))
     case .failure(let error): Iterator(collection: collection, failure: error)
     }
   }

@@ -4,15 +4,16 @@ import LatewoodFleece
 /// Parsers and writers that keep their memory from one document to the next: to allocate it takes
 /// longer than to encode a short document.
 ///
-/// Those that have had a long text are let go, so that what is kept is little. All calls from any
-/// thread; each call has a parser or writer for itself.
+/// One is discarded after a long text, which bounds the memory.
+///
+/// Thread safety: all calls from any thread. No two calls share a parser or writer.
 enum KeptEncoders {
   private final class Parser { var parser = JSONParser() }
   private final class Writer { var writer = FleeceWriter() }
 
-  /// The number that is kept at most of each, and the greatest length, in bytes, of a text after
-  /// which one is kept.
+  /// The maximum number kept of each kind.
   private static let count = 4
+  /// The maximum length of a text, in bytes, after which its parser or writer is kept.
   private static let longest = 16_384
 
   private static let parsers = Guarded<[Parser]>([])

@@ -36,7 +36,7 @@ public struct DocumentView: Sendable {
 
   func reads() throws(DatabaseError) -> ViewReads {
     try translating { () throws(DocumentError) in
-      try collection.documents.reads(definition, of: collection.spaces)
+      try collection.documents.reads(definition, of: collection.handle)
     }
   }
 

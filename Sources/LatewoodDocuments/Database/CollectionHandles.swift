@@ -9,15 +9,15 @@ import LatewoodConcurrency
 /// Thread safety: all calls from any thread.
 final class CollectionHandles: Sendable {
   private struct State {
-    var known: [String: DocumentCollection] = [:]
+    var known: [String: CollectionHandle] = [:]
     var dropCount: UInt64 = 0
   }
 
   private let state = Guarded(State())
 
-  subscript(name: String) -> DocumentCollection? { state.withLock { $0.known[name] } }
+  subscript(name: String) -> CollectionHandle? { state.withLock { $0.known[name] } }
 
-  var all: [DocumentCollection] { state.withLock { Array($0.known.values) } }
+  var all: [CollectionHandle] { state.withLock { Array($0.known.values) } }
 
   /// The number of collections that have been dropped.
   var dropCount: UInt64 { state.withLock { $0.dropCount } }
@@ -26,7 +26,7 @@ final class CollectionHandles: Sendable {
   ///
   /// - Returns: the handle to use, which may be an earlier one of the same collection; nil if a
   ///   collection was dropped since, and the caller must look again.
-  func keep(_ collection: DocumentCollection, asOf dropCount: UInt64) -> DocumentCollection? {
+  func keep(_ collection: CollectionHandle, asOf dropCount: UInt64) -> CollectionHandle? {
     state.withLock { state in
       guard state.dropCount == dropCount else { return nil }
       if let known = state.known[collection.name], known.identity == collection.identity { return known }
@@ -38,7 +38,7 @@ final class CollectionHandles: Sendable {
   /// Forgets a collection that has been dropped.
   ///
   /// - Returns: the handles of all others.
-  func forget(_ collection: DocumentCollection) -> [DocumentCollection] {
+  func forget(_ collection: CollectionHandle) -> [CollectionHandle] {
     state.withLock { state in
       state.dropCount += 1
       if state.known[collection.name]?.identity == collection.identity { state.known[collection.name] = nil }

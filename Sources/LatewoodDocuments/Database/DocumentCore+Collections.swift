@@ -3,7 +3,7 @@ import LatewoodStore
 extension DocumentCore {
   /// Returns a collection as this thread's batch sees it or, outside a batch, the newest commit;
   /// nil if there is none.
-  func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+  func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     if let writer = currentWriter { return try writer.collection(name) }
     while true {
       let dropCount = collections.dropCount
@@ -18,13 +18,13 @@ extension DocumentCore {
     }
   }
 
-  private func lookedUp(_ name: String) throws(DocumentError) -> DocumentCollection? {
+  private func lookedUp(_ name: String) throws(DocumentError) -> CollectionHandle? {
     try DocumentError.typed {
       // One state for all lookups.
       let source = try store.held()
       let shared = shared.withLock { $0 }
       guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
-      return DocumentCollection(name, state.identity, try CollectionSpaces(name, in: source))
+      return CollectionHandle(name, state.identity, try CollectionSpaces(name, in: source))
     }
   }
 
@@ -44,7 +44,7 @@ extension DocumentCore {
   /// Creates a collection, in the batch that this thread runs or in one of its own.
   func createCollection(
     _ name: String, _ durability: BatchDurability
-  ) throws(DocumentError) -> DocumentCollection {
+  ) throws(DocumentError) -> CollectionHandle {
     let created = try batch(durability) { (writer) throws(DocumentError) in try writer.createCollection(name)
     }
     if currentWriter != nil { return created }
@@ -54,7 +54,7 @@ extension DocumentCore {
 
   /// Looks keyspace handles up again after keyspaces may have been dropped, to keep later uses
   /// fast.
-  func renew(_ handles: [DocumentCollection]) {
+  func renew(_ handles: [CollectionHandle]) {
     for handle in handles { handle.refresh(from: store) }
     do {
       let fresh = try DatabaseSpaces { name in try store.keyspace(name) }
@@ -88,7 +88,7 @@ extension DocumentCore {
     return forget(dropped)
   }
 
-  private func forget(_ dropped: DocumentCollection?) -> Bool {
+  private func forget(_ dropped: CollectionHandle?) -> Bool {
     guard let dropped else { return false }
     views.forget(dropped.identity)
     renew(collections.forget(dropped))

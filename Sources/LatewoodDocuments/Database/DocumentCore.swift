@@ -88,7 +88,7 @@ final class DocumentCore: Sendable {
         try transaction.put(DatabaseRecords.depthKey, depth, in: spaces.database)
         try transaction.put(DatabaseRecords.deepestKey, depth, in: spaces.database)
         let collection = CollectionIdentity(random: options.environment.random)
-        try createCollection(DocumentCollection.defaultName, collection, transaction, spaces)
+        try createCollection(CollectionHandle.defaultName, collection, transaction, spaces)
       }
     }
   }
@@ -116,7 +116,7 @@ final class DocumentCore: Sendable {
   var now: UInt64 { options.environment.now() / 1_000_000 }
 
   /// Returns the source from which listeners read the changes of a collection again.
-  func changes(of collection: DocumentCollection) -> ChangeSource {
+  func changes(of collection: CollectionHandle) -> ChangeSource {
     let clock = options.environment.now
     return ChangeSource(store: store, collection: collection, now: { clock() / 1_000_000 })
   }

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// ```
 /// DocumentStore            open, close, collections, batches, snapshots
-///   DocumentCollection     a name and its keyspaces: documents, sequences, bodies, ...
+///   CollectionHandle     a name and its keyspaces: documents, sequences, bodies, ...
 ///   DocumentWriter         changes in a batch: save, insert, purge, expiry, local documents
 ///   DocumentReads          reads: winners, revisions, bodies, changes, queries
 ///   ChangeHub              tells listeners of changes, after the commit
@@ -240,7 +240,7 @@ package final class DocumentStore: Sendable {
   // MARK: Collections
 
   /// Returns the collection with a given name; nil if there is none.
-  package func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+  package func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     try openedForReading().collection(name)
   }
 
@@ -249,7 +249,7 @@ package final class DocumentStore: Sendable {
   ///
   /// In a batch it is part of the batch: if the batch fails the collection does not exist, and
   /// every use of it throws `notFound`.
-  package func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
+  package func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name, usual)
   }
@@ -337,7 +337,7 @@ package final class DocumentStore: Sendable {
 
   /// Returns the newest state of a collection, which does not change while the value is kept. For
   /// short reads; use ``snapshot()`` for longer ones.
-  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }
     return try DocumentError.typed {

@@ -42,7 +42,7 @@ package enum NameRules {
   /// Collections: a name, or the name of a scope, a period and a name. Each name is 1 to 251 of the
   /// characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %. `_default` is valid, too.
   package static func fault(ofCollection name: String) -> String? {
-    if name == DocumentCollection.defaultName { return nil }
+    if name == CollectionHandle.defaultName { return nil }
     guard let period = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
       return fault(ofCollectionPart: name[...])
     }

@@ -36,7 +36,7 @@ package struct LiveFind<Value: Sendable> {
   }
 
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let request: FindRequest
   private let make: @Sendable (FoundDocument) throws -> Value
 
@@ -56,7 +56,7 @@ package struct LiveFind<Value: Sendable> {
   private var bell: FeedBell?
 
   package init(
-    _ store: DocumentStore, _ collection: DocumentCollection, _ request: FindRequest,
+    _ store: DocumentStore, _ collection: CollectionHandle, _ request: FindRequest,
     _ make: @escaping @Sendable (FoundDocument) throws -> Value
   ) {
     self.store = store

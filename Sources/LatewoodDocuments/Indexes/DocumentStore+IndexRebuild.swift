@@ -27,7 +27,7 @@ extension DocumentWriter {
   ///
   /// - Returns: the indexes whose definitions can be read.
   fileprivate func takeOutIndexes(
-    of collection: DocumentCollection
+    of collection: CollectionHandle
   ) throws(DocumentError) -> [(name: String, definition: IndexDefinition)] {
     let work = try work(collection)
     let prefix = IndexRecord.prefix(of: work.name)

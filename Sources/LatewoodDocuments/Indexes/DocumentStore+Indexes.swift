@@ -29,7 +29,7 @@ extension DocumentStore {
   ///   of that name has another definition; `notUnique` if two documents have the same values, in
   ///   which case the index is dropped.
   package func createIndex(
-    _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
+    _ name: String, _ definition: IndexDefinition, in collection: CollectionHandle,
     progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
     let core = try openedForWriting()
@@ -65,7 +65,7 @@ extension DocumentStore {
   /// - Parameter evenIfReady: whether to drop a completed index, too.
   @discardableResult
   package func dropIndex(
-    _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
+    _ name: String, in collection: CollectionHandle, evenIfReady: Bool = true
   ) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
@@ -81,7 +81,7 @@ extension DocumentStore {
   /// - Parameter check: called under the writer lock, before and after the change. If it throws,
   ///   nothing is changed.
   package func dropIndex(
-    _ name: String, in collection: DocumentCollection, check: @escaping @Sendable () throws -> Void
+    _ name: String, in collection: CollectionHandle, check: @escaping @Sendable () throws -> Void
   ) async throws -> Bool {
     let core = try openedForWriting()
     let isDropped = try await core.write(.usual) { writer in

@@ -31,7 +31,7 @@ extension DocumentWriter {
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   an invalid name; `notUnique`.
   func buildIndex(
-    _ name: String, _ definition: IndexDefinition, in collection: DocumentCollection,
+    _ name: String, _ definition: IndexDefinition, in collection: CollectionHandle,
     limit: Int = DocumentWriter.buildSize, isSalvaged: Bool = false
   ) throws(DocumentError) -> IndexProgress {
     let work = try work(collection)
@@ -148,7 +148,7 @@ extension DocumentWriter {
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
   func dropIndex(
-    _ name: String, in collection: DocumentCollection, evenIfReady: Bool = true
+    _ name: String, in collection: CollectionHandle, evenIfReady: Bool = true
   ) throws(DocumentError) -> Bool {
     let work = try work(collection)
     guard work.state.indexes > 0, let index = try indexes(work).first(where: { $0.name == name }) else {

@@ -106,7 +106,7 @@ struct ChangeBacklog: Sendable {
 /// The source of the changes of one collection, until it is dropped.
 struct ChangeSource: Sendable {
   let store: Store
-  let collection: DocumentCollection
+  let collection: CollectionHandle
   /// The current time in seconds since 1970-01-01 00:00 UTC; documents that have expired by then
   /// are treated as absent.
   let now: @Sendable () -> UInt64

@@ -10,8 +10,8 @@ import LatewoodConcurrency
 ///
 /// A listener belongs to the database handle that added it, and ends with that handle.
 ///
-/// Thread safety: all calls from any thread. The lock only covers queueing, and the notes of bells:
-/// no handler of a caller runs under it, and none is released under it.
+/// Thread safety: all calls from any thread. The lock is held only to queue announcements and to
+/// ring bells. Handlers of callers are neither called nor released under it.
 final class ChangeHub: Sendable {
   fileprivate struct State {
     /// The open handles of the database.

@@ -12,7 +12,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
   package typealias Element = SequenceEntry
 
   let store: DocumentStore
-  let collection: DocumentCollection
+  let collection: CollectionHandle
   let since: UInt64
 
   package func makeAsyncIterator() -> Iterator {
@@ -22,13 +22,13 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
   package struct Iterator: AsyncIteratorProtocol {
     private static let pageSize = 256
     private let store: DocumentStore
-    private let collection: DocumentCollection
+    private let collection: CollectionHandle
     private var last: UInt64
     private var page: [SequenceEntry] = []
     private var place = 0
     private var bell: FeedBell?
 
-    init(store: DocumentStore, collection: DocumentCollection, last: UInt64) {
+    init(store: DocumentStore, collection: CollectionHandle, last: UInt64) {
       self.store = store
       self.collection = collection
       self.last = last
@@ -57,7 +57,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
 extension DocumentStore {
   /// Returns the changes of a collection since a sequence, followed by new ones as they are
   /// committed.
-  package func continuousFeed(of collection: DocumentCollection, since: UInt64 = 0) -> ContinuousFeed {
+  package func continuousFeed(of collection: CollectionHandle, since: UInt64 = 0) -> ContinuousFeed {
     ContinuousFeed(store: self, collection: collection, since: since)
   }
 }

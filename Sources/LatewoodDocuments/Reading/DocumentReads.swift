@@ -13,7 +13,7 @@ import LatewoodStore
 package struct DocumentReads {
   let source: ReadSource
   let spaces: CollectionSpaces
-  let collection: DocumentCollection
+  let collection: CollectionHandle
 
   private enum Time {
     case seconds(UInt64)
@@ -23,7 +23,7 @@ package struct DocumentReads {
 
   private let time: Time
 
-  init(_ source: ReadSource, _ collection: DocumentCollection, now: UInt64) throws(DocumentError) {
+  init(_ source: ReadSource, _ collection: CollectionHandle, now: UInt64) throws(DocumentError) {
     time = .seconds(now)
     self.source = source
     self.collection = collection
@@ -31,7 +31,7 @@ package struct DocumentReads {
   }
 
   /// Creates reads that consult the clock only if necessary.
-  init(_ state: PinnedState, _ collection: DocumentCollection, _ clock: Environment) throws(DocumentError) {
+  init(_ state: PinnedState, _ collection: CollectionHandle, _ clock: Environment) throws(DocumentError) {
     time = .clock(clock.now)
     source = .state(state)
     self.collection = collection
@@ -353,7 +353,7 @@ package final class DocumentSnapshot: Sendable {
     now = core.now
   }
 
-  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
     try DocumentReads(.snapshot(snapshot), collection, now: now)
   }
 

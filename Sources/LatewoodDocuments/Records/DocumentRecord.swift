@@ -14,9 +14,9 @@
 /// root, or with a revision whose parent is part of an earlier branch. Revisions are numbered from
 /// 0 in the order in which they are stored.
 ///
-/// A short body is in the record as long as its change is the latest one of the document and its
-/// revision is the winner. So its place is the sequence of the record, and the feed leads from the
-/// place to the document. The next change moves it to the keyspace of bodies.
+/// A short body is stored in the record while its revision is both the winner and the latest change
+/// of the document. It is then addressed by the sequence of the record, through which the feed
+/// finds the document. The next change moves it to the keyspace of bodies.
 package struct DocumentRecord: Sendable, Equatable {
   /// The sequence of its last change in the feed of its collection.
   package var sequence: UInt64

@@ -20,7 +20,7 @@ extension RevisionTree {
       Node(id: id, parent: Int32(parent ?? -1), isLeaf: true, isDeleted: isDeleted, body: body))
   }
 
-  /// Connects a revision whose parent is unknown to a leaf, of which it is an edit.
+  /// Makes a revision with an unknown parent a child of the leaf that it edits.
   ///
   /// - Returns: the index of the best leaf that follows from it.
   mutating func tie(_ id: RevisionID, to leaf: Int) throws(DocumentError) -> Int {

@@ -24,8 +24,8 @@ extension RevisionTree {
     return keepOnly(isKept)
   }
 
-  /// Removes leaves, each with its ancestors back to the point where another branch leaves. Ids
-  /// that are not leaves are ignored.
+  /// Removes leaves, each with the ancestors that no other branch shares. Ids that are not leaves
+  /// are ignored.
   ///
   /// - Returns: the leaves that were removed.
   @discardableResult

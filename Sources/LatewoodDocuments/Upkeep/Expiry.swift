@@ -109,7 +109,7 @@ extension DocumentCore {
     return count
   }
 
-  private func purgeExpired(in collection: DocumentCollection) throws(DocumentError) -> Int {
+  private func purgeExpired(in collection: CollectionHandle) throws(DocumentError) -> Int {
     let end = now &+ 1
     do throws(DocumentError) {
       // Most of the time there is nothing to purge, and no transaction is needed to see that.
@@ -131,7 +131,7 @@ extension DocumentCore {
             try writer.forgetExpiry(seconds, id, work)
             continue
           }
-          try writer.forget(id, work, record, .expired)
+          try writer.purgeDocument(id, work, record, .expired)
         }
         return due.count
       }
@@ -148,7 +148,8 @@ extension DocumentCore {
 }
 
 extension DocumentStore {
-  /// Purges the documents that have expired by the injected clock. Also runs by itself.
+  /// Purges the documents that have expired according to the injected clock. Also runs
+  /// automatically, when the next document expires.
   @discardableResult
   package func purgeExpired() throws(DocumentError) -> Int { try openedForWriting().purgeExpired() }
 }

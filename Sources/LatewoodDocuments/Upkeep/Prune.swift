@@ -104,7 +104,7 @@ private struct PruneRun {
   }
 
   mutating func prune(
-    _ collection: DocumentCollection, _ progress: (PruneProgress) throws -> Void
+    _ collection: CollectionHandle, _ progress: (PruneProgress) throws -> Void
   ) throws {
     // Listed first: bodies that are superseded later are left to the next pruning, and no revision
     // ever gets one of these bodies.
@@ -133,7 +133,7 @@ private struct PruneRun {
   }
 
   private mutating func remove(
-    _ places: [UInt64], of collection: DocumentCollection, _ progress: (PruneProgress) throws -> Void
+    _ places: [UInt64], of collection: CollectionHandle, _ progress: (PruneProgress) throws -> Void
   ) throws {
     for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
       try progress(state)

@@ -32,7 +32,7 @@ extension DocumentCore {
 
   /// - Returns: the last id of this part; nil after the last part.
   private func prune(
-    _ collection: DocumentCollection, after last: [UInt8]?, to depth: Int
+    _ collection: CollectionHandle, after last: [UInt8]?, to depth: Int
   ) throws(DocumentError) -> [UInt8]? {
     try batch(.relaxed) { (writer) throws(DocumentError) -> [UInt8]? in
       let work = try writer.work(collection)

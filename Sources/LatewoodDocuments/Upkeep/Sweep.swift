@@ -51,7 +51,7 @@ extension DocumentCore {
   }
 
   private func sweepBodies(
-    _ collection: DocumentCollection, _ check: () throws(DocumentError) -> Void
+    _ collection: CollectionHandle, _ check: () throws(DocumentError) -> Void
   ) throws(DocumentError) -> Int {
     var count = 0
     var next = KeyRange.all

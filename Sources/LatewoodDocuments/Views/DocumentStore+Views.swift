@@ -24,7 +24,7 @@ extension DocumentStore {
   /// - Throws: ``DocumentError`` `badArgument` if the name is invalid; `conflict` if this handle is
   ///   read-only and another handle of the database has registered another version.
   package func register(
-    _ view: ViewDefinition, of collection: DocumentCollection
+    _ view: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) {
     if let reason = NameRules.fault(ofView: view.name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
@@ -49,7 +49,7 @@ extension DocumentStore {
   /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store;
   ///   `notFound` if the view was dropped; `conflict` if another version was registered.
   package func catchUp(
-    _ view: ViewDefinition, of collection: DocumentCollection,
+    _ view: ViewDefinition, of collection: CollectionHandle,
     progress: (ViewProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
     let core = try openedForWriting()
@@ -75,7 +75,7 @@ extension DocumentStore {
   /// - Throws: ``DocumentError`` like `catchUp`; `notWritable` if the view is behind and the
   ///   database was opened read-only.
   package func reads(
-    _ view: ViewDefinition, of collection: DocumentCollection
+    _ view: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) -> ViewReads {
     let core = try opened()
     if let writer = core.currentWriter {
@@ -104,7 +104,7 @@ extension DocumentStore {
   /// Drops a view with its rows, and unregisters it. O(log n). Returns false if the file has none
   /// with that name.
   @discardableResult
-  package func dropView(_ name: String, of collection: DocumentCollection) throws(DocumentError) -> Bool {
+  package func dropView(_ name: String, of collection: CollectionHandle) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("a view is dropped")
     let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
@@ -128,7 +128,7 @@ extension DocumentStore {
 extension DocumentWriter {
   /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
-    _ name: String, in collection: DocumentCollection
+    _ name: String, in collection: CollectionHandle
   ) throws(DocumentError) -> ViewReads {
     let work = try work(collection)
     guard let view = try views(work).first(where: { $0.view.name == name }), view.isKept else {
@@ -138,7 +138,7 @@ extension DocumentWriter {
     return try ViewReads(view.view, try reads(collection))
   }
 
-  fileprivate func resetViews(of collection: DocumentCollection) throws(DocumentError) {
+  fileprivate func resetViews(of collection: CollectionHandle) throws(DocumentError) {
     let work = try work(collection)
     let prefix = ViewRecord.prefix(of: work.name)
     var records: [(key: [UInt8], record: ViewRecord)] = []

@@ -23,7 +23,7 @@ extension DocumentWriter {
   ///   dropped after its registration; `conflict` if another version was registered; `busy` in a
   ///   map function.
   func catchUp(
-    _ definition: ViewDefinition, in collection: DocumentCollection, limit: Int = DocumentWriter.viewStep
+    _ definition: ViewDefinition, in collection: CollectionHandle, limit: Int = DocumentWriter.viewStep
   ) throws(DocumentError) -> ViewProgress {
     // A map would see a view in the middle of a change, or recurse endlessly.
     try refuseInMap("a view is read")
@@ -121,7 +121,7 @@ extension DocumentWriter {
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
-  func dropView(_ name: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+  func dropView(_ name: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
     let work = try work(collection)
     guard work.state.views > 0, let known = try views(work).first(where: { $0.view.name == name }) else {
       return false
@@ -150,7 +150,7 @@ extension DocumentWriter {
 extension DocumentCore {
   /// Throws `notFound` if a view is no longer registered, `conflict` if another version is.
   func checkRegistered(
-    _ definition: ViewDefinition, of collection: DocumentCollection
+    _ definition: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) {
     guard let known = views.view(definition.name, of: collection.identity) else {
       throw DocumentError(.notFound, "the view \(definition.name) has been dropped")

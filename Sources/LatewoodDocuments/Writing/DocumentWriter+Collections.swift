@@ -3,23 +3,23 @@ import LatewoodStore
 /// Collections in the state of the batch, which sees the commits of others even before readers do.
 extension DocumentWriter {
   /// Returns the collection with a name; nil if there is none.
-  func collection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+  func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     if let collection = given[name] { return collection }
     guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
     if let known = core.collections[name], known.identity == state.identity { return known }
-    let collection = DocumentCollection(name, state.identity, try CollectionSpaces(name, in: transaction))
+    let collection = CollectionHandle(name, state.identity, try CollectionSpaces(name, in: transaction))
     give(collection)
     return collection
   }
 
   /// Returns the collection with a name, creating it if there is none. If the batch fails, every
   /// use of a created collection throws `notFound`.
-  func createCollection(_ name: String) throws(DocumentError) -> DocumentCollection {
+  func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     changeCount += 1
     let identity = CollectionIdentity(random: core.options.environment.random)
     return try DocumentError.typed {
-      let collection = DocumentCollection(
+      let collection = CollectionHandle(
         name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
       give(collection)
       return collection
@@ -27,7 +27,7 @@ extension DocumentWriter {
   }
 
   /// Drops a collection and returns it; nil if there is none.
-  func dropCollection(_ name: String) throws(DocumentError) -> DocumentCollection? {
+  func dropCollection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
     let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
@@ -44,7 +44,7 @@ extension DocumentWriter {
   }
 
   /// Shares a handle with others once the batch has been committed.
-  private func give(_ collection: DocumentCollection) {
+  private func give(_ collection: CollectionHandle) {
     given[collection.name] = collection
     let (core, dropCount) = (core, core.collections.dropCount)
     atEnd { isCommitted in

@@ -19,7 +19,7 @@ extension DocumentWriter {
   /// - Throws: ``DocumentError`` `badRevision` if the history is impossible.
   @discardableResult
   package func insert(
-    _ id: String, in collection: DocumentCollection, history: [RevisionID], body: [UInt8]?,
+    _ id: String, in collection: CollectionHandle, history: [RevisionID], body: [UInt8]?,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
   ) throws(DocumentError) -> InsertedRevision {
     let work = try work(collection)
@@ -50,7 +50,7 @@ extension DocumentWriter {
   /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
   @discardableResult
   package func resolveConflicts(
-    of id: String, in collection: DocumentCollection, keeping: RevisionID? = nil, merged: [UInt8]?,
+    of id: String, in collection: CollectionHandle, keeping: RevisionID? = nil, merged: [UInt8]?,
     blobs: [BlobDigest] = [], tombstone: [UInt8]
   ) throws(DocumentError) -> SavedRevision {
     let work = try work(collection)

@@ -12,7 +12,7 @@ extension DocumentWriter {
   /// - Returns: the blobs that the document did not refer to before.
   @discardableResult
   package func putLocal(
-    _ name: String, in collection: DocumentCollection, body: [UInt8], blobs: [BlobDigest] = []
+    _ name: String, in collection: CollectionHandle, body: [UInt8], blobs: [BlobDigest] = []
   ) throws(DocumentError) -> [BlobDigest] {
     let work = try work(collection)
     let old = try localBlobs(name, work)
@@ -32,7 +32,7 @@ extension DocumentWriter {
   /// Deletes a local document. Returns false if there was none.
   @discardableResult
   package func deleteLocal(
-    _ name: String, in collection: DocumentCollection
+    _ name: String, in collection: CollectionHandle
   ) throws(DocumentError) -> Bool {
     let work = try work(collection)
     let old = try localBlobs(name, work)

@@ -5,10 +5,10 @@ extension DocumentWriter {
   /// Removes a document and all its revisions without a trace, and without replicating the removal.
   /// Returns false if there was none.
   @discardableResult
-  package func purge(_ id: String, in collection: DocumentCollection) throws(DocumentError) -> Bool {
+  package func purge(_ id: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
     let work = try work(collection)
     guard let old = try record(id, work) else { return false }
-    try forget(id, work, old, .purged)
+    try purgeDocument(id, work, old, .purged)
     return true
   }
 
@@ -18,7 +18,7 @@ extension DocumentWriter {
   /// - Returns: the removed leaves.
   @discardableResult
   package func purge(
-    _ id: String, in collection: DocumentCollection, leaves: [RevisionID]
+    _ id: String, in collection: CollectionHandle, leaves: [RevisionID]
   ) throws(DocumentError) -> [RevisionID] {
     let work = try work(collection)
     guard let old = try record(id, work) else { return [] }
@@ -26,7 +26,7 @@ extension DocumentWriter {
     let purged = tree.purge(leaves)
     if purged.isEmpty { return [] }
     if tree.isEmpty {
-      try forget(id, work, old, .purged)
+      try purgeDocument(id, work, old, .purged)
       return purged
     }
     // Ancestors that were kept for a removed leaf can be too far from the remaining ones.
@@ -40,7 +40,7 @@ extension DocumentWriter {
     return purged
   }
 
-  func forget(
+  func purgeDocument(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
     if work.state.indexes > 0 {
@@ -76,7 +76,7 @@ extension DocumentWriter {
   ///   passed, the document expires soon.
   /// - Throws: ``DocumentError`` `notFound` if there is no such document or it is deleted.
   package func setExpiry(
-    of id: String, in collection: DocumentCollection, _ seconds: UInt64?
+    of id: String, in collection: CollectionHandle, _ seconds: UInt64?
   ) throws(DocumentError) {
     let work = try work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {

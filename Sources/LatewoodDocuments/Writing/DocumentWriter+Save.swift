@@ -49,7 +49,7 @@ extension DocumentWriter {
   ///   is already deleted; `notUnique`, which names the other document.
   @discardableResult
   package func save(
-    _ id: String, in collection: DocumentCollection, body: [UInt8], parent: RevisionID?,
+    _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID?,
     isDeleted: Bool = false,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws(DocumentError) -> SavedRevision {
@@ -118,7 +118,7 @@ extension DocumentWriter {
     guard record.isExpired(at: now) else { return record }
     // Not a change by the caller: it stays even if the call is refused, and does not make an outer
     // batch fail.
-    try withoutCounting { () throws(DocumentError) in try forget(id, work, record, .expired) }
+    try withoutCounting { () throws(DocumentError) in try purgeDocument(id, work, record, .expired) }
     return nil
   }
 

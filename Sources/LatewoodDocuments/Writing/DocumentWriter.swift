@@ -19,7 +19,7 @@ package final class DocumentWriter {
   var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that has just been committed.
-  var given: [String: DocumentCollection] = [:]
+  var given: [String: CollectionHandle] = [:]
   private var droppedNames: [String] = []
   /// The number of changes so far: if an inner batch fails after a change, the outer one fails,
   /// too.
@@ -68,18 +68,18 @@ package final class DocumentWriter {
   }
 
   /// Returns reads of a collection in the state of this batch.
-  package func reads(_ collection: DocumentCollection) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
     try DocumentReads(.transaction(transaction), collection, now: now)
   }
 
-  func work(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
+  func work(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
     if let lastWork, lastWork.collection === collection { return lastWork }
     let work = try knownWork(collection)
     lastWork = work
     return work
   }
 
-  private func knownWork(_ collection: DocumentCollection) throws(DocumentError) -> CollectionWork {
+  private func knownWork(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
     if let work = works[collection.name] {
       guard work.state.identity == collection.identity else { throw collection.gone }
       return work
@@ -96,7 +96,7 @@ package final class DocumentWriter {
     return work
   }
 
-  func dropped(_ collection: DocumentCollection) {
+  func dropped(_ collection: CollectionHandle) {
     noteRemoval()
     lastWork = nil
     works[collection.name] = nil
@@ -150,7 +150,7 @@ package final class DocumentWriter {
 
 /// The state of one collection in a batch.
 final class CollectionWork {
-  let collection: DocumentCollection
+  let collection: CollectionHandle
   let spaces: CollectionSpaces
   let startState: CollectionState
   var state: CollectionState
@@ -164,7 +164,7 @@ final class CollectionWork {
   private var places: [UInt64: Int]?
   private var replaced: Set<Int> = []
 
-  init(_ collection: DocumentCollection, _ spaces: CollectionSpaces, _ state: CollectionState) {
+  init(_ collection: CollectionHandle, _ spaces: CollectionSpaces, _ state: CollectionState) {
     self.collection = collection
     self.spaces = spaces
     self.state = state

@@ -113,7 +113,7 @@ final class Checkpointer: @unchecked Sendable {
   /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
   /// writes a checkpoint, after which more blocks are dead. In `exclude`.
   ///
-  /// - Returns: whether more blocks were reclaimed than the checkpoint itself used.
+  /// - Returns: whether any blocks were reclaimed.
   @discardableResult func mergeAndReclaim() throws(StorageError) -> Bool {
     let given = reclaimer.reclaimedBytes
     try reclaimer.reclaim(least: 1)

@@ -19,7 +19,8 @@ import LatewoodTree
 /// reads past its cache, `finish` returns false.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
-// SAFETY: `state` is only accessed with the monitor held; `behind` only by the separate thread.
+// SAFETY: `state` is only accessed with the monitor held; `backgroundVerifier` only by the separate
+// thread.
 final class ReadBack: @unchecked Sendable {
   private struct State: ~Copyable {
     /// Written regions that no thread reads yet, in order.
@@ -57,8 +58,8 @@ final class ReadBack: @unchecked Sendable {
   private let monitor = Monitor()
   // SAFETY: under `monitor`.
   private var state = State()
-  private let behind: RegionVerifier
-  private let beside: RegionVerifier
+  private let backgroundVerifier: RegionVerifier
+  private let callerVerifier: RegionVerifier
   private let device: any Device
 
   init(_ file: DatabaseFile) {
@@ -68,8 +69,8 @@ final class ReadBack: @unchecked Sendable {
       guard let count = try device.readFromDisk(into: target, at: offset) else { throw ReadBack.impossible }
       return count
     }
-    behind = RegionVerifier(seed: file.header.seed, read: read)
-    beside = RegionVerifier(seed: file.header.seed, read: read)
+    backgroundVerifier = RegionVerifier(seed: file.header.seed, read: read)
+    callerVerifier = RegionVerifier(seed: file.header.seed, read: read)
   }
 
   func start() { BackgroundThread.run { self.run() } }
@@ -79,7 +80,7 @@ final class ReadBack: @unchecked Sendable {
   private func run() {
     monitor.withLock {
       while !state.isOver {
-        if let region = state.next { verify(region, with: behind) } else { monitor.wait() }
+        if let region = state.next { verify(region, with: backgroundVerifier) } else { monitor.wait() }
       }
     }
   }
@@ -145,7 +146,7 @@ final class ReadBack: @unchecked Sendable {
     while true {
       let isDone = try monitor.withLock { () throws(StorageError) in
         if !state.isOver, let region = state.next {
-          verify(region, with: beside)
+          verify(region, with: callerVerifier)
         } else if state.isReading {
           monitor.wait()
         }

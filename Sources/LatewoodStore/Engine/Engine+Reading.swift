@@ -18,11 +18,11 @@ extension Engine: ReadGate {
     return Reader(owner: version, gate: self, state: state(of: version))
   }
 
-  func state(of version: Version) -> ReadState { state(of: version.face) }
+  func state(of version: Version) -> ReadState { state(of: version.pointers) }
 
-  private func state(of face: UnsafePointer<VersionReads>) -> ReadState {
+  private func state(of pointers: UnsafePointer<VersionPointers>) -> ReadState {
     ReadState(
-      view: face.pointee.reads, store: identity, known: face.pointee.known)
+      view: pointers.pointee.reads, store: identity, known: pointers.pointee.known)
   }
 
   // MARK: Short reads
@@ -34,14 +34,14 @@ extension Engine: ReadGate {
   ///     reference itself would count a reference to its owner, which all threads share.
   ///   - error: the error to throw if there is no longer a version.
   @inline(__always) func begin(
-    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise error: () -> StorageError
+    _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError
   ) throws(StorageError) -> ShortRead {
     let ticket = readers.enter()
-    guard let face = load(ticket) else {
+    guard let pointers = load(ticket) else {
       ticket.leave()
       throw error()
     }
-    return ShortRead(state: state(of: face), ticket: ReadTicket(registered: ticket))
+    return ShortRead(state: state(of: pointers), ticket: ReadTicket(registered: ticket))
   }
 
   /// Looks up a key in a version, and keeps the value valid until the end of the read.
@@ -51,19 +51,19 @@ extension Engine: ReadGate {
   ///   - error: the error to throw if there is no longer a version.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
-    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>?, otherwise error: () -> StorageError
+    of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError
   ) throws(StorageError) -> FoundValue {
     let ticket = readers.enter()
-    guard let face = load(ticket) else {
+    guard let pointers = load(ticket) else {
       ticket.leave()
       throw error()
     }
     do throws(StorageError) {
-      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
-        try state(of: face).check(keyspace)
+      if !pointers.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+        try state(of: pointers).check(keyspace)
       }
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
-        try face.pointee.reads.find(full, count)
+        try pointers.pointee.reads.find(full, count)
       }
       return FoundValue(value, ReadTicket(registered: ticket))
     } catch {

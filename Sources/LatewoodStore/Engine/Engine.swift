@@ -103,7 +103,7 @@ final class Engine: Sendable {
   var file: DatabaseFile { currentFile.file }
 
   /// The newest version for a registered read, as `VersionPublisher.load`.
-  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
+  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
     uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
   }
 
@@ -123,7 +123,7 @@ final class Engine: Sendable {
   // MARK: Recovery
 
   private func recover() throws(StorageError) {
-    guard try show(replayed: file) else { return }
+    guard try publish(replayed: file) else { return }
     do throws(StorageError) {
       try checkpoint(isForced: true)
     } catch {
@@ -137,7 +137,7 @@ final class Engine: Sendable {
   ///
   /// A separate function, so that its version is released before that checkpoint, which otherwise
   /// could reclaim nothing and would wait in vain.
-  @inline(never) private func show(replayed file: DatabaseFile) throws(StorageError) -> Bool {
+  @inline(never) private func publish(replayed file: DatabaseFile) throws(StorageError) -> Bool {
     var state = Head()
     let report: LatewoodFile.RecoveryReport
     (state.active, report) = try replay(file, into: state.active.layer, version: 1)

@@ -30,7 +30,7 @@ final class VersionPublisher: Sendable {
 
   /// The newest version for a registered read; nil once the store is closed. Valid only until that
   /// read leaves.
-  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
     newest.load(ticket)
   }
 
@@ -99,11 +99,11 @@ final class VersionPublisher: Sendable {
 ///
 /// Thread safety: any thread. A change that depends on the current version uses `update`, one
 /// thread at a time; `clear` may come at any time.
-// SAFETY: the face at the pointer never changes, and is freed only when no registered reader could
-// have loaded it.
+// SAFETY: the memory at `pointer` never changes, and is freed only when no registered reader could
+// have loaded its address.
 struct VersionReference: ~Copyable, @unchecked Sendable {
-  /// The address of the face. This owns one reference to its version.
-  private let pointer: Atomic<UnsafePointer<VersionReads>?>
+  /// The address of the version's pointers. This owns one reference to its version.
+  private let pointer: Atomic<UnsafePointer<VersionPointers>?>
   private let readers: ReaderRegistry
   private let updating = Monitor()
 
@@ -115,10 +115,10 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
   deinit { pointer.load(ordering: .acquiring)?.pointee.version.release() }
 
   /// The version for a registered read. It is valid only until that read leaves.
-  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionReads>? {
-    let face = pointer.load(ordering: .sequentiallyConsistent)
-    if let face { ticket.uses(face.pointee.version.toOpaque()) }
-    return face
+  @inline(__always) func load(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
+    let pointers = pointer.load(ordering: .sequentiallyConsistent)
+    if let pointers { ticket.uses(pointers.pointee.version.toOpaque()) }
+    return pointers
   }
 
   var isClear: Bool { pointer.load(ordering: .relaxed) == nil }
@@ -155,7 +155,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
   }
 
-  private static func retained(_ version: Version?) -> UnsafePointer<VersionReads>? {
-    version.map { Unmanaged.passRetained($0).takeUnretainedValue().face }
+  private static func retained(_ version: Version?) -> UnsafePointer<VersionPointers>? {
+    version.map { Unmanaged.passRetained($0).takeUnretainedValue().pointers }
   }
 }

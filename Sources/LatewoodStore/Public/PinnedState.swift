@@ -52,12 +52,12 @@ package final class PinnedState: Readable {
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
     do {
-      let face = version.face
-      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+      let pointers = version.pointers
+      if !pointers.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try engine.state(of: version).check(keyspace)
       }
       try range.withFullKeys(in: keyspace.id) { low, high in
-        let view = face.pointee.reads
+        let view = pointers.pointee.reads
         _ = try view.scan(
           low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: view.hold(), body)
       }
@@ -74,18 +74,18 @@ package final class PinnedState: Readable {
   package func scanBatches(
     _ keyspace: Keyspace, _ range: KeyRange, _ body: (UnsafeBufferPointer<EntryBytes>) throws -> Bool
   ) throws {
-    guard !version.face.pointee.reads.isBuffered else {
+    guard !version.pointers.pointee.reads.isBuffered else {
       return try scan(keyspace, range, reversed: false) { key, value in
         try EntryBytes.withBatch(of: key, value, body)
       }
     }
     do {
-      let face = version.face
-      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+      let pointers = version.pointers
+      if !pointers.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try engine.state(of: version).check(keyspace)
       }
       try range.withFullKeys(in: keyspace.id) { low, high in
-        try face.pointee.reads.scanBatches(low: low, high: high, dropping: FullKey.prefixLength, body)
+        try pointers.pointee.reads.scanBatches(low: low, high: high, dropping: FullKey.prefixLength, body)
       }
     } catch let error as StorageError {
       throw StoreError(error, path: _path)
@@ -108,13 +108,13 @@ package final class PinnedState: Readable {
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     do throws(StorageError) {
-      // Read in place, because the face is too large to copy for one value.
-      let face = version.face
-      if !face.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
+      // Read in place, because `VersionPointers` is too large to copy for one value.
+      let pointers = version.pointers
+      if !pointers.pointee.known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) {
         try engine.state(of: version).check(keyspace)
       }
       return try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
-        try face.pointee.reads.find(full, count)
+        try pointers.pointee.reads.find(full, count)
       }
     } catch { throw StoreError(error, path: _path) }
   }

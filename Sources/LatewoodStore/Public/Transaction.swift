@@ -352,7 +352,7 @@ public final class Transaction: Readable, ReadGate {
   }
 
   /// Repeats the changes of a refused transaction, in the same state.
-  func make(_ changes: RefusedTransaction) throws(StorageError) {
+  func reapply(_ changes: RefusedTransaction) throws(StorageError) {
     freesSpace = changes.freesSpace
     // It may have dropped keyspaces: then known handles to them are no longer right.
     committed.known = ValidatedKeyspaces()
@@ -384,7 +384,7 @@ public final class Transaction: Readable, ReadGate {
 
   /// After an abort: sets `committed` and `position` to the state that the transaction found, which
   /// may still have to be published.
-  func found(_ head: Head) {
+  func resetToHead(_ head: Head) {
     committed = head
     position = writer.position
   }

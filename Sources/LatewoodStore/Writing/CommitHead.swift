@@ -19,14 +19,14 @@ struct Head {
 ///
 /// ```
 /// transaction    closure, encode, change the write buffer, replace the head
-/// service        one step of a checkpoint or compaction: microseconds
+/// maintenance    one step of a checkpoint or compaction: microseconds
 /// ```
 ///
 /// Invariants:
 /// 1. The head, the trees of write buffers, and everything in the log that is marked "writer" are
 ///    touched only under the writer lock.
-/// 2. A service precedes the transactions that wait for the lock. The lock is unfair, so a service
-///    might otherwise never get it.
+/// 2. Maintenance precedes the transactions that wait for the lock. The lock is unfair, so
+///    maintenance might otherwise never get it.
 /// 3. A commit is *settling* from its end under the lock until it is published or has failed. No
 ///    commit that is in the file but not published is undone.
 ///
@@ -35,8 +35,8 @@ final class CommitHead: @unchecked Sendable {
   private let monitor = Monitor()
   // SAFETY: only touched under `monitor`.
   private var state = Head()
-  /// The services that want the lock, or hold it.
-  private let services = InFlightCounter()
+  /// The maintenance steps that want the lock, or hold it.
+  private let maintenance = InFlightCounter()
   private let settling = InFlightCounter()
   /// The thread that runs the closure of a transaction; 0 if there is none.
   private let writingThread = Atomic<UInt>(0)
@@ -45,9 +45,9 @@ final class CommitHead: @unchecked Sendable {
 
   // MARK: The lock
 
-  /// Takes the lock, giving way to services that wait for it.
+  /// Takes the lock, after the maintenance that waits for it.
   func lock() {
-    services.waitForNone()
+    maintenance.waitForNone()
     monitor.lock()
   }
 
@@ -55,24 +55,24 @@ final class CommitHead: @unchecked Sendable {
 
   /// Takes the lock ahead of transactions.
   func lockForMaintenance() {
-    services.begin()
+    maintenance.begin()
     monitor.lock()
   }
 
-  func unlockForService() {
+  func unlockForMaintenance() {
     monitor.unlock()
-    services.end()
+    maintenance.end()
   }
 
   func withMaintenance<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result
   {
     lockForMaintenance()
-    defer { unlockForService() }
+    defer { unlockForMaintenance() }
     return try body()
   }
 
-  /// Whether a service waits for the lock.
-  var isServiceWaiting: Bool { !services.isNone }
+  /// Whether maintenance waits for the lock.
+  var isMaintenanceWaiting: Bool { !maintenance.isNone }
 
   /// Records that the current thread runs closures of transactions. Under the lock.
   func beginClosures() { writingThread.store(Monitor.currentThread, ordering: .relaxed) }

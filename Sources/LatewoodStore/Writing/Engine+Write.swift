@@ -28,11 +28,11 @@ extension Engine {
         }
       }
       if let failure = ended.failure { throw failure }
-    } catch { throw told(error) }
+    } catch { throw publicError(error) }
   }
 
   /// Returns the error for the caller of a transaction: a `StorageError` becomes a `StoreError`.
-  func told(_ error: any Error) -> any Error {
+  func publicError(_ error: any Error) -> any Error {
     (error as? StorageError).map { StoreError($0, path: path) } ?? error
   }
 
@@ -154,7 +154,7 @@ extension Engine {
     guard head.newest.transaction == refused.seen, !file.isInterrupted else { throw refused.error }
     let transaction = try Transaction(engine: self)
     do throws(StorageError) {
-      try transaction.make(refused)
+      try transaction.reapply(refused)
     } catch {
       leave(transaction)
       throw error
@@ -165,7 +165,7 @@ extension Engine {
   /// Ends a transaction without its changes. Under the writer lock.
   private func leave(_ transaction: Transaction) {
     abort(transaction)
-    transaction.found(head.newest)
+    transaction.resetToHead(head.newest)
   }
 
   /// Drops the changes of a transaction. Under the writer lock.

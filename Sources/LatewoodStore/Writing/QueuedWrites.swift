@@ -37,7 +37,7 @@ final class QueuedWrites: Sendable {
     do throws(StorageError) {
       try engine.lockForTransaction()
     } catch {
-      waiting.takeFirst()?.refuse(engine.told(error))
+      waiting.takeFirst()?.refuse(engine.publicError(error))
       return
     }
     var outcomes = runBatch(in: engine)
@@ -86,7 +86,7 @@ final class QueuedWrites: Sendable {
         if outcome.refused != nil { break }
       }
       // A checkpoint waits for the lock, or writers must slow down.
-      if engine.head.isServiceWaiting || engine.pacer.isOwed { break }
+      if engine.head.isMaintenanceWaiting || engine.pacer.isOwed { break }
     }
     return outcomes
   }
@@ -228,7 +228,7 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     } catch let refused as RefusedTransaction {
       return outcome(of: value, nil, in: engine, tell, refused: refused)
     } catch {
-      return QueuedOutcome { _ in tell(.failure(engine.told(error))) }
+      return QueuedOutcome { _ in tell(.failure(engine.publicError(error))) }
     }
   }
 
@@ -242,7 +242,7 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     refused: RefusedTransaction? = nil
   ) -> QueuedOutcome {
     QueuedOutcome(awaited: awaited, refused: refused) { other in
-      if let error = failure ?? other { return tell(.failure(engine.told(error))) }
+      if let error = failure ?? other { return tell(.failure(engine.publicError(error))) }
       guard let value else { preconditionFailure("the closure has run and has not failed") }
       tell(.success(value))
     }

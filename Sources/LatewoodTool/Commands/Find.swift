@@ -96,7 +96,7 @@ extension CommandDescription {
   }
 
   private static func explain(
-    _ request: FindRequest, _ database: DocumentDatabase, _ collection: DocumentCollection,
+    _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle,
     on console: Console
   ) throws(Failure) {
     let plan: FindExplanation
@@ -108,7 +108,7 @@ extension CommandDescription {
 
 extension Console {
   /// Prints the plan for finding documents.
-  func plan(_ plan: FindExplanation, of collection: DocumentCollection) throws(Failure) {
+  func plan(_ plan: FindExplanation, of collection: CollectionHandle) throws(Failure) {
     guard printsJSON else { return try line("\(plan)") }
     try object { writer in
       writer.member("collection", collection.name)

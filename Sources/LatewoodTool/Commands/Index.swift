@@ -110,7 +110,7 @@ extension IndexDefinition {
 /// Prints the indexes of a collection.
 private enum IndexListing {
   static func show(
-    _ collection: DocumentCollection, of database: DocumentDatabase, on console: Console
+    _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
   ) throws(Failure) {
     let indexes: [IndexInfo]
     let reads = try database.reads(collection)

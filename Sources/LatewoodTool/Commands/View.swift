@@ -82,7 +82,7 @@ private enum ViewListing {
   }
 
   static func show(
-    _ collection: DocumentCollection, of database: DocumentDatabase, on console: Console
+    _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
   ) throws(Failure) {
     let views: [ViewInfo]
     let reads = try database.reads(collection)
@@ -142,7 +142,7 @@ private enum ViewListing {
   }
 
   static func showRows(
-    of view: ViewReads, _ name: String, _ collection: DocumentCollection, skip: Int, limit: Int,
+    of view: ViewReads, _ name: String, _ collection: CollectionHandle, skip: Int, limit: Int,
     on console: Console
   ) throws(Failure) {
     var rows: [Row] = []
@@ -180,7 +180,7 @@ private enum ViewListing {
   }
 
   static func showFailures(
-    of view: ViewReads, _ name: String, _ collection: DocumentCollection, limit: Int, on console: Console
+    of view: ViewReads, _ name: String, _ collection: CollectionHandle, limit: Int, on console: Console
   ) throws(Failure) {
     let failures: [(id: String, reason: String)]
     do throws(DocumentError) { failures = try view.failures(limit: limit) } catch { throw Failure(error) }

@@ -4,7 +4,7 @@ import LatewoodFleece
 /// The demonstration of documents.
 extension DemoRun {
   func useDocuments(_ store: DocumentStore) throws {
-    guard let cores = try store.collection(DocumentCollection.defaultName) else {
+    guard let cores = try store.collection(CollectionHandle.defaultName) else {
       throw Failure(.no, code: "noCollection", "there is no default collection")
     }
     try save(store, cores)
@@ -16,7 +16,7 @@ extension DemoRun {
     try compact(store, cores)
   }
 
-  private func save(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func save(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     let entries = TreeCores.entries()
     try step("save") {
       try store.write { writer in
@@ -45,7 +45,7 @@ extension DemoRun {
     }
   }
 
-  private func change(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func change(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("conflict") {
       let id = "taxus-baccata/core-035"
       let reads = try store.reads(cores)
@@ -70,7 +70,7 @@ extension DemoRun {
     }
   }
 
-  private func merge(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func merge(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("replica") {
       let id = "pinus-cembra/core-034"
       guard let found = try store.reads(cores).document(id) else { return (false, "\(id) is not there.") }
@@ -100,7 +100,7 @@ extension DemoRun {
     }
   }
 
-  private func follow(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func follow(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("changes") {
       let changes = try store.reads(cores).changes(since: UInt64(TreeCores.count))
       let ids = changes.map(\.id)
@@ -111,7 +111,7 @@ extension DemoRun {
     }
   }
 
-  private func keepBlob(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func keepBlob(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("blob") {
       let content = (0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
       let blob = try store.putBlob(content)
@@ -132,7 +132,7 @@ extension DemoRun {
     }
   }
 
-  private func expire(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func expire(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("expiry") {
       try store.write { try $0.setExpiry(of: "photo-2", in: cores, 1) }
       try store.purgeExpired()
@@ -142,7 +142,7 @@ extension DemoRun {
     }
   }
 
-  private func compact(_ store: DocumentStore, _ cores: DocumentCollection) throws {
+  private func compact(_ store: DocumentStore, _ cores: CollectionHandle) throws {
     try step("compaction") {
       let before = try store.reads(cores).record(of: "taxus-baccata/core-035")?.tree.leaves.count
       let report = try store.compact()

@@ -8,7 +8,7 @@ struct ChangeFeed {
   private static let pauseMilliseconds: UInt64 = 50
 
   private let database: DocumentDatabase
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let console: Console
   private var since: UInt64
   private let limit: UInt64
@@ -18,7 +18,7 @@ struct ChangeFeed {
   private var writer = JSONWriter()
 
   init(
-    _ database: DocumentDatabase, _ collection: DocumentCollection, _ console: Console, since: UInt64,
+    _ database: DocumentDatabase, _ collection: CollectionHandle, _ console: Console, since: UInt64,
     limit: UInt64, withDocuments: Bool, withLeaves: Bool
   ) {
     self.database = database

@@ -41,7 +41,7 @@ struct DocumentDatabase {
   }
 
   static func collectionName(_ arguments: Arguments) throws(Failure) -> String {
-    let name = try arguments.text(of: .collection) ?? DocumentCollection.defaultName
+    let name = try arguments.text(of: .collection) ?? CollectionHandle.defaultName
     if let fault = NameRules.fault(ofCollection: name) {
       throw .usage("the name of the collection \(fault)")
     }
@@ -49,11 +49,11 @@ struct DocumentDatabase {
   }
 
   /// Returns the collection named by the arguments, which must exist.
-  func collection(_ arguments: Arguments) throws(Failure) -> DocumentCollection {
+  func collection(_ arguments: Arguments) throws(Failure) -> CollectionHandle {
     try collection(Self.collectionName(arguments))
   }
 
-  func collection(_ name: String) throws(Failure) -> DocumentCollection {
+  func collection(_ name: String) throws(Failure) -> CollectionHandle {
     do throws(DocumentError) {
       if let collection = try store.collection(name) { return collection }
     } catch { throw Failure(error) }
@@ -62,7 +62,7 @@ struct DocumentDatabase {
       advice: "`latewood collections` lists those of the file.", path: path)
   }
 
-  func reads(_ collection: DocumentCollection) throws(Failure) -> DocumentReads {
+  func reads(_ collection: CollectionHandle) throws(Failure) -> DocumentReads {
     do throws(DocumentError) { return try store.reads(collection) } catch { throw Failure(error) }
   }
 }
@@ -72,7 +72,7 @@ extension Database {
   /// to directly.
   func holdsDocuments() throws(Failure) -> Bool {
     do {
-      return try store.existingKeyspace("documents/\(DocumentCollection.defaultName)") != nil
+      return try store.existingKeyspace("documents/\(CollectionHandle.defaultName)") != nil
         && store.existingKeyspace("database") != nil
     } catch { throw Failure(error) }
   }

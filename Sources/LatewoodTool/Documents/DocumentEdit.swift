@@ -62,7 +62,7 @@ struct DocumentEdit {
   }
 
   private func put(in database: DocumentDatabase) throws(Failure) {
-    let collection: DocumentCollection
+    let collection: CollectionHandle
     do throws(DocumentError) { collection = try database.store.createCollection(collectionName) } catch {
       throw Failure(error)
     }

@@ -11,7 +11,7 @@ struct DocumentImport: ImportTarget {
   private static let batchBytes = 4 << 20
 
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let existing: ImportWriter.Existing
   private var record: ImportRecord
   private var removesOld: Bool
@@ -23,7 +23,7 @@ struct DocumentImport: ImportTarget {
   private(set) var kept = 0
 
   init(
-    _ store: DocumentStore, _ collection: DocumentCollection, record: ImportRecord,
+    _ store: DocumentStore, _ collection: CollectionHandle, record: ImportRecord,
     existing: ImportWriter.Existing, removesOld: Bool
   ) {
     self.store = store
@@ -105,7 +105,7 @@ struct DocumentImport: ImportTarget {
     pendingBytes = 0
   }
 
-  private static func removeAll(_ writer: DocumentWriter, _ collection: DocumentCollection) throws {
+  private static func removeAll(_ writer: DocumentWriter, _ collection: CollectionHandle) throws {
     var query = DocumentQuery()
     query.includesDeleted = true
     var ids: [String] = []
@@ -135,7 +135,7 @@ extension Importer {
   mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws(Failure) -> ImportReport {
     let name = try DocumentDatabase.collectionName(arguments)
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
-    let collection: DocumentCollection
+    let collection: CollectionHandle
     var isEmpty = true
     do throws(DocumentError) {
       collection = try database.store.createCollection(name)

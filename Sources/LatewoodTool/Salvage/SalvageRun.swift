@@ -145,7 +145,7 @@ struct SalvageRun {
 
   private mutating func checkDocuments(_ path: String) throws(Failure) {
     let names = Set(keyspaces.map(\.name))
-    guard names.contains("database"), names.contains("documents/\(DocumentCollection.defaultName)") else {
+    guard names.contains("database"), names.contains("documents/\(CollectionHandle.defaultName)") else {
       return
     }
     do throws(Failure) {

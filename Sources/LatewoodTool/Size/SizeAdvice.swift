@@ -19,7 +19,7 @@ struct SizeAdvice: Equatable {
   }
 
   private static func collection(_ name: String?) -> String {
-    guard let name, name != DocumentCollection.defaultName else { return "" }
+    guard let name, name != CollectionHandle.defaultName else { return "" }
     return " --collection \(ShellText.quoted(name))"
   }
 

@@ -16,8 +16,8 @@ struct BuilderItem {
   var length: UInt32
   /// The checksum of an extent or a child.
   var checksum: UInt32
-  /// The number of entries under the child. For an entry, 1 if its value is an extent and otherwise
-  /// 0.
+  /// For a child, the number of entries under it. For an entry, 1 if its value is an extent,
+  /// otherwise 0.
   var entries: UInt64
   var liveBytes: UInt64 = 0
   /// The length of the prefix that the key shares with the previous item in the level.

@@ -89,7 +89,7 @@ final class RegionWriter: NodeSink {
     let offset = try reserve(used)
     precondition(offset % UInt64(NodeLayout.alignment) == 0)
     references.removeAll(keepingCapacity: true)
-    for start in starts { references.append(seal(memory + start, at: offset + UInt64(start))) }
+    for start in starts { references.append(finalize(memory + start, at: offset + UInt64(start))) }
     var at = 0
     while at < used {
       let length = min(pieceLength, used - at)
@@ -104,7 +104,7 @@ final class RegionWriter: NodeSink {
   }
 
   /// Fills in the fields that were unknown when the node was encoded.
-  private func seal(_ node: UnsafeMutableRawPointer, at offset: UInt64) -> NodeReference {
+  private func finalize(_ node: UnsafeMutableRawPointer, at offset: UInt64) -> NodeReference {
     let bytes = UnsafeRawPointer(node)
     node.set(offset, at: NodeLayout.ownOffset)
     if bytes.u8(NodeLayout.kind) == NodeLayout.branchKind {

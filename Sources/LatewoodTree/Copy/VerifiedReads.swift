@@ -33,7 +33,7 @@ final class VerifiedReads {
   private let file: FileView
   private let minimumKeyLength: Int
   /// The windows for reads from the disk; nil if cached bytes suffice.
-  private let medium: (nodes: DiskWindow, values: DiskWindow)?
+  private let directWindows: (nodes: DiskWindow, values: DiskWindow)?
   /// The window for reading values through the page cache: one system call serves many adjacent
   /// values.
   private var values: DiskWindow?
@@ -50,7 +50,7 @@ final class VerifiedReads {
         try file.readFromDisk(into: target, at: offset)
       }
     }
-    medium = readsDisk ? (window(), window()) : nil
+    directWindows = readsDisk ? (window(), window()) : nil
   }
 
   deinit { piece?.deallocate() }
@@ -68,9 +68,9 @@ final class VerifiedReads {
     }
     let copy = NodeCopy(length: Int(length))
     let target = UnsafeMutableRawBufferPointer(start: copy.memory, count: copy.length)
-    if let medium {
+    if let directWindows {
       copy.memory.copyMemory(
-        from: try medium.nodes.bytes(at: reference.offset, copy.length, below: blockLimit),
+        from: try directWindows.nodes.bytes(at: reference.offset, copy.length, below: blockLimit),
         byteCount: copy.length)
     } else {
       try file.read(into: target, at: reference.offset)
@@ -188,9 +188,9 @@ final class VerifiedReads {
 
   /// Reads a piece, which is valid until the next call.
   private func piece(at offset: UInt64, _ length: Int) throws(StorageError) -> UnsafeRawBufferPointer {
-    if let medium {
+    if let directWindows {
       return UnsafeRawBufferPointer(
-        start: try medium.values.bytes(at: offset, length, below: blockLimit), count: length)
+        start: try directWindows.values.bytes(at: offset, length, below: blockLimit), count: length)
     }
     let window = values ?? cachedWindow()
     values = window

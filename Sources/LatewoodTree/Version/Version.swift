@@ -55,7 +55,7 @@ package struct BufferState: @unchecked Sendable {
 /// 2. Versions do not refer to each other: an old one retains only the memory of its own state.
 /// 3. Its number is that of its buffer roots. (A checkpoint's swap makes a version with the same
 ///    number.)
-// SAFETY: the memory at `face` never changes and lives as long as this object.
+// SAFETY: the memory at `pointers` never changes and lives as long as this object.
 package final class Version: @unchecked Sendable {
   package let number: UInt64
   /// The number of the newest transaction in the version.
@@ -66,7 +66,7 @@ package final class Version: @unchecked Sendable {
   /// The handles known to refer to keyspaces of this version.
   package let known: ValidatedKeyspaces
   /// The same state for short reads. Valid as long as the version.
-  package let face: UnsafePointer<VersionReads>
+  package let pointers: UnsafePointer<VersionPointers>
   package let file: FileView
   /// Retains the mapping of `file`.
   private let mapping: any AnyObject & Sendable
@@ -90,22 +90,22 @@ package final class Version: @unchecked Sendable {
     self.mapping = mapping
     self.registry = registry
     self.pin = pin
-    let face = UnsafeMutablePointer<VersionReads>.allocate(capacity: 1)
-    self.face = UnsafePointer(face)
+    let pointers = UnsafeMutablePointer<VersionPointers>.allocate(capacity: 1)
+    self.pointers = UnsafePointer(pointers)
     let reads = ReadView(
       base: base, active: active, frozen: frozen, file: file, records: RecordSpace(file))
-    face.initialize(
-      to: VersionReads(
+    pointers.initialize(
+      to: VersionPointers(
         reads: reads, known: Unmanaged.passUnretained(known), version: Unmanaged.passUnretained(self)))
     registry.add(number, transaction: transaction)
   }
 
   deinit {
     registry.remove(number)
-    face.deallocate()
+    pointers.deallocate()
   }
 
-  package var reads: ReadView { face.pointee.reads }
+  package var reads: ReadView { pointers.pointee.reads }
 
   /// Verifies everything reachable from the base tree. O(live bytes).
   package func verifyBase(
@@ -117,7 +117,7 @@ package final class Version: @unchecked Sendable {
 
 /// The part of a version that a short read needs: plain pointers in separate memory, so that the
 /// read accesses no object and counts no references.
-package struct VersionReads {
+package struct VersionPointers {
   package let reads: ReadView
   package let known: Unmanaged<ValidatedKeyspaces>
   package let version: Unmanaged<Version>

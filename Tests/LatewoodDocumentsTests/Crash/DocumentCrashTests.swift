@@ -126,7 +126,7 @@ final class DocumentCrashScript {
     try store.close()
   }
 
-  private func steps(_ documents: DocumentCollection) -> [(DocumentStore) throws -> Bool] {
+  private func steps(_ documents: CollectionHandle) -> [(DocumentStore) throws -> Bool] {
     let other = bytes("theirs").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
     let long = [UInt8](repeating: 9, count: 3000)
     func batch(

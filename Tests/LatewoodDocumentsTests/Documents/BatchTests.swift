@@ -21,7 +21,7 @@ import Testing
     }
     #expect(try store.collection("fruit") === fruit)
     try store.save("pear", "green", in: fruit)
-    var lost: DocumentCollection?
+    var lost: CollectionHandle?
     #expect(throws: OnPurpose.self) {
       try store.write { _ in
         let birds = try store.createCollection("birds")

@@ -111,7 +111,7 @@ import Testing
 
   @Test func `a handle from a batch that failed does not answer for a later collection of its name`() throws {
     let store = try DocumentStore.inMemory()
-    var lost: DocumentCollection?
+    var lost: CollectionHandle?
     #expect(throws: OnPurpose.self) {
       try store.write { _ in
         lost = try store.createCollection("birds")

@@ -9,7 +9,7 @@ import Testing
 /// compared with looking at every document.
 @Suite struct EqualityTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
 
   /// Values of which several documents have the same, with keys around the length at which they are
   /// cut.

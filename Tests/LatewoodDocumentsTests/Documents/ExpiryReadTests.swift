@@ -7,7 +7,7 @@ import Testing
   private let clock = TestClock()
   private let directory: TestDirectory
   private let store: DocumentStore
-  private let documents: DocumentCollection
+  private let documents: CollectionHandle
 
   init() throws {
     directory = try TestDirectory()

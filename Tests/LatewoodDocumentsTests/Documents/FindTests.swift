@@ -14,7 +14,7 @@ import Testing
   }
 
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let films: [Film]
 
   init() throws {

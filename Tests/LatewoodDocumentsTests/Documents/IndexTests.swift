@@ -9,7 +9,7 @@ import Testing
 /// Indexes, compared with their documents.
 @Suite struct IndexTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let clock = TestClock()
 
   init() throws {

@@ -9,7 +9,7 @@ import Testing
 @Suite struct KeptFactsTests {
   private let clock = TestClock()
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory(options: clock.options())

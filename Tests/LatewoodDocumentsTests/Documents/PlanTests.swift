@@ -9,7 +9,7 @@ import Testing
 /// Every plan finds the same documents as a scan of all.
 @Suite struct PlanTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let clock = TestClock()
 
   init() throws {

@@ -7,7 +7,7 @@ import Testing
 /// Pruning revisions on request.
 @Suite struct PruneTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory(options: TestClock().options())
@@ -17,7 +17,7 @@ import Testing
   /// Saves a document as often as is asked for, and returns the revisions, the oldest first.
   @discardableResult
   private func save(
-    _ id: String, _ edits: Int, in collection: DocumentCollection? = nil
+    _ id: String, _ edits: Int, in collection: CollectionHandle? = nil
   ) throws -> [RevisionID] {
     var revisions: [RevisionID] = []
     for edit in 0..<edits {

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct QueryTests {
   let store: DocumentStore
-  let documents: DocumentCollection
+  let documents: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory()

@@ -8,7 +8,7 @@ import Testing
 @Suite struct QueuedBatchTests {
   private let volume = SimulatedVolume(seed: 3)
   private let store: DocumentStore
-  private let documents: DocumentCollection
+  private let documents: CollectionHandle
 
   init() throws {
     var options = TestClock().options()

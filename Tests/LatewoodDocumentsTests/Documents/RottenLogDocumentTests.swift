@@ -12,7 +12,7 @@ import Testing
   private func body(_ number: Int) -> [UInt8] { bytes("body \(number) ") + [UInt8](repeating: 7, count: 30) }
 
   /// Does every kind of read. A typed error is an answer.
-  private func readAll(_ store: DocumentStore, _ documents: DocumentCollection, _ context: String) {
+  private func readAll(_ store: DocumentStore, _ documents: CollectionHandle, _ context: String) {
     func ask(_ what: String, _ read: () throws -> Bool) {
       do {
         let isRight = try read()

@@ -9,7 +9,7 @@ import Testing
 /// Statements give the same rows with indexes as without.
 @Suite struct SQLPlanTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let clock = TestClock()
 
   init() throws {

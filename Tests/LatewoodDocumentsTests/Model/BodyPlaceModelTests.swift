@@ -24,7 +24,7 @@ private struct BodyPlaceRun {
   private var process = 1
   private let options: DocumentOptions
   private var store: DocumentStore
-  private var documents: DocumentCollection
+  private var documents: CollectionHandle
   private let view = SampleView.values()
   /// The bodies that were given to revisions, by id and revision.
   private var bodies: [String: [RevisionID: [UInt8]]] = [:]
@@ -143,7 +143,7 @@ private struct BodyPlaceRun {
   }
 
   private mutating func change(
-    _ writer: DocumentWriter, _ id: String, _ collection: DocumentCollection
+    _ writer: DocumentWriter, _ id: String, _ collection: CollectionHandle
   ) throws {
     let record = try writer.reads(collection).record(of: id)
     let leaves = record?.tree.leaves ?? []

@@ -12,7 +12,7 @@ final class DocumentModelRun {
   let disk: SimulatedVolume
   var process = 1
   var store: DocumentStore
-  var documents: DocumentCollection
+  var documents: CollectionHandle
   var model = DocumentModel()
   var operations = 0
   var reopenings = 0

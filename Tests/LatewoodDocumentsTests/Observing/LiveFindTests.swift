@@ -11,7 +11,7 @@ import Testing
 /// Results that are kept up to date, compared with running the request again.
 @Suite struct LiveFindTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let clock = TestClock()
 
   init() throws {

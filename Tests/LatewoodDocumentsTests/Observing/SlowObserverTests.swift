@@ -29,7 +29,7 @@ import Testing
   }
 
   private let store: DocumentStore
-  private let documents: DocumentCollection
+  private let documents: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory(options: TestClock().options())

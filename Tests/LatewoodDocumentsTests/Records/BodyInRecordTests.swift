@@ -10,7 +10,7 @@ import Testing
 
   let clock = TestClock()
   let store: DocumentStore
-  let documents: DocumentCollection
+  let documents: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory(options: clock.options())

@@ -9,7 +9,7 @@ import Testing
 /// or other rows, and never a trap.
 @Suite struct HostileViewTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let view = SampleView.values("values", version: 3, .sum)
 
   init() throws {

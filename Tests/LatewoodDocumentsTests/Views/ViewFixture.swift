@@ -82,7 +82,7 @@ extension ViewReads {
 extension DocumentStore {
   @discardableResult
   func saveJSON(
-    _ id: String, _ json: String, in collection: DocumentCollection,
+    _ id: String, _ json: String, in collection: CollectionHandle,
     policy: ConcurrencyControl = .lastWriteWins
   ) throws -> SavedRevision {
     let body = try JSON.fleece(from: json)
@@ -91,7 +91,7 @@ extension DocumentStore {
     }
   }
 
-  func deleteJSON(_ id: String, in collection: DocumentCollection) throws {
+  func deleteJSON(_ id: String, in collection: CollectionHandle) throws {
     let body = try JSON.fleece(from: "{}")
     try write(durability: .relaxed) {
       _ = try $0.save(
@@ -101,7 +101,7 @@ extension DocumentStore {
 
   /// The rows of a view, and whether verification finds nothing.
   func shownRows(
-    _ view: ViewDefinition, in collection: DocumentCollection,
+    _ view: ViewDefinition, in collection: CollectionHandle,
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws -> [ShownRow] {
     let rows = try reads(view, of: collection).shownRows()
@@ -110,7 +110,7 @@ extension DocumentStore {
   }
 
   /// What the documents emit to a view, from the documents alone, in order.
-  func recomputedRows(_ view: ViewDefinition, in collection: DocumentCollection) throws -> [ShownRow] {
+  func recomputedRows(_ view: ViewDefinition, in collection: CollectionHandle) throws -> [ShownRow] {
     var rows: [(key: [UInt8], row: ShownRow)] = []
     let reads = try reads(collection)
     try reads.forEachDocument { id, head in

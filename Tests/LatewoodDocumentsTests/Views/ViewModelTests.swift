@@ -53,7 +53,7 @@ import Testing
   }
 
   private func compare(
-    _ view: ViewDefinition, _ store: DocumentStore, _ documents: DocumentCollection, _ label: String
+    _ view: ViewDefinition, _ store: DocumentStore, _ documents: CollectionHandle, _ label: String
   ) throws {
     let reads = try store.reads(view, of: documents)
     let wanted = try store.recomputedRows(view, in: documents)
@@ -62,7 +62,7 @@ import Testing
   }
 
   private func batch(
-    _ store: DocumentStore, _ documents: DocumentCollection, _ view: ViewDefinition?, _ isKnown: Bool,
+    _ store: DocumentStore, _ documents: CollectionHandle, _ view: ViewDefinition?, _ isKnown: Bool,
     _ clock: TestClock, _ random: inout SeededRandom
   ) throws {
     let fails = random.below(4) == 0
@@ -76,7 +76,7 @@ import Testing
   }
 
   private func change(
-    _ store: DocumentStore, _ documents: DocumentCollection, _ clock: TestClock,
+    _ store: DocumentStore, _ documents: CollectionHandle, _ clock: TestClock,
     _ random: inout SeededRandom
   ) throws {
     let id = "doc \(random.below(25))"

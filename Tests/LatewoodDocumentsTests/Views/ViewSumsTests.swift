@@ -8,7 +8,7 @@ import Testing
 /// The sums that views keep with their rows.
 @Suite struct ViewSumsTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
 
   init() throws {
     store = try DocumentStore.inMemory(options: TestClock().options())

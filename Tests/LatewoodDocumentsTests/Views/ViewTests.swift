@@ -8,7 +8,7 @@ import Testing
 /// Views, compared with their documents.
 @Suite struct ViewTests {
   private let store: DocumentStore
-  private let collection: DocumentCollection
+  private let collection: CollectionHandle
   private let clock = TestClock()
 
   init() throws {
@@ -176,7 +176,7 @@ import Testing
   @Test func `a writer that does not know the view leaves it behind, and takes purged rows away`() throws {
     let directory = try TestDirectory()
     let view = SampleView.values()
-    func reopened(_ body: (DocumentStore, DocumentCollection) throws -> Void) throws {
+    func reopened(_ body: (DocumentStore, CollectionHandle) throws -> Void) throws {
       let store = try DocumentStore.open(at: directory.database, options: clock.options())
       try body(store, try store.defaultCollection())
       try store.close()

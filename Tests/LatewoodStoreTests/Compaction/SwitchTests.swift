@@ -87,7 +87,7 @@ import Testing
           try transaction.put("late", "one", in: fruit)
           isRunning.store(true, ordering: .relaxed)
           // The compaction can only continue with the lock that this transaction holds.
-          Patience.wait { store.engine.head.isServiceWaiting }
+          Patience.wait { store.engine.head.isMaintenanceWaiting }
         }
       }
       Patience.wait { isRunning.load(ordering: .relaxed) }

@@ -90,7 +90,7 @@ enum GoldenSource: String, CaseIterable {
     options.expiresByItself = false
     let volume = MemoryVolume()
     /// Reopens the database; closing makes a checkpoint.
-    func reopened(_ body: (DocumentStore, DocumentCollection) throws -> Void) throws -> DocumentStore {
+    func reopened(_ body: (DocumentStore, CollectionHandle) throws -> Void) throws -> DocumentStore {
       let store = try DocumentStore.open(at: "file", on: volume, mode: .openOrCreate, options: options)
       try body(store, try store.createCollection("films"))
       return store
@@ -109,7 +109,7 @@ enum GoldenSource: String, CaseIterable {
 
   private static func body(_ json: String) throws -> [UInt8] { try BodyReader().body(of: Array(json.utf8)) }
 
-  private static func addFilms(_ store: DocumentStore, _ films: DocumentCollection) throws {
+  private static func addFilms(_ store: DocumentStore, _ films: CollectionHandle) throws {
     for number in 0..<20 {
       let text = String(repeating: "x", count: number < 18 ? number : 700)
       try store.write {
@@ -121,7 +121,7 @@ enum GoldenSource: String, CaseIterable {
   }
 
   /// Adds a conflict, a tombstone, a document that expires, and one with a blob.
-  private static func addOneOfEachKind(_ store: DocumentStore, _ films: DocumentCollection) throws {
+  private static func addOneOfEachKind(_ store: DocumentStore, _ films: CollectionHandle) throws {
     let poster = try store.putBlob(Array("a poster".utf8)).digest
     try store.write { writer in
       let first = try writer.save("alien", in: films, body: body(#"{"year":1979}"#), parent: nil).revision

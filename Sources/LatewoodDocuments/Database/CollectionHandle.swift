@@ -6,7 +6,7 @@ import LatewoodStore
 ///
 /// Every use throws `notFound` once the collection has been dropped, even if another of the same
 /// name exists, and also if the batch that created it failed.
-package final class DocumentCollection: Sendable {
+package final class CollectionHandle: Sendable {
   package static let defaultName = "_default"
 
   package let name: String
