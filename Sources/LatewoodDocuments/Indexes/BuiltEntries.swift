@@ -23,7 +23,10 @@ struct BuiltEntries {
     let place: UInt32
   }
 
+  /// The bytes of all entries, followed by zeros that the next ones replace.
   private var bytes: [UInt8] = []
+  /// The number of bytes that are in use.
+  private var used = 0
   private var places: [Place] = []
   /// The head of each entry's document, if `keepsHeads`.
   private var heads: [DocumentRecord.Head] = []
@@ -40,11 +43,21 @@ struct BuiltEntries {
     if keepsHeads { heads.reserveCapacity(count) }
   }
 
+  /// The number of bytes of memory that the entries take, with what sorting them takes.
+  var byteCount: Int {
+    used &+ places.count &* (MemoryLayout<Place>.stride &+ 2 &* MemoryLayout<Sorted>.stride)
+  }
+
   /// Adds an entry of a document.
   mutating func add(_ key: IndexKeyInPlace, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
-    let offset = bytes.count
-    bytes.append(bytes: key.bytes)
-    bytes.append(bytes: id)
+    let offset = used
+    used &+= key.bytes.count &+ id.count
+    if used > bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(4096, used))) }
+    bytes.withUnsafeMutableBytes { bytes in
+      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<used])
+      rest.copyMemory(from: key.bytes)
+      UnsafeMutableRawBufferPointer(rebasing: rest[key.bytes.count...]).copyMemory(from: id)
+    }
     let place = Place(
       offset: offset, keyCount: UInt32(truncatingIfNeeded: key.bytes.count),
       idCount: UInt32(truncatingIfNeeded: id.count), isCut: key.isCut, lacksValue: key.lacksValue)
@@ -85,10 +98,73 @@ struct BuiltEntries {
       let rest = UnsafeRawBufferPointer(rebasing: bytes[place.range].dropFirst(shared))
       sorted.append(Sorted(start: rest.sortingStart, place: UInt32(truncatingIfNeeded: number)))
     }
-    sorted.sort { left, right in
-      left.start == right.start ? precedes(left, right, in: bytes) : left.start < right.start
+    if sorted.count < BuiltEntries.leastDistributed {
+      sorted.sort { left, right in
+        left.start == right.start ? precedes(left, right, in: bytes) : left.start < right.start
+      }
+      return sorted
+    }
+    distribute(&sorted)
+    var first = 0
+    while first < sorted.count {
+      var end = first + 1
+      while end < sorted.count, sorted[end].start == sorted[first].start { end += 1 }
+      if end > first + 1 { sorted[first..<end].sort { precedes($0, $1, in: bytes) } }
+      first = end
     }
     return sorted
+  }
+
+  /// The least number of entries for which distributing them by each byte takes less than comparing
+  /// them.
+  static let leastDistributed = 256
+
+  /// Sorts by `start` alone, from the last byte to the first (a radix sort). Bytes that all have in
+  /// common are passed over.
+  private func distribute(_ sorted: inout [Sorted]) {
+    var counts = [Int](repeating: 0, count: 8 * 256)
+    var numbers = counts.mutableSpan
+    for index in sorted.indices {
+      let start = sorted[index].start
+      for place in 0..<8 { numbers[BuiltEntries.bucket(start, place)] &+= 1 }
+    }
+    var other = sorted
+    for place in 0..<8 {
+      if let entry = sorted.first, counts[BuiltEntries.bucket(entry.start, place)] == sorted.count {
+        continue
+      }
+      BuiltEntries.distribute(sorted, by: place, &counts, to: &other)
+      swap(&sorted, &other)
+    }
+  }
+
+  /// Puts entries in the order of one byte, with equal ones in the order that they have.
+  ///
+  /// - Parameters:
+  ///   - place: the place of the byte; 0 for the last one.
+  ///   - counts: the number of entries in each bucket. Those of the byte are used up.
+  private static func distribute(
+    _ entries: [Sorted], by place: Int, _ counts: inout [Int], to target: inout [Sorted]
+  ) {
+    var places = counts.mutableSpan
+    var next = 0
+    for bucket in place &* 256..<(place &+ 1) &* 256 {
+      let count = places[bucket]
+      places[bucket] = next
+      next &+= count
+    }
+    let entries = entries.span
+    var target = target.mutableSpan
+    for index in entries.indices {
+      let bucket = bucket(entries[index].start, place)
+      target[places[bucket]] = entries[index]
+      places[bucket] &+= 1
+    }
+  }
+
+  /// The number of the bucket for a byte of a start; each byte has 256 of them.
+  @inline(__always) private static func bucket(_ start: UInt64, _ place: Int) -> Int {
+    place &* 256 &+ Int(truncatingIfNeeded: start &>> UInt64(place &* 8) & 0xFF)
   }
 
   private func precedes(_ left: Sorted, _ right: Sorted, in bytes: UnsafeRawBufferPointer) -> Bool {

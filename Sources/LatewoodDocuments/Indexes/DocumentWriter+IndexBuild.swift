@@ -15,7 +15,11 @@ package struct IndexProgress: Sendable, Equatable {
 /// Creating and dropping indexes.
 extension DocumentWriter {
   /// The number of documents in one step, which delays other writers by a few milliseconds.
-  static let buildSize = 2000
+  static let buildSize = 8000
+
+  /// The memory for the entries of one step, in bytes. A step ends with the document whose entries
+  /// exceed it.
+  static let buildMemory = 4 << 20
 
   /// Performs one step of an index build, and begins it if necessary.
   ///
@@ -25,6 +29,7 @@ extension DocumentWriter {
   ///
   /// - Parameters:
   ///   - limit: the number of documents in the step.
+  ///   - memory: the memory for its entries, in bytes; the step ends earlier if they exceed it.
   ///   - isSalvaged: whether a unique index accepts documents with equal values, as replication
   ///     does, and every index leaves out documents whose body is lost.
   /// - Returns: the progress of the build.
@@ -32,7 +37,8 @@ extension DocumentWriter {
   ///   an invalid name; `notUnique`.
   func buildIndex(
     _ name: String, _ definition: IndexDefinition, in collection: CollectionHandle,
-    limit: Int = DocumentWriter.buildSize, isSalvaged: Bool = false
+    limit: Int = DocumentWriter.buildSize, memory: Int = DocumentWriter.buildMemory,
+    isSalvaged: Bool = false
   ) throws(DocumentError) -> IndexProgress {
     let work = try work(collection)
     if let reason = NameRules.fault(ofIndex: name) {
@@ -55,7 +61,7 @@ extension DocumentWriter {
       name: name, record: record,
       entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
     let last = try addEntries(
-      to: index, after: start, work, limit: limit, isSalvaged: isSalvaged)
+      to: index, after: start, work, limit: limit, memory: memory, isSalvaged: isSalvaged)
     var next = record
     next.builtThrough = last
     if last == nil { work.state.indexChanges += 1 }
@@ -89,15 +95,18 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - start: the last document that is in the index.
   ///   - limit: the number of documents to examine.
+  ///   - bound: the memory for their entries, in bytes.
   ///   - isSalvaged: see `buildIndex`.
   /// - Returns: the last document that is now in the index; nil if all are.
   private func addEntries(
-    to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, isSalvaged: Bool
+    to index: CollectionIndex, after start: String, _ work: CollectionWork, limit: Int, memory bound: Int,
+    isSalvaged: Bool
   ) throws(DocumentError) -> String? {
     var seen = 0
-    var last = start
+    // Set by the document that ends the step.
+    var last: String?
     let isChecked = index.definition.isUnique && !isSalvaged
-    var found = BuiltEntries(count: min(limit, DocumentWriter.buildSize), keepsHeads: isChecked)
+    var found = BuiltEntries(count: min(limit, 256), keepsHeads: isChecked)
     var memory = CollationKey(limit: IndexKey.lengthLimit)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
@@ -113,10 +122,10 @@ extension DocumentWriter {
               guard isSalvaged, error.code == .corruptData else { throw error }
             }
             seen += 1
-            if seen == limit { last = String(decoding: id, as: UTF8.self) }
+            if seen == limit || found.byteCount > bound { last = String(decoding: id, as: UTF8.self) }
           }
         }
-        return seen < limit
+        return last == nil
       }
     }
     changeCount += 1
@@ -130,7 +139,7 @@ extension DocumentWriter {
           entry.bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: index.entries)
       }
     }
-    return seen < limit ? nil : last
+    return last
   }
 
   private func progress(

@@ -116,7 +116,7 @@ extension DocumentWriter {
     try id.withBytes { (id) throws(DocumentError) in
       _ = try withDocument(id, revision, work) { (document) throws(FleeceError) in
         for index in indexes {
-          try index.definition.forEachKey(of: document, in: &memory) { key in
+          try index.definition.forEachKey(of: document, root: document.body, in: &memory) { key in
             keys.add(key.bytes, id, isCut: key.isCut, lacksValue: key.lacksValue)
           }
           keys.endIndex()
@@ -149,7 +149,7 @@ extension DocumentWriter {
   ) throws(DocumentError) {
     let stored = head.body(in: record)
     _ = try withDocument(id, IndexedRevision(head), stored: stored, work) { (document) throws(FleeceError) in
-      try index.definition.forEachKey(of: document, in: &memory, body)
+      try index.definition.forEachKey(of: document, root: document.body, in: &memory, body)
     }
   }
 

@@ -45,6 +45,10 @@ package struct IndexDefinition: Sendable {
   package let conditionBytes: [UInt8]
   /// Whether local saves refuse a second document with the same values.
   package let isUnique: Bool
+  /// Whether a field is an array with an entry for each element.
+  package let hasEach: Bool
+  /// Whether every document has one key, and all its fields are members of the body.
+  let isPlain: Bool
 
   /// Creates a definition. Throws `invalidIndex` if it is not valid; `invalidSelector` if the
   /// condition cannot be stored.
@@ -88,12 +92,12 @@ package struct IndexDefinition: Sendable {
     self.condition = condition
     conditionBytes = bytes
     self.isUnique = isUnique
+    hasEach = parts.contains { $0.isEach }
+    isPlain = condition == nil && !hasEach && !parts.contains { $0.path.steps.first?.isReserved ?? true }
   }
 
   /// The fields in their text form, separated by commas.
   package var text: String { parts.map(\.text).joined(separator: ", ") }
-
-  package var hasEach: Bool { parts.contains { $0.isEach } }
 }
 
 extension IndexDefinition: Equatable {

@@ -31,10 +31,15 @@ extension IndexDefinition {
   /// Calls a closure with each key that `keys` returns for a document, without allocating memory
   /// for each.
   ///
-  /// - Parameter memory: reused for each document; its limit applies to the keys.
+  /// - Parameters:
+  ///   - source: the document.
+  ///   - root: its body, in which most fields are found without asking the source.
+  ///   - memory: reused for each document; its limit applies to the keys.
   package func forEachKey(
-    of source: some FieldSource, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
+    of source: some FieldSource, root: FleeceValue, in memory: inout CollationKey,
+    _ body: (IndexKeyInPlace) -> Void
   ) throws(FleeceError) {
+    guard !isPlain else { return try withPlainKey(of: root, in: &memory, body) }
     guard !hasEach else {
       for key in try keys(of: source, limit: memory.limit) {
         key.bytes.withUnsafeBytes {
@@ -46,6 +51,22 @@ extension IndexDefinition {
     if let condition, try !condition.matches(source) { return }
     memory.removeAll()
     let lacksValue = try write(source, element: nil, to: &memory)
+    memory.bytes.withUnsafeBytes {
+      body(IndexKeyInPlace(bytes: $0, isCut: memory.isCut, lacksValue: lacksValue))
+    }
+  }
+
+  private func withPlainKey(
+    of root: FleeceValue, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
+  ) throws(FleeceError) {
+    memory.removeAll()
+    var lacksValue = false
+    let parts = parts.span
+    for place in parts.indices {
+      let value = try parts[place].path.lookup(in: root).value
+      if CollationTag(value) <= .null { lacksValue = true }
+      try memory.append(value, descending: parts[place].isDescending)
+    }
     memory.bytes.withUnsafeBytes {
       body(IndexKeyInPlace(bytes: $0, isCut: memory.isCut, lacksValue: lacksValue))
     }
