@@ -24,6 +24,9 @@ struct FrameEncoder {
   private(set) var lastFrameChecksum: UInt64 = 0
   /// Whether the log's last frame is a seal.
   private(set) var logEndsInSeal = false
+  /// The offset of the log's last frame with operations. Everything before the frame at which this
+  /// writer began counts as one.
+  private(set) var lastCommitOffset: UInt64 = 0
   /// The *durable through* of the next frames.
   var durableThrough: UInt64 = 0
   /// The number of the open transaction, or of the last one.
@@ -53,7 +56,11 @@ struct FrameEncoder {
   mutating func setLastFrame(checksum: UInt64, kind: FrameKind?) {
     lastFrameChecksum = checksum
     logEndsInSeal = kind == .seal
+    if kind == .commit { lastCommitOffset = tail }
   }
+
+  /// Counts everything before the tail as operations.
+  mutating func beginAtTail() { lastCommitOffset = tail &- 1 }
 
   /// The offset of the next frame.
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }

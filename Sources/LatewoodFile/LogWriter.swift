@@ -86,12 +86,14 @@ package final class LogWriter: @unchecked Sendable {
     state.pointee.log.frames.setLastFrame(
       checksum: hasGap ? 0 : reader.position.previousChecksum, kind: hasGap ? nil : reader.lastFrame?.kind)
     state.pointee.log.begin(at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap)
+    state.pointee.log.frames.beginAtTail()
   }
 
   /// *No transaction open.* Discards everything that is not in the file, and continues at `tail`.
   func restart(at tail: UInt64) {
     state.pointee.log.frames.setLastFrame(checksum: 0, kind: nil)
     state.pointee.log.restart(at: tail)
+    state.pointee.log.frames.beginAtTail()
   }
 
   // MARK: Transactions
@@ -228,6 +230,10 @@ package final class LogWriter: @unchecked Sendable {
   /// *No transaction open.* Appends the frame of a checkpoint. All nodes and values of its tree
   /// must already be durable.
   ///
+  /// If the log has no operations from the record's replay position on, the replay position is
+  /// moved to the checkpoint's own frame, so that opening the file does not walk over the frames of
+  /// nodes, whatever the length of the tree.
+  ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
   /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(StorageError) -> AppendedCheckpoint {
@@ -239,6 +245,9 @@ package final class LogWriter: @unchecked Sendable {
     let offset = tail
     var record = record
     record.branch = branch
+    // A walk from the replay position would pass only frames of nodes, one for each MiB of the
+    // tree, and find nothing to apply.
+    if record.replay.offset > state.pointee.log.frames.lastCommitOffset { record.replay = replayPosition }
     // SAFETY: `prepareToAppend` ensures space for a few thousand bytes.
     state.pointee.log.frames.appendFrame(.checkpoint, payloadLength: CheckpointRecord.length) {
       record.encode(into: $0)

@@ -192,6 +192,64 @@ import Testing
     #expect(there.allSatisfy { $0 == 0xAB })
   }
 
+  @Test(arguments: [1, 40])
+  func `opening walks over one frame, however many frames of nodes the checkpoint has`(nodes: Int) throws {
+    let log = try bench.open().log
+    try log.commit([("before", [1])])
+    let replay = log.writer.replayPosition
+    for _ in 0..<nodes { _ = try log.writer.reserveNodes(length: 1000) }
+    try log.writer.appendSeal()
+    let checkpoint = try log.emptyCheckpoint(replay: replay)
+    #expect(checkpoint.record.replay.offset == checkpoint.offset)
+    log.close()
+    let state = try bench.read()
+    #expect(state.report.framesReplayed == 1)
+    #expect(state.report.bytesReplayed == 0)
+    // The log continues after it.
+    let next = try bench.open().log
+    try next.commit([("after", [2])])
+    next.close()
+    #expect(try bench.read().entries == ["after": [2]])
+  }
+
+  @Test(arguments: 0...2) func `no commit is left out by moving the replay position`(place: Int) throws {
+    let log = try bench.open().log
+    try log.commit([("before", [1])])
+    let replay = log.writer.replayPosition
+    // Right at the replay position, between the nodes, right before the checkpoint.
+    for part in 0...2 {
+      if part == place { try log.commit([("meanwhile", [2])]) }
+      if part < 2 { _ = try log.writer.reserveNodes(length: 1000) }
+    }
+    let checkpoint = try log.emptyCheckpoint(replay: replay)
+    #expect(checkpoint.record.replay == replay)
+    log.close()
+    let state = try bench.read()
+    #expect(state.entries == ["meanwhile": [2]])
+    #expect(state.report.framesReplayed == 4)
+  }
+
+  @Test func `commits of an earlier writer are not left out`() throws {
+    var log = try bench.open().log
+    let replay = log.writer.replayPosition
+    try log.commit([("earlier", [1])])
+    log.close()
+    log = try bench.open().log
+    #expect(try log.emptyCheckpoint(replay: replay).record.replay == replay)
+    log.close()
+    #expect(try bench.read().entries == ["earlier": [1]])
+  }
+
+  @Test func `a long value written beside the frames counts as a commit`() throws {
+    let log = try bench.open().log
+    let replay = log.writer.replayPosition
+    try log.commit([("long", [UInt8](repeating: 3, count: 5 << 20))])
+    _ = try log.writer.reserveNodes(length: 1000)
+    #expect(try log.emptyCheckpoint(replay: replay).record.replay == replay)
+    log.close()
+    #expect(try bench.read().entries["long"]?.count == 5 << 20)
+  }
+
   @Test func `room for nodes that were never written ends the file soundly`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

@@ -23,7 +23,7 @@ FRAME = [
 CHECKPOINT_FIELDS = [
     (0, 8, "root offset {}"), (8, 4, "root length {}"), (12, 4, "root checksum: the first 4 bytes of the root"),
     (16, 8, "entries {}"), (24, 8, "live bytes {}"), (40, 8, "replay offset {}"),
-    (48, 8, "replay previous checksum: of the commit frame"), (56, 8, "transaction {}"), (64, 8, "time: {} us after 1970")]
+    (48, 8, "replay previous checksum: of the nodes frame"), (56, 8, "transaction {}"), (64, 8, "time: {} us after 1970")]
 NODE = [
     (0, 8, "checksum"), (8, 1, "kind {}: leaf"), (10, 2, "count {}"), (12, 4, "length {}"), (16, 8, "own offset {}"),
     (24, 8, "transaction {}"), (32, 2, "prefix length {}")]

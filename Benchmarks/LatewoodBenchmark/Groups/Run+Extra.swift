@@ -12,6 +12,7 @@ enum ExtraPart: String, CaseIterable {
   case twoThreads = "twothreads"
   case reading = "reading"
   case compaction = "compaction"
+  case opening = "opening"
   case recover = "recover"
   /// The process that `recover` starts.
   case recoverVictim = "recover-victim"
@@ -73,6 +74,7 @@ extension Run where Engine == LatewoodEngine {
     case .twoThreads: try twoThreads()
     case .reading: try reading()
     case .compaction: try compaction()
+    case .opening: try opening()
     case .recover: try recover()
     case .recoverVictim: try writeAndDie()
     case .valueSizes: try valueSizes()

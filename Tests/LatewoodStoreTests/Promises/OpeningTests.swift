@@ -20,6 +20,34 @@ import Testing
     try store.close()
   }
 
+  @Test(arguments: [100, 100_000])
+  func `opening after a clean close walks over two frames, whatever the size`(entries: Int) throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    let store = try Store.open(at: directory.store, options: options)
+    let keyspace = try store.keyspace("a")
+    for start in stride(from: 0, to: entries, by: 1000) {
+      try store.write { transaction in
+        for number in start..<min(start + 1000, entries) {
+          try transaction.put("\(number &* 0x9E37_79B9)", "some value of \(number)", in: keyspace)
+        }
+      }
+    }
+    try store.close()
+    for isReadOnly in [false, true] {
+      let file = try DatabaseFile.open(
+        on: FileVolume(), path: directory.store, readOnly: isReadOnly, environment: .system)
+      defer { file.close() }
+      let report = try file.recover { _, _, _ in }
+      // That of the checkpoint, and the seal that closing writes.
+      #expect(report.framesReplayed == 2)
+      #expect(report.bytesReplayed == 0)
+    }
+    let reopened = try Store.open(at: directory.store, mode: .readOnly)
+    #expect(try reopened.count(in: reopened.keyspace("a")) == entries)
+    try reopened.close()
+  }
+
   @Test func `a missing file is not made by modes that want one`() throws {
     for mode in [Store.OpenMode.openExisting, .readOnly] {
       let error = refusal(.notFound) { _ = try Store.open(at: directory.store, mode: mode) }
