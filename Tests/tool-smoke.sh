@@ -446,7 +446,7 @@ query "salvage JSON" 'd["whole"], d["identity"], d["saved"] + d["missing"] >= 30
 expect 0 "both saved the same" diff saved.lw again.lw --json ; query "diff JSON" 'd' "{'added': 0, 'changed': 0, 'removed': 0}"
 expect 2 "diff with nothing" diff rows.lw ; expect 2 "a bad id" salvage rows.lw no.lw --file-id 12
 expect 0 "stats" stats rows.lw ; has "stats names the size" "$out" "size"
-expect 0 "size" size rows.lw ; has "size says what to do" "$out" "what to do"
+expect 0 "size" size rows.lw ; has "size gives advice" "$out" "advice"
 is "size fits" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
 expect 0 "size JSON" size rows.lw --json --limit 2
 query "the parts add up" 'sum(p["bytes"] for p in d["parts"]) == d["fileBytes"], len(d["largestEntries"])' "(True, 2)"

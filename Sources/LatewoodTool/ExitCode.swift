@@ -21,7 +21,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case .damaged: "the database is damaged"
     case .inputOutput: "reading or writing failed, or the disk is full"
     case .badInput: "the data is not acceptable: invalid JSON, a key too long, a keyspace in use"
-    case .brokenPipe: "whoever read the output has gone; nothing is printed"
+    case .brokenPipe: "the reader of the output has closed it; nothing is printed"
     }
   }
 }

@@ -120,7 +120,8 @@ import Testing
   @Test(
     arguments: [
       ("{}\n{}\n[1]\n{}", "this is not an object", 3), ("{}\n{}\n\n{\"_rev\":1}\n", "_rev is reserved", 4),
-      ("{}\n{}\n{} {]\n{}", "] stands where the name", 3), ("{\n}\n{}\n{}{}\n", "followed by white space", 4),
+      ("{}\n{}\n{} {]\n{}", "expected the name of a member in double quotes", 3),
+      ("{\n}\n{}\n{}{}\n", "followed by white space", 4),
       ("{}\n{\"a\":1e999}\n", "larger than any that can be stored", 2),
       ("{}\n\u{FEFF}{}\n", "a value", 2),
     ] as [(String, String, Int)])
@@ -176,8 +177,8 @@ import Testing
       (#"{"a":[1],"a":[2]}"#, "a", #"the member "a" is there a second time"#, ""),
       (#"{"a":[1]}{"a":[2]}"#, "a", "something follows after the end of the object", ""),
       (#"{"a":[1]"#, "a", "the text ends inside an object", ""),
-      (#"{"a":[1],}"#, "a", "where the name of a member should be", ""),
-      (#"{"a":[1] "b":2}"#, "a", "stands where a comma or } should be", ""),
+      (#"{"a":[1],}"#, "a", "expected the name of a member", ""),
+      (#"{"a":[1] "b":2}"#, "a", "expected a comma or }, but found", ""),
       (#"{"a":[1],"b":[}"#, "a", "} cannot start a value", ""),
     ] as [(String, String, String, String)])
   func `what is not at the path is refused, and the names that are there are told`(

@@ -56,6 +56,39 @@ import Testing
     #expect(svg.contains("drawn as one") && svg.contains("prefers-color-scheme:dark"))
   }
 
+  @Test func `a shape of several regions belongs to the keyspace with the most bytes`() throws {
+    let volume = MemoryVolume()
+    let store = try Self.store(volume)
+    let names = ["first", "second"]
+    let keyspaces = try names.map { try store.keyspace($0) }
+    for keyspace in keyspaces {
+      for batch in 0..<150 {
+        try store.write { transaction in
+          for entry in 0..<100 {
+            try transaction.put(
+              Array("key \(batch) \(entry)".utf8), Array(repeating: 7, count: 40), in: keyspace)
+          }
+        }
+      }
+      try store.checkpoint()
+    }
+    try store.close()
+    let map = try FileMap(InspectedFile(path: "file", on: volume))
+    let drawing = MapDrawing(map, name: "file")
+    let joined = drawing.rows.flatMap { $0 }.filter { $0.parts != nil }
+    #expect(joined.contains { $0.parts?[.frame] != nil && $0.parts?[.node] != nil })
+    for shape in joined {
+      var owners: [UInt32: UInt64] = [:]
+      for region in map.regions where region.kind == shape.kind {
+        guard let keyspace = region.keyspace, region.range.overlaps(shape.range) else { continue }
+        let part = region.range.clamped(to: shape.range)
+        owners[keyspace, default: 0] += part.upperBound - part.lowerBound
+      }
+      #expect(owners[shape.keyspace ?? 0] == owners.values.max() || (owners.isEmpty && shape.keyspace == nil))
+      if shape.kind == .node, !owners.isEmpty { #expect(drawing.title(shape).contains("mostly ")) }
+    }
+  }
+
   @Test func `names are escaped`() throws {
     let svg = MapDrawing(try Self.busyMap(), name: "a<b>&\"c\"").svg()
     #expect(svg.contains("a&lt;b&gt;&amp;&quot;c&quot;"))

@@ -63,7 +63,7 @@ extension OptionDescription {
   static let asOf = OptionDescription(
     name: "--as-of", value: "NUMBER", summary: "read the checkpoint of this transaction (see history)")
   static let from = OptionDescription(
-    name: "--from", value: "KEY", summary: "start at this key, if it exists with it")
+    name: "--from", value: "KEY", summary: "start at this key, inclusive")
   static let to = OptionDescription(name: "--to", value: "KEY", summary: "stop before this key")
   static let prefix = OptionDescription(
     name: "--prefix", value: "KEY", summary: "only keys that begin with this")

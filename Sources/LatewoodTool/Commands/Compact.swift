@@ -19,8 +19,8 @@ extension CommandDescription {
         + "the place of the old one. This needs as much free space as the live data takes. If it is "
         + "interrupted, the old file stays as it was. Earlier states (see history) are not kept.",
       "--dry-run reads everything and reports the same figures as `latewood size`: the size of the file before "
-        + "and after, as `ls` shows it, without bodies of old revisions and whatever else a compaction removes.",
-      "An app that has the database open compacts it by itself. This command is for a file that nobody has open.",
+        + "and after, as `ls` shows it, without bodies of old revisions and all else that a compaction removes.",
+      "An app that has the database open compacts it automatically. This command is for a file that is not open.",
     ],
     examples: [
       ExampleDescription(

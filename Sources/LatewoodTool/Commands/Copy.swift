@@ -2,7 +2,7 @@ import LatewoodStore
 import LatewoodTerminal
 
 extension OperandDescription {
-  static let copy = OperandDescription(name: "TARGET", summary: "path of the new file, where none is yet")
+  static let copy = OperandDescription(name: "TARGET", summary: "path of the new file, which must not exist")
   static let backup = OperandDescription(
     name: "TARGET", summary: "path of the backup: where no file is, or an earlier backup")
 }

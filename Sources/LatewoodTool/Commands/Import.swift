@@ -69,7 +69,7 @@ extension CommandDescription {
       "A .cblite2 database of Couchbase Lite holds its documents in a SQLite file, which this program cannot "
         + "read. Let Couchbase's tool write them as lines, `cblite cp NAME.cblite2 NAME.json`, and import these "
         + "with --documents --id _id. The member _id is then left out of the documents, as their id says the "
-        + "same. Blobs are not in such lines: documents that refer to them do so in vain.",
+        + "same. Such lines have no blobs, so references to blobs have no content here.",
     ],
     examples: [
       ExampleDescription(

@@ -35,7 +35,7 @@ extension CommandDescription {
         explanation: "Find films by their year."),
       ExampleDescription(
         line: "latewood index create films.latewood by-actor 'cast[]'",
-        explanation: "Find films by anybody in their cast."),
+        explanation: "Find films by an actor in their cast."),
       ExampleDescription(
         line: "latewood index films.latewood", explanation: "All indexes of the collection."),
     ],

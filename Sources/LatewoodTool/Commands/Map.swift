@@ -12,9 +12,9 @@ extension CommandDescription {
     operands: [.database],
     options: [.svg],
     discussion: [
-      "Each letter stands for the same number of bytes, and for what most of them are: capitals are live, "
+      "Each letter stands for the same number of bytes and shows the kind of most of them: capitals are live, "
         + "small letters dead. The legend says how much there is of each.",
-      "The drawing shows the same in more detail: a region says what it is when the pointer is over it. "
+      "The drawing shows the same in more detail; pointing at a region shows its kind, keyspace and place. "
         + "It is a single file, and follows the light or dark setting of the browser.",
       "It reads the file without a store, so it also works on a damaged one, and beside a writer.",
     ],

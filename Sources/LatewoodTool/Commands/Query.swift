@@ -36,7 +36,7 @@ extension CommandDescription {
         explanation: "How many films each year has."),
       ExampleDescription(
         line: "latewood query films.latewood 'SELECT a, title FROM _ UNNEST _.cast AS a'",
-        explanation: "Who played in what."),
+        explanation: "The films of each actor."),
     ],
     json: [
       #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,

@@ -1,7 +1,7 @@
 extension CommandDescription {
   static let size = CommandDescription(
     name: "size",
-    summary: "show why the file is as big as it is, and what to do about it",
+    summary: "explain the size of the file, and how to reduce it",
     operands: [.database],
     options: [.limit],
     discussion: [

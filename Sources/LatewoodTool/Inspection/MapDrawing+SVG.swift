@@ -121,7 +121,7 @@ extension MapDrawing {
     let keyspaces = order.sorted { $0.value < $1.value }.prefix(max(kinds.count - 1, 6))
     guard !keyspaces.isEmpty else { return (result, top + Double(kinds.count) * Self.legendStep) }
     let left = Self.width / 2 + 32
-    result += text(left, top, "Whose the live ones are", "h")
+    result += text(left, top, "Live bytes by keyspace", "h")
     for (row, keyspace) in keyspaces.enumerated() {
       let facts = map.tree.keyspaces[keyspace.key] ?? LiveTree.KeyspaceUsage()
       let words = KeyText.shown(map.tree.name(of: keyspace.key).utf8)

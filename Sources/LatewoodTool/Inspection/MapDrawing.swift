@@ -11,10 +11,19 @@ struct MapDrawing {
   struct Shape {
     var range: Range<UInt64>
     var kind: Region.Kind
+    /// The keyspace that owns the most of the bytes that are of the shape's kind; nil if none does.
     var keyspace: UInt32?
+    /// The number of bytes of each keyspace, of nodes and of extents.
+    var owners: [Owner: UInt64] = [:]
     /// The number of bytes of each kind; nil for a single region, whose entire range is `whole`.
     var parts: [Region.Kind: UInt64]?
     var whole: Range<UInt64>
+  }
+
+  /// A keyspace, and the kind of region in which it owns bytes.
+  struct Owner: Hashable {
+    var kind: Region.Kind
+    var keyspace: UInt32
   }
 
   /// The width of a row in points, which the browser scales.
@@ -73,8 +82,10 @@ struct MapDrawing {
       last.parts != nil || last.range.upperBound - last.range.lowerBound < least,
       last.range.upperBound - last.range.lowerBound < least * 2
     else {
-      shapes.append(
-        Shape(range: part, kind: region.kind, keyspace: region.keyspace, parts: nil, whole: region.range))
+      var shape = Shape(
+        range: part, kind: region.kind, keyspace: region.keyspace, parts: nil, whole: region.range)
+      shape.add(region, length)
+      shapes.append(shape)
       return
     }
     var parts = last.parts ?? [last.kind: last.range.upperBound - last.range.lowerBound]
@@ -83,10 +94,12 @@ struct MapDrawing {
     let kind =
       parts[.damaged] != nil ? .damaged : Region.Kind.allCases.first { parts[$0] == most } ?? region.kind
     let range = last.range.lowerBound..<part.upperBound
-    shapes[shapes.count - 1] = Shape(
-      range: range, kind: kind, keyspace: last.keyspace == region.keyspace ? last.keyspace : nil,
-      parts: parts,
-      whole: range)
+    var shape = last
+    shape.add(region, length)
+    (shape.range, shape.whole, shape.kind, shape.parts) = (range, range, kind, parts)
+    // What lies between the nodes of a keyspace, such as frame headers, does not hide the keyspace.
+    shape.keyspace = shape.largestOwner
+    shapes[shapes.count - 1] = shape
   }
 
   func title(_ shape: Shape) -> String {
@@ -98,9 +111,24 @@ struct MapDrawing {
       let list = Region.Kind.allCases.compactMap { kind in
         parts[kind].map { "\(kind.look.words): \(Quantity.bytes($0))" }
       }
-      return (["several regions"] + list + [place]).joined(separator: "\n")
+      let owner = shape.keyspace.map { ["mostly " + KeyText.shown(map.tree.name(of: $0).utf8)] } ?? []
+      return (["several regions"] + owner + list + [place]).joined(separator: "\n")
     }
     let owner = shape.keyspace.map { ", \(KeyText.shown(map.tree.name(of: $0).utf8))" } ?? ""
     return "\(shape.kind.look.words)\(owner)\n\(place)"
+  }
+}
+
+extension MapDrawing.Shape {
+  fileprivate mutating func add(_ region: Region, _ length: UInt64) {
+    guard let keyspace = region.keyspace else { return }
+    owners[MapDrawing.Owner(kind: region.kind, keyspace: keyspace), default: 0] += length
+  }
+
+  /// The keyspace with the most bytes of the shape's kind; of several, the one with the lowest
+  /// number.
+  fileprivate var largestOwner: UInt32? {
+    owners.filter { $0.key.kind == kind }
+      .max { ($0.value, $1.key.keyspace) < ($1.value, $0.key.keyspace) }?.key.keyspace
   }
 }

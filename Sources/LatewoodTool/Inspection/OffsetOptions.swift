@@ -11,5 +11,5 @@ extension OptionDescription {
   static let seconds = OptionDescription(
     name: "--seconds", value: "NUMBER", summary: "with --follow: stop after this time")
   static let length = OptionDescription(
-    name: "--length", value: "NUMBER", summary: "explain so many bytes")
+    name: "--length", value: "NUMBER", summary: "the number of bytes to explain")
 }

@@ -124,7 +124,7 @@ struct JSONElements {
     if count > 0 {
       guard let byte else { throw scanner.input.failure("the text ends inside an array") }
       guard byte == UInt8(ascii: ",") else {
-        throw scanner.input.failure("\(JSONScanner.shown(byte)) stands where a comma or ] should be")
+        throw scanner.input.failure("expected a comma or ], but found \(JSONScanner.shown(byte))")
       }
       scanner.input.advance()
       try scanner.input.skipSpace()
@@ -170,7 +170,7 @@ extension JSONElements {
     if !isFirst {
       guard let byte else { throw scanner.input.failure("the text ends inside an object") }
       guard byte == UInt8(ascii: ",") else {
-        throw scanner.input.failure("\(JSONScanner.shown(byte)) stands where a comma or } should be")
+        throw scanner.input.failure("expected a comma or }, but found \(JSONScanner.shown(byte))")
       }
       scanner.input.advance()
       try scanner.input.skipSpace()

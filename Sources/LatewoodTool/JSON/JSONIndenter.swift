@@ -109,7 +109,7 @@ struct JSONIndenter {
 
 extension OptionDescription {
   static let pretty = OptionDescription(
-    name: "--pretty", summary: "JSON in lines with indents, as on a terminal")
+    name: "--pretty", summary: "indented JSON, as on a terminal")
   static let compactJSON = OptionDescription(
     name: "--compact", summary: "each JSON text on one line, as where the output is no terminal")
 }

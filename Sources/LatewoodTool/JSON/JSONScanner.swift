@@ -15,7 +15,9 @@ struct JSONScanner {
     var open: [UInt8] = []
     while true {
       try input.skipSpace()
-      guard let byte = try input.peek() else { throw input.failure("the text ends where a value should be") }
+      guard let byte = try input.peek() else {
+        throw input.failure("expected a value, but found the end of the text")
+      }
       switch byte {
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         guard open.count < depthLimit else {
@@ -63,7 +65,7 @@ struct JSONScanner {
       case nil: throw input.failure("the text ends inside \(isObject ? "an object" : "an array")")
       case let byte?:
         throw input.failure(
-          "\(Self.shown(byte)) stands where a comma or \(isObject ? "}" : "]") should be")
+          "expected a comma or \(isObject ? "}" : "]"), but found \(Self.shown(byte))")
       }
     }
     return false
@@ -73,7 +75,7 @@ struct JSONScanner {
   mutating func memberName(into output: inout [UInt8]) throws(Failure) {
     guard let byte = try input.peek() else { throw input.failure("the text ends inside an object") }
     guard byte == UInt8(ascii: "\"") else {
-      throw input.failure("\(Self.shown(byte)) stands where the name of a member should be, in double quotes")
+      throw input.failure("expected the name of a member in double quotes, but found \(Self.shown(byte))")
     }
     try string(into: &output)
     try input.skipSpace()

@@ -11,7 +11,7 @@ extension SizeReport {
       ("  size, as ls shows it", Quantity.bytes(parts.fileBytes)),
       ("  on the disk, as du shows it", Quantity.bytes(parts.allocatedBytes)),
     ])
-    try heading("what the file consists of", console)
+    try heading("contents of the file", console)
     for part in sum where part.bytes > 0 { try row(part.words, part.bytes, console) }
     try row("sum", sum.reduce(0) { $0 &+ $1.bytes }, console)
     if holdsDocuments {
@@ -22,7 +22,7 @@ extension SizeReport {
       try printEntries(console)
     }
     try printSavings(console)
-    try heading("what to do", console)
+    try heading("advice", console)
     for advice in SizeAdvice.all(about: self) {
       try console.output.write(
         HelpText.paragraph(advice.text, indent: 2, width: console.proseWidth)
@@ -114,7 +114,7 @@ extension SizeReport {
   }
 
   private func printSavings(_ console: Console) throws(Failure) {
-    try heading("what can be given back", console)
+    try heading("space that can be given back", console)
     func line(_ words: String, _ value: String) throws(Failure) {
       try console.row("  " + DisplayWidth.padded(words, to: 46) + value)
     }
