@@ -39,7 +39,7 @@ import Testing
       let own = try #require(byStart[row.offset], "offset \(row.offset): \(row.meaning)")
       #expect(own.range.count == row.bytes.count, "offset \(row.offset)")
       // For one checksum, the table adds what it covers.
-      #expect(own.meaning == row.meaning || row.meaning == own.meaning + ": of the commit frame")
+      #expect(own.meaning == row.meaning || row.meaning == own.meaning + ": of the nodes frame")
     }
     // Everything that the table leaves out is zero there.
     let shown = Set(try documented().map(\.offset))
