@@ -200,4 +200,11 @@ extension DatabaseFile {
       at: tail, after: found.reader, floor: found.floor, hasGap: !continuesInPlace,
       lastTransaction: lastTransaction)
   }
+
+  /// The start of the first block past the end of the file; nil on overflow.
+  func beyond(_ size: UInt64) -> UInt64? {
+    let mask = device.blockLength - 1
+    let (sum, overflow) = size.addingReportingOverflow(mask)
+    return overflow ? nil : sum & ~mask
+  }
 }

@@ -115,9 +115,6 @@ extension DatabaseFile {
     throw error
   }
 
-  /// Refuses all writing from now on. From any thread.
-  package func endWriting(_ error: StorageError) { progress.end(with: error) }
-
   private func isHeaderSound(at offset: UInt64) throws(StorageError) -> Bool {
     try withScratch(FileLayout.headerLength) { block throws(StorageError) in
       let count = try device.read(into: block, at: offset)

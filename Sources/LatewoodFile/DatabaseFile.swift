@@ -211,6 +211,9 @@ extension DatabaseFile {
     try group.flush(through: position.offset, durable: durable)
   }
 
+  /// Refuses all writing from now on. From any thread.
+  package func endWriting(_ error: StorageError) { progress.end(with: error) }
+
   /// Writes nodes into space reserved by `LogWriter.reserveNodes`. From any thread.
   ///
   /// Writes in pieces of 32 KiB by default, so that a concurrent commit waits for at most one

@@ -59,8 +59,8 @@ struct FrameEncoder {
     if kind == .commit { lastCommitOffset = tail }
   }
 
-  /// Counts everything before the tail as operations.
-  mutating func beginAtTail() { lastCommitOffset = tail &- 1 }
+  /// Treats all frames before the tail as commits, because they are not known here.
+  mutating func countEarlierAsCommits() { lastCommitOffset = tail &- 1 }
 
   /// The offset of the next frame.
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }

@@ -86,14 +86,14 @@ package final class LogWriter: @unchecked Sendable {
     state.pointee.log.frames.setLastFrame(
       checksum: hasGap ? 0 : reader.position.previousChecksum, kind: hasGap ? nil : reader.lastFrame?.kind)
     state.pointee.log.begin(at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap)
-    state.pointee.log.frames.beginAtTail()
+    state.pointee.log.frames.countEarlierAsCommits()
   }
 
   /// *No transaction open.* Discards everything that is not in the file, and continues at `tail`.
   func restart(at tail: UInt64) {
     state.pointee.log.frames.setLastFrame(checksum: 0, kind: nil)
     state.pointee.log.restart(at: tail)
-    state.pointee.log.frames.beginAtTail()
+    state.pointee.log.frames.countEarlierAsCommits()
   }
 
   // MARK: Transactions

@@ -114,11 +114,4 @@ extension DatabaseFile {
     var disk = DiskView(of: device, mappedAt: base)
     return try disk.agrees(on: part)
   }
-
-  /// The start of the first block past the end of the file; nil on overflow.
-  package func beyond(_ size: UInt64) -> UInt64? {
-    let mask = device.blockLength - 1
-    let (sum, overflow) = size.addingReportingOverflow(mask)
-    return overflow ? nil : sum & ~mask
-  }
 }

@@ -41,7 +41,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
 /// One call that is about to be made to a simulated file.
 package struct SimulatedAccess: Sendable, Equatable {
   package enum Kind: Sendable {
-    case write, sync, readFromDisk, punch
+    case write, sync, readFromDisk, punch, lock
   }
   package let kind: Kind
   /// The current name of the file.

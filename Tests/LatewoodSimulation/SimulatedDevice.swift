@@ -257,7 +257,8 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   func tryLockExclusively() throws(StorageError) -> Bool {
-    try locked { () throws(StorageError) in
+    announce(.lock)
+    return try locked { () throws(StorageError) in
       guard file.readers == 0, file.exclusiveHolder == nil else { return false }
       file.exclusiveHolder = process
       return true

@@ -84,9 +84,9 @@ extension SimulatedVolume {
     set { locked { allowsOwners = newValue } }
   }
 
-  /// Called before each write, sync and read past the cache, on the calling thread and without a
-  /// lock, so that a test can let another thread go first. A test whose closure captures a store
-  /// must reset it.
+  /// Called before each write, sync, read past the cache, punched hole and exclusive lock, on the
+  /// calling thread and without a lock, so that a test can let another thread go first. A test
+  /// whose closure captures a store must reset it.
   package var beforeAccess: (@Sendable (SimulatedAccess) -> Void)? {
     get { locked { hook } }
     set { locked { hook = newValue } }

@@ -45,14 +45,6 @@ extension DocumentCore {
 }
 
 extension DocumentWriter {
-  /// The number of generations of revisions to keep.
-  func depth() throws(DocumentError) -> Int {
-    if let depth = knownDepth { return depth }
-    let depth = try DatabaseRecords.depth(in: shared, transaction)
-    knownDepth = depth
-    return depth
-  }
-
   func setDepth(_ depth: Int) throws(DocumentError) {
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }

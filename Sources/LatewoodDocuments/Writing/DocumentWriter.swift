@@ -72,6 +72,14 @@ package final class DocumentWriter {
     try DocumentReads(.transaction(transaction), collection, now: now)
   }
 
+  /// The number of generations of revisions to keep.
+  func depth() throws(DocumentError) -> Int {
+    if let depth = knownDepth { return depth }
+    let depth = try DatabaseRecords.depth(in: shared, transaction)
+    knownDepth = depth
+    return depth
+  }
+
   func work(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
     if let lastWork, lastWork.collection === collection { return lastWork }
     let work = try knownWork(collection)

@@ -52,7 +52,7 @@ final class CompactionControl: @unchecked Sendable {
     defer { monitor.unlock() }
     while true {
       while state.isRunning, !(joins && state.isShared), !state.isClosed, !isCancelled() { monitor.wait() }
-      guard !state.isClosed else { throw Engine.closedFault }
+      guard !state.isClosed else { throw Engine.closedError }
       if isCancelled() { throw CompactionControl.cancelled }
       guard state.isRunning else {
         state.isRunning = true

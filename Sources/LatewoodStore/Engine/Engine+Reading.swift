@@ -6,10 +6,10 @@ import LatewoodTree
 /// Short reads register with `readers` and count no references; longer reads hold a version.
 extension Engine: ReadGate {
   func checkOpen() throws(StorageError) {
-    if isClosed { throw Engine.closedFault }
+    if isClosed { throw Engine.closedError }
   }
 
-  static var closedFault: StorageError { StorageError(.closed, "the store has been closed") }
+  static var closedError: StorageError { StorageError(.closed, "the store has been closed") }
 
   var changeCount: Int { 0 }
 

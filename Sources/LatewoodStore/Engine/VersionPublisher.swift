@@ -39,7 +39,7 @@ final class VersionPublisher: Sendable {
 
   /// Returns the newest version, retained. Throws `closed`.
   func current() throws(StorageError) -> Version {
-    guard let version = newest.held() else { throw Engine.closedFault }
+    guard let version = newest.held() else { throw Engine.closedError }
     return version
   }
 

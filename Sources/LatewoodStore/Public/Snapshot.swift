@@ -35,7 +35,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   public func _begin() throws(StoreError) -> ShortRead {
     do {
       try engine.checkOpen()
-      return try engine.begin({ version.load($0) }, otherwise: { closedFault })
+      return try engine.begin({ version.load($0) }, otherwise: { closedError })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -46,7 +46,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   ) throws(StoreError) -> FoundValue {
     do {
       try engine.checkOpen()
-      return try engine.find(key, in: keyspace, of: { version.load($0) }, otherwise: { closedFault })
+      return try engine.find(key, in: keyspace, of: { version.load($0) }, otherwise: { closedError })
     } catch {
       throw StoreError(error, path: engine.path)
     }
@@ -57,15 +57,15 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   func held() throws(StorageError) -> Version {
     try engine.checkOpen()
-    guard let version = version.held() else { throw closedFault }
+    guard let version = version.held() else { throw closedError }
     return version
   }
 
   /// The error for a read of a closed snapshot. A closing store also closes its snapshots, perhaps
   /// after a read has found the store open.
-  private var closedFault: StorageError {
+  private var closedError: StorageError {
     engine.isClosed
-      ? Engine.closedFault : StorageError(.snapshotClosed, "the snapshot has been closed")
+      ? Engine.closedError : StorageError(.snapshotClosed, "the snapshot has been closed")
   }
 
   func currentReader() throws(StorageError) -> Reader {
@@ -75,49 +75,12 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   func checkOpen() throws(StorageError) {
     try engine.checkOpen()
-    if version.isClear { throw closedFault }
+    if version.isClear { throw closedError }
   }
 
   var path: String? { engine.path }
 
   var changeCount: Int { 0 }
-}
-
-extension Store: Readable {
-  /// Returns a snapshot of the newest commit.
-  ///
-  /// - Throws: ``StoreError`` `closed`.
-  public func snapshot() throws -> Snapshot {
-    do { return Snapshot(engine, try engine.versions.current()) } catch {
-      throw StoreError(error, path: engine.path)
-    }
-  }
-
-  public func _reader() throws(StoreError) -> Reader {
-    do { return try engine.currentReader() } catch { throw StoreError(error, path: engine.path) }
-  }
-
-  public func _begin() throws(StoreError) -> ShortRead {
-    do {
-      return try engine.begin({ engine.loadVersion($0) }, otherwise: { Engine.closedFault })
-    } catch {
-      throw StoreError(error, path: engine.path)
-    }
-  }
-
-  public func _find(
-    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> FoundValue {
-    do {
-      return try engine.find(
-        key, in: keyspace, of: { engine.loadVersion($0) }, otherwise: { Engine.closedFault })
-    } catch {
-      throw StoreError(error, path: engine.path)
-    }
-  }
-
-  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
-  public var _path: String? { engine.path }
 }
 
 /// A key whose value differs between two states.

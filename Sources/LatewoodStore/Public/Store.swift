@@ -162,3 +162,40 @@ public final class Store: Sendable {
     do { return try engine.refresh() } catch { throw StoreError(error, path: engine.path) }
   }
 }
+
+extension Store: Readable {
+  /// Returns a snapshot of the newest commit.
+  ///
+  /// - Throws: ``StoreError`` `closed`.
+  public func snapshot() throws -> Snapshot {
+    do { return Snapshot(engine, try engine.versions.current()) } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  public func _reader() throws(StoreError) -> Reader {
+    do { return try engine.currentReader() } catch { throw StoreError(error, path: engine.path) }
+  }
+
+  public func _begin() throws(StoreError) -> ShortRead {
+    do {
+      return try engine.begin({ engine.loadVersion($0) }, otherwise: { Engine.closedError })
+    } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  public func _find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) -> FoundValue {
+    do {
+      return try engine.find(
+        key, in: keyspace, of: { engine.loadVersion($0) }, otherwise: { Engine.closedError })
+    } catch {
+      throw StoreError(error, path: engine.path)
+    }
+  }
+
+  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
+  public var _path: String? { engine.path }
+}

@@ -253,9 +253,13 @@ final class SpaceReclaimer: Sendable {
       // Part of a long range may have been punched.
       let before = blocks.last
       outcome = try punching.withLock { () throws(StorageError) in
-        let start = MonotonicClock.nanoseconds
+        // Counted from the first block, so that each turn punches at least one.
+        var start: UInt64?
         return try file.punch(&blocks) {
-          isPaused || MonotonicClock.nanoseconds - start >= SpaceReclaimer.punchNanoseconds
+          if isPaused { return true }
+          let now = MonotonicClock.nanoseconds
+          defer { start = start ?? now }
+          return now - (start ?? now) >= SpaceReclaimer.punchNanoseconds
         }
       }
       if outcome != .busy || blocks.last == before { return }

@@ -70,7 +70,7 @@ extension Engine {
     }
     if isClosed {
       head.unlock()
-      throw Engine.closedFault
+      throw Engine.closedError
     }
     head.beginClosures()
   }

@@ -68,6 +68,21 @@ import Testing
     try store.close()
   }
 
+  @Test func `all that is dead is given back, however long it takes to get the lock`() throws {
+    let volume = SimulatedVolume()
+    let store = try OverwrittenStore.open(volume)
+    volume.beforeAccess = { access in
+      // Longer than readers are kept out at once.
+      if access.kind == .lock { Monitor.sleep(milliseconds: 11) }
+    }
+    defer { volume.beforeAccess = nil }
+    for byte: UInt8 in 1...3 { try OverwrittenStore.fill(store, byte) }
+    let statistics = try store.statistics()
+    #expect(statistics.punchedBytes > 100_000)
+    #expect(statistics.allocatedSize < statistics.liveBytes + 1_000_000)
+    try store.close()
+  }
+
   @Test func `of a file that is to be compacted nothing is given back first`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
