@@ -9,12 +9,27 @@ from latewood_fleece import Fleece
 from latewood_reader import Database, text
 
 CONFLICTS, EXPIRES, HOLDS_BODY = 1, 2, 4
-DELETION, BODY, LENGTH, ROOT, JOIN = 1, 2, 4, 8, 16
+DELETION, BODY, LENGTH, ROOT, JOIN, TEXT = 1, 2, 4, 8, 16, 32
+
+
+def is_hexadecimal(data):
+    return 0 < len(data) <= 64 and len(data) % 2 == 0 and all(byte in b"0123456789abcdef" for byte in data)
+
+
+def is_text_of_digest(data):
+    try:
+        characters = data.decode()
+    except UnicodeDecodeError:
+        return False
+    controls = any(ord(one) < 0x20 or 0x7F <= ord(one) < 0xA0 for one in characters)
+    return 0 < len(data) <= 64 and not controls and not is_hexadecimal(data)
 
 
 class Revision:
     def __init__(self, generation, flags, digest, body):
-        self.generation, self.digest, self.body = generation, digest, body
+        self.generation, self.stored, self.body = generation, digest, body
+        self.is_text = bool(flags & TEXT)
+        self.digest = digest if self.is_text else digest.hex().encode()
         self.is_deleted, self.is_leaf = bool(flags & DELETION), False
 
     def rank(self):
@@ -54,13 +69,14 @@ class Record:
         while True:
             need(at < len(data), "a branch does not end")
             flags, at = data[at], at + 1
-            need(flags < 32 and flags & (ROOT | JOIN) != ROOT | JOIN, "a revision of an unknown form")
+            need(flags < 64 and flags & (ROOT | JOIN) != ROOT | JOIN, "a revision of an unknown form")
             count, body = 20, 0
             if flags & LENGTH:
                 count, at = data[at], at + 1
-                need(1 <= count <= 32 and count != 20, "a digest of a wrong length")
+                need(1 <= count <= (64 if flags & TEXT else 32) and count != 20, "a digest of a wrong length")
             digest, at = data[at:at + count], at + count
             need(len(digest) == count, "a digest is cut")
+            need(not flags & TEXT or is_text_of_digest(digest), "the text of a digest is not one")
             if flags & BODY:
                 body, at = varint(data, at)
                 need(body > 0, "a body is nowhere")
@@ -86,8 +102,9 @@ def check_collection(collection, state, space):
         record = Record(data)
         winner = record.revisions[0]
         deleted += winner.is_deleted
-        entry = bytes([winner.is_deleted | record.flags << 1 & 2, winner.generation, len(winner.digest)])
-        need(winner.generation < 128 and feed.get(record.sequence.to_bytes(8, "big")) == entry + winner.digest + identity,
+        flags = winner.is_deleted | record.flags << 1 & 2 | winner.is_text << 2
+        entry = bytes([flags, winner.generation, len(winner.stored)])
+        need(winner.generation < 128 and feed.get(record.sequence.to_bytes(8, "big")) == entry + winner.stored + identity,
              "the feed does not have the document as it is")
         for leaf in (one for one in record.revisions if one.is_leaf and one.body):
             if record.flags & HOLDS_BODY and leaf is winner:

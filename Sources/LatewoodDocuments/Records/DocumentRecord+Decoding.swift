@@ -106,7 +106,7 @@ extension UntrustedBytes {
       count = Int(try byte())
       if count == RevisionDigest.usualCount { throw fault("a length is given that need not be") }
     }
-    let digest = try digest(count)
+    let digest = flags & NodeFlag.isText == 0 ? try digest(count) : try textDigest(count)
     let body = flags & NodeFlag.hasBody == 0 ? 0 : try varint()
     if flags & NodeFlag.hasBody != 0, body == 0 { throw fault("a body is nowhere") }
     let node = RevisionTree.Node(

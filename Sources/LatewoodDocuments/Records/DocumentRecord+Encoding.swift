@@ -76,6 +76,7 @@ extension DocumentRecord {
     let place = body != nil && node.body == sequence ? 0 : node.body
     if place != 0 { flags |= NodeFlag.hasBody }
     if digest.count != RevisionDigest.usualCount { flags |= NodeFlag.hasLength }
+    if digest.isText { flags |= NodeFlag.isText }
     if isRoot { flags |= NodeFlag.isRoot }
     if joined >= 0 { flags |= NodeFlag.joins }
     bytes.append(flags)

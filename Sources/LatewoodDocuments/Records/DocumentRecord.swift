@@ -93,6 +93,8 @@ package struct DocumentRecord: Sendable, Equatable {
     static let isRoot: UInt8 = 8
     /// The branch ends here: the number of the parent follows.
     static let joins: UInt8 = 16
-    static let all: UInt8 = 31
+    /// The digest is a text.
+    static let isText: UInt8 = 32
+    static let all: UInt8 = 63
   }
 }

@@ -17,7 +17,9 @@ package struct SequenceEntry: Sendable, Equatable {
   private enum Flag {
     static let isDeleted: UInt8 = 1
     static let hasConflicts: UInt8 = 2
-    static let all: UInt8 = 3
+    /// The digest of the revision is a text.
+    static let isText: UInt8 = 4
+    static let all: UInt8 = 7
   }
 
   /// Returns the key of a sequence, in every keyspace that is ordered by sequence.
@@ -53,7 +55,9 @@ package struct SequenceEntry: Sendable, Equatable {
   /// Appends the bytes of the value.
   func append(to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + 32 + id.utf8.count)
-    bytes.append((isDeleted ? Flag.isDeleted : 0) | (hasConflicts ? Flag.hasConflicts : 0))
+    bytes.append(
+      (isDeleted ? Flag.isDeleted : 0) | (hasConflicts ? Flag.hasConflicts : 0)
+        | (revision.digest.isText ? Flag.isText : 0))
     bytes.append(varint: revision.generation)
     bytes.append(UInt8(revision.digest.count))
     bytes.append(revision.digest)
@@ -77,7 +81,9 @@ package struct SequenceEntry: Sendable, Equatable {
     guard flags & ~Flag.all == 0 else { throw source.fault("its flags are \(flags)") }
     let generation = try source.generation()
     let count = Int(try source.byte())
-    revision = RevisionID(generation: generation, digest: try source.digest(count))
+    revision = RevisionID(
+      generation: generation,
+      digest: flags & Flag.isText == 0 ? try source.digest(count) : try source.textDigest(count))
     isDeleted = flags & Flag.isDeleted != 0
     hasConflicts = flags & Flag.hasConflicts != 0
     guard source.count > 0 else { throw source.fault("it names no document") }

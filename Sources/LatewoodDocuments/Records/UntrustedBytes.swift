@@ -79,6 +79,14 @@ struct UntrustedBytes {
     return digest
   }
 
+  /// Reads a digest that is a text. What pairs of hexadecimal digits spell is never kept as one.
+  @inline(never) mutating func textDigest(_ count: Int) throws(DocumentError) -> RevisionDigest {
+    guard let digest = RevisionDigest(text: try bytes(count)), digest.isText else {
+      throw fault("the text of a digest is not one")
+    }
+    return digest
+  }
+
   mutating func generation() throws(DocumentError) -> UInt64 {
     let generation = try varint()
     guard generation >= 1, generation <= RevisionID.maximumGeneration else {
@@ -102,8 +110,9 @@ extension [UInt8] {
   mutating func append(_ digest: RevisionDigest) {
     let words = digest.bigEndianWords
     Swift.withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
-      append(contentsOf: $0[..<digest.count])
+      append(contentsOf: $0[..<Swift.min(digest.count, 32)])
     }
+    if !digest.isShort { append(contentsOf: digest.bytes.dropFirst(32)) }
   }
 
   mutating func append(bigEndian value: UInt64) {

@@ -6,7 +6,8 @@ extension RevisionID {
   ///
   /// The hashed input is one block of 128 bytes followed by the body. The block holds the parent's
   /// generation (8 bytes little-endian, 0 if there is no parent), the length of the parent's digest
-  /// (1 byte), whether the revision is a deletion (1 byte), the parent's digest, and zeros.
+  /// (1 byte), whether the revision is a deletion (1 byte), whether the parent's digest is a text
+  /// (1 byte), zeros to offset 16, the parent's digest, and zeros.
   ///
   /// - Parameters:
   ///   - parent: the revision that was edited; nil for the first one.
@@ -21,7 +22,7 @@ extension RevisionID {
       self.init(generation: 1, hash)
       return
     }
-    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 32
+    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 64
     // bytes, and they start at 16.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
       guard let target = block.baseAddress else { return }
@@ -35,6 +36,14 @@ extension RevisionID {
         target.set(words.1.byteSwapped, at: 24)
         target.set(words.2.byteSwapped, at: 32)
         target.set(words.3.byteSwapped, at: 40)
+        if digest.isText {
+          target.set(UInt8(1), at: 10)
+          let words = digest.laterBigEndianWords
+          target.set(words.0.byteSwapped, at: 48)
+          target.set(words.1.byteSwapped, at: 56)
+          target.set(words.2.byteSwapped, at: 64)
+          target.set(words.3.byteSwapped, at: 72)
+        }
       }
       if body.isEmpty {
         hash.finish(UnsafeRawBufferPointer(block))

@@ -1,8 +1,14 @@
 /// The name of a revision: the number of edits that led to it, and a digest of the last of them.
 ///
-/// As text `generation-digest`, with the digest in lowercase hexadecimal digits: `3-01c0ffee…`.
-/// Ordered by generation, then by the bytes of the digest; this order decides between conflicting
-/// revisions and is the same in every replica.
+/// As text `generation-digest`: `3-01c0ffee…`. The digests that are made here are lowercase
+/// hexadecimal digits. Those of other databases may be any text of 1 to 64 bytes of UTF-8 without
+/// control characters: `1-5ac`, `1-5AC` and `1-abc-def` are three different revisions.
+///
+/// Ordered by generation, then by the text of the digest, byte by byte; this order decides between
+/// conflicting revisions and is the same in every replica. CouchDB has the same order, except that
+/// it compares a digest of 32 hexadecimal digits as 16 bytes with the texts of others. It also
+/// takes such digits in uppercase for the same revision, and refuses a text of 32 characters that
+/// are no such digits; here each is a revision of its own.
 package struct RevisionID: Sendable, Hashable {
   /// The number of edits, from 1.
   package let generation: UInt64
@@ -21,13 +27,24 @@ package struct RevisionID: Sendable, Hashable {
   ///
   /// - Throws: ``DocumentError`` `badRevision`.
   package init(_ text: some StringProtocol) throws(DocumentError) {
-    guard let parsed = RevisionID.parse(Array(text.utf8)) else {
+    let bytes = Array(text.utf8)
+    guard let (generation, rest) = RevisionID.parse(bytes) else {
       throw DocumentError(.badRevision, "\"\(text.prefix(80))\" is not a revision id")
     }
-    self = parsed
+    guard rest.count <= RevisionDigest.maximumTextCount else {
+      throw DocumentError(
+        .badRevision,
+        "the digest of the revision id \"\(text.prefix(80))…\" has \(rest.count) bytes, and the longest has "
+          + "\(RevisionDigest.maximumTextCount)")
+    }
+    guard let digest = RevisionDigest(text: rest) else {
+      throw DocumentError(.badRevision, "the digest of a revision id is empty or has control characters")
+    }
+    self.init(generation: generation, digest: digest)
   }
 
-  private static func parse(_ text: [UInt8]) -> RevisionID? {
+  /// Returns the generation, and the text of the digest.
+  private static func parse(_ text: [UInt8]) -> (UInt64, ArraySlice<UInt8>)? {
     guard let dash = text.firstIndex(of: UInt8(ascii: "-")), let first = text.first, dash <= 15,
       first != UInt8(ascii: "0")
     else { return nil }
@@ -36,24 +53,8 @@ package struct RevisionID: Sendable, Hashable {
       guard byte >= UInt8(ascii: "0"), byte <= UInt8(ascii: "9") else { return nil }
       generation = generation * 10 + UInt64(byte - UInt8(ascii: "0"))
     }
-    let digits = text[(dash + 1)...]
-    guard generation >= 1, generation <= maximumGeneration, digits.count % 2 == 0,
-      digits.count <= 2 * RevisionDigest.maximumCount
-    else { return nil }
-    var bytes: [UInt8] = []
-    for pair in stride(from: digits.startIndex, to: digits.endIndex, by: 2) {
-      guard let high = hexValue(digits[pair]), let low = hexValue(digits[pair + 1]) else { return nil }
-      bytes.append(high << 4 | low)
-    }
-    return RevisionDigest(bytes).map { RevisionID(generation: generation, digest: $0) }
-  }
-
-  private static func hexValue(_ digit: UInt8) -> UInt8? {
-    switch digit {
-    case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-    case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-    default: nil
-    }
+    guard generation >= 1, generation <= maximumGeneration else { return nil }
+    return (generation, text[(dash + 1)...])
   }
 }
 
@@ -65,9 +66,9 @@ extension RevisionID: Comparable {
 
 extension RevisionID: CustomStringConvertible {
   package var description: String {
-    // SAFETY: a number of 64 bits has 20 digits at most and a digest 32 bytes, and only what was
-    // written is counted.
-    String(unsafeUninitializedCapacity: 21 + 2 * RevisionDigest.maximumCount) { text in
+    // SAFETY: a number of 64 bits has 20 digits at most and the text of a digest 64 bytes, and only
+    // what was written is counted.
+    String(unsafeUninitializedCapacity: 21 + RevisionDigest.maximumTextCount) { text in
       var count = 0
       func append(_ byte: UInt8) {
         text[count] = byte
@@ -80,15 +81,8 @@ extension RevisionID: CustomStringConvertible {
         (rest, scale) = (rest % scale, scale / 10)
       }
       append(UInt8(ascii: "-"))
-      for index in 0..<digest.count {
-        append(RevisionID.hexDigit(digest[index] >> 4))
-        append(RevisionID.hexDigit(digest[index] & 15))
-      }
+      for index in 0..<digest.textCount { append(digest.textByte(at: index)) }
       return count
     }
-  }
-
-  private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
   }
 }

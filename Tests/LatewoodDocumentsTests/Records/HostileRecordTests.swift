@@ -109,6 +109,60 @@ import Testing
     refuse(nowhere)
   }
 
+  @Test func `the text of a digest is one, and in no other form`() throws {
+    func record(_ text: String) throws -> [UInt8] {
+      var tree = RevisionTree()
+      try tree.insert(history: [RevisionID(text)], isDeleted: false, body: 0)
+      return DocumentRecord(sequence: 7, tree: tree).encoded()
+    }
+    func entry(_ text: String) throws -> [UInt8] {
+      let head = try record(text).withUnsafeBytes { try DocumentRecord.Head($0) }
+      return SequenceEntry(sequence: 7, id: "id", head: head).encoded()
+    }
+    func decodeEntry(_ bytes: [UInt8]) throws -> SequenceEntry {
+      try SequenceEntry.key(7).withUnsafeBytes { key in
+        try bytes.withUnsafeBytes { try SequenceEntry(key: key, value: $0) }
+      }
+    }
+    let longest = String(repeating: "Z", count: 64)
+    for text in ["1-x", "10-5ac", "3-" + String(repeating: "y", count: 20), "1-" + longest] {
+      let head = try record(text).withUnsafeBytes { try DocumentRecord.Head($0) }
+      #expect("\(head.winner)" == text)
+      let told = try decodeEntry(entry(text))
+      #expect("\(told.revision)" == text && told.id == "id")
+    }
+    // Hexadecimal digits, control characters, no UTF-8, an end within a character.
+    let (sound, told) = (try record("1-wxyz"), try entry("1-wxyz"))
+    let (place, toldPlace) = (sound.count - 4, 3)
+    for bad in [
+      bytes("5a5a"), [1, 2, 3, 4], [0, 0, 0, 0], [0xFF, 0x61, 0x62, 0x63], [0x78, 0x78, 0x78, 0xC3],
+    ] {
+      var hostile = sound
+      hostile.replaceSubrange(place..<(place + 4), with: bad)
+      refusal(.corruptRevisions) { try decode(hostile) }
+      refusal(.corruptRevisions) { _ = try hostile.withUnsafeBytes { try DocumentRecord.Head($0) } }
+      var entry = told
+      entry.replaceSubrange(toldPlace..<(toldPlace + 4), with: bad)
+      refusal(.corruptData) { _ = try decodeEntry(entry) }
+    }
+    // Lengths that no text has: none, one more than the longest, more than there are.
+    for length: UInt8 in [0, 65, 255] {
+      var hostile = sound + [UInt8](repeating: 0x78, count: 70)
+      hostile[place - 1] = length
+      refusal(.corruptRevisions) { try decode(hostile) }
+      hostile = sound
+      hostile[place - 1] = length
+      refusal(.corruptRevisions) { try decode(hostile) }
+      var entry = told + [UInt8](repeating: 0x78, count: 70)
+      entry[toldPlace - 1] = length
+      if length < 255 { refusal(.corruptData) { _ = try decodeEntry(entry) } }
+    }
+    // A text of 33 bytes or more without its flag is no digest.
+    var unflagged = try record("1-" + longest)
+    unflagged[4] &= ~DocumentRecord.NodeFlag.isText
+    refusal(.corruptRevisions) { try decode(unflagged) }
+  }
+
   @Test func `the counts of a collection leave room to count on`() throws {
     for field in 0..<9 {
       var numbers = [UInt64](repeating: 1, count: 9)

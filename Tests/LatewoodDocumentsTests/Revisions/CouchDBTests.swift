@@ -89,13 +89,11 @@ import Testing
       #expect(tree.possibleAncestors(of: missing) == list("possible_ancestors").map(revision), "\(name)")
     }
 
-    /// Revision names in these tests are short and need not be hexadecimal; their characters as
-    /// bytes have the same order.
     private func revision(_ text: Substring) -> RevisionID {
-      let parts = text.split(separator: "-")
-      let digest = RevisionDigest(parts[1].utf8)
-      return RevisionID(
-        generation: UInt64(parts[0]) ?? 0, digest: digest ?? RevisionDigest(words: 0, 0, 0, 0, count: 1))
+      do { return try RevisionID(text) } catch {
+        Issue.record("\(error)")
+        return RevisionID(generation: 1, digest: RevisionDigest(words: 0, 0, 0, 0, count: 1))
+      }
     }
   }
 }

@@ -6,11 +6,27 @@ import Testing
 @Suite struct RevisionIDTests {
   @Test func `text and back is the same, and nothing else is taken`() throws {
     for text in ["1-00", "12-01ff", "281474976710656-" + String(repeating: "ab", count: 32)] {
-      #expect(try RevisionID(text).description == text)
+      let id = try RevisionID(text)
+      #expect(id.description == text && !id.digest.isText)
     }
     for text in [
-      "", "1", "1-", "-00", "0-00", "01-00", "1-0", "1-0g", "1-AB", "+1-00", "1--00", " 1-00", "1-00 ",
+      "1-0", "1-5ac", "1-5AC", "1-AB", "1-0g", "1--00", "1-abc-def", "3-xyz", "1-00 ", "1-é🍐", "1-\u{A0}",
+      "10-" + String(repeating: "a", count: 63), "10-" + String(repeating: "Z", count: 64),
+      "1-" + String(repeating: "A", count: 32), "1-" + String(repeating: "x", count: 33),
+    ] {
+      let id = try RevisionID(text)
+      #expect(id.description.utf8.elementsEqual(text.utf8) && id.digest.isText)
+      #expect(RevisionDigest(text: id.digest.bytes) == id.digest)
+    }
+    #expect(try RevisionID("1-5ac") != RevisionID("1-5AC"))
+    // The same bytes, as text and as what digits spell.
+    #expect(try RevisionID("1-5ac") != RevisionID("1-356163"))
+    // Equal for Unicode, but not for replicas that compare bytes.
+    #expect(try RevisionID("1-\u{E9}") != RevisionID("1-e\u{301}"))
+    for text in [
+      "", "1", "1-", "-00", "0-00", "01-00", "+1-00", " 1-00", "1-a\n", "1-\0", "1-\u{7F}", "1-\u{9F}",
       "281474976710657-00", "99999999999999999999-00", "1-" + String(repeating: "ab", count: 33), "a-00",
+      "1-" + String(repeating: "x", count: 65), "1-" + String(repeating: "x", count: 63) + "é",
     ] {
       #expect(throws: DocumentError.self, "\(text)") { try RevisionID(text) }
     }
@@ -21,6 +37,34 @@ import Testing
     let ids = try ordered.map { try RevisionID($0) }
     for (first, second) in zip(ids, ids.dropFirst()) { #expect(first < second) }
     #expect(ids.shuffled().sorted() == ids)
+  }
+
+  @Test func `digests of both kinds are ordered by their texts`() throws {
+    let long = String(repeating: "f", count: 64)
+    let ordered = [
+      "1--", "1-00", "1-1", "1-10", "1-1e", "1-5", "1-5AC", "1-5a", "1-5ac", "1-5ac0", "1-ABC", "1-a",
+      "1-abc",
+      "1-abc-def", "1-b", "1-\(long.dropLast(1))", "1-\(long)", "1-\(long.dropLast(1))g", "1-x",
+      "1-\(String(repeating: "x", count: 40))", "1-\(String(repeating: "x", count: 40))y", "1-é", "2-!",
+      "10-!",
+    ]
+    let ids = try ordered.map { try RevisionID($0) }
+    for (place, first) in ids.enumerated() {
+      for second in ids[(place + 1)...] { #expect(first < second && !(second < first), "\(first) \(second)") }
+    }
+    #expect(ids.shuffled().sorted() == ids)
+  }
+
+  @Test func `an edit of a text is not that of the digits that spell its bytes`() throws {
+    func edit(_ parent: String) throws -> RevisionID {
+      try [1, 2, 3].withUnsafeBytes {
+        RevisionID(editing: try RevisionID(parent), isDeleted: false, body: $0)
+      }
+    }
+    #expect(try edit("1-5ac") != edit("1-356163"))
+    let long = String(repeating: "x", count: 63)
+    #expect(try edit("1-\(long)a") != edit("1-\(long)b"))
+    #expect(try edit("9-5ac").generation == 10)
   }
 
   @Test func `an edit has the id that its definition gives`() throws {
