@@ -23,6 +23,7 @@ extension GoldenFile {
     try store.store.checkpoint()
     try script.makePeople()
     try script.makeConflicts()
+    try script.makeForeignRevisions()
     try store.close()
     let plain = try Store.open(
       at: path, on: volume, mode: .readOnly, options: Store.Options(),
@@ -140,6 +141,17 @@ private struct DocumentScript {
     let (merged, tombstone) = (try JSON.fleece(from: #"{"by":"both"}"#), try JSON.fleece(from: "{}"))
     try store.write { [people] writer in
       try writer.resolveConflicts(of: "resolved", in: people, merged: merged, tombstone: tombstone)
+    }
+  }
+
+  /// Revisions of another database, whose digests are texts.
+  func makeForeignRevisions() throws {
+    for (leaf, by) in [("2-ABC", "them"), ("2-abc-def", "others")] {
+      let history = try [leaf, "1-5ac"].map { try RevisionID($0) }
+      let body = try JSON.fleece(from: #"{"by":"\#(by)"}"#)
+      try store.write { [people] writer in
+        _ = try writer.insert("foreign", in: people, history: history, body: body)
+      }
     }
   }
 }

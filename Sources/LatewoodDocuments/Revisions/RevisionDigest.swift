@@ -28,7 +28,8 @@ package struct RevisionDigest: Sendable, Hashable {
   /// The other bytes of a text; zeros if there are none.
   private let more: Words
   private let length: UInt8
-  /// Whether the bytes are the text itself, because it is not pairs of lowercase hexadecimal digits.
+  /// Whether the bytes are the text itself, because it is not pairs of lowercase hexadecimal
+  /// digits.
   package let isText: Bool
 
   private struct Words: Sendable, Hashable {

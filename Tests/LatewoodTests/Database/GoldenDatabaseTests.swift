@@ -29,10 +29,10 @@ import Testing
 
   @Test func `documents and collections are there`() throws {
     #expect(try database.collectionNames == ["_default", "films"])
-    #expect(try films.count == 40 && people.count == 8)
+    #expect(try films.count == 40 && people.count == 9)
     #expect(
       try people.documentIDs() == [
-        "anna", "früchte 🍐", "icon", "lost", "photo", "resolved", "same", "waiting",
+        "anna", "foreign", "früchte 🍐", "icon", "lost", "photo", "resolved", "same", "waiting",
       ])
     let film = try #require(try films.document("film 17"))
     #expect(film.title == "Title 3" && film.year == 1977 && film.cast == ["actor 0", "actor 1"])
@@ -63,6 +63,9 @@ import Testing
     let resolved = try #require(try people.document("resolved"))
     #expect(!resolved.hasConflicts && resolved["by"].string == "both")
     #expect(try people.conflicts(of: "resolved").isEmpty)
+    #expect(try people.document("foreign")?.revisionID == "2-abc-def")
+    #expect(try people.conflicts(of: "foreign").map(\.revisionID) == ["2-ABC"])
+    #expect(try people.revisions(of: "foreign").map(\.id) == ["2-abc-def", "1-5ac", "2-ABC"])
   }
 
   @Test func `blobs, expiry and the feed are there`() throws {
