@@ -3,8 +3,8 @@ import LatewoodStore
 
 /// The result of `Database.verify`.
 public struct DatabaseVerification: Sendable {
-  /// One sentence for each fault; empty if there are none.
-  public var faults: [String]
+  /// The faults; empty if there are none.
+  public var faults: [DatabaseFault]
   /// The number of documents that are not deleted.
   public var documents: Int
   /// The number of bodies, which are the contents of revisions.
@@ -76,10 +76,11 @@ extension Database {
     let report = try translating { () throws(DocumentError) in
       try documents.verify(deep: true, progress: progress)
     }
-    let bytes = report.store?.faults.map { "at \($0.offset): \($0.what)" } ?? []
+    let damage = report.store?.faults.map { DatabaseFault($0) } ?? []
     return DatabaseVerification(
-      faults: report.faults.map(\.description) + bytes, documents: report.documents, bodies: report.bodies,
-      blobs: report.blobs, missingBlobs: report.missingBlobs, tornTail: report.store?.tornTail)
+      faults: report.faults.map { DatabaseFault($0) } + damage, documents: report.documents,
+      bodies: report.bodies, blobs: report.blobs, missingBlobs: report.missingBlobs,
+      tornTail: report.store?.tornTail)
   }
 
   /// Returns sizes and counts of the file.
