@@ -13,7 +13,7 @@ import Testing
     directory = try TestDirectory()
     let database = try Database.open(at: directory.file)
     let people = try database.createCollection("people")
-    blob = try people.saveBlob(Data(repeating: 7, count: 3000), contentType: "image/png")
+    blob = try database.saveBlob(Data(repeating: 7, count: 3000), contentType: "image/png")
     try people.save(MutableDocument(id: "anna", ["photo": DocumentValue(blob)]))
     var ben = try people.save(MutableDocument(id: "ben", ["n": 1])).toMutable()
     ben["n"] = 2
