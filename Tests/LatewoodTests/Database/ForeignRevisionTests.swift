@@ -12,16 +12,16 @@ import Testing
     "10-00", "10-x",
   ]
 
-  private static func document(_ name: String) -> MutableDocument {
-    MutableDocument(id: "anna", ["from": .string(name)])
+  private static func document(_ name: String) throws -> MutableDocument {
+    try MutableDocument(id: "anna", ["from": .init(name)])
   }
 
   private static func fill(_ people: DocumentCollection, _ leaves: [String]) throws {
     for leaf in leaves {
       // Generations may be skipped only by leaving out the history.
       let history = leaf.hasPrefix("2-") ? [leaf, "1-5ac"] : [leaf]
-      #expect(try people.insert(document(leaf), history: history), "\(leaf)")
-      #expect(try !people.insert(document(leaf), history: history), "\(leaf)")
+      #expect(try people.insert(try document(leaf), history: history), "\(leaf)")
+      #expect(try !people.insert(try document(leaf), history: history), "\(leaf)")
     }
   }
 
@@ -79,7 +79,7 @@ import Testing
   @Test func `such a revision is edited, purged and resolved like any other`() throws {
     let database = try Database.inMemory()
     let people = try database.defaultCollection
-    try people.insert(Self.document("there"), history: ["1-5ac"])
+    try people.insert(try Self.document("there"), history: ["1-5ac"])
     var edited = try #require(try people.document("anna")).toMutable()
     edited["from"] = "here"
     let saved = try people.save(edited)
@@ -87,7 +87,7 @@ import Testing
     #expect(try people.revisions(of: "anna").map(\.id) == [saved.revisionID, "1-5ac"])
     refusal(.conflict) { try people.save(edited) }
 
-    try people.insert(Self.document("there"), history: ["2-zzz", "1-5ac"])
+    try people.insert(try Self.document("there"), history: ["2-zzz", "1-5ac"])
     let winner = try #require(try people.document("anna"))
     #expect(winner.revisionID == "2-zzz" && winner.hasConflicts)
     try people.resolveConflicts(choosing: winner)
@@ -95,7 +95,7 @@ import Testing
     #expect(try people.document("anna")?.revisionID == "2-zzz")
 
     let (low, high) = ("1-" + Self.longest, "1-" + Self.longest.lowercased())
-    let bea = MutableDocument(id: "bea", [:])
+    let bea = try MutableDocument(id: "bea", [:])
     for id in [low, high] { try people.insert(bea, history: [id]) }
     #expect(try people.document("bea")?.revisionID == high)
     #expect(try people.purge("bea", leaves: [high]) == [high])
@@ -106,7 +106,7 @@ import Testing
   @Test(arguments: ["1-", "0-abc", "1-a\nb", "1-\u{0}", "1-\u{85}", "1-" + longest + "Z", "1-\(longest)é"])
   func `a text that cannot name a revision is refused, and says why`(_ id: String) throws {
     let people = try Database.inMemory().defaultCollection
-    refusal(.badRevisionID) { try people.insert(Self.document("x"), history: [id]) }
+    refusal(.badRevisionID) { try people.insert(try Self.document("x"), history: [id]) }
     #expect(try people.count == 0)
   }
 }
