@@ -88,10 +88,25 @@ struct DatabaseCheck {
       }
       var check = CollectionCheck(name, spaces, snapshot, shared, report)
       if isDeep { check.deepest = Int(clamping: deepest ?? .max) }
-      try check.run()
-      report = check.report
+      try checkPart(collection: name) { database in
+        defer { database.report = check.report }
+        try check.run()
+      }
     }
-    try checkBlobs()
+    try checkPart { try $0.checkBlobs() }
+  }
+
+  /// Checks a part of the database. Damage that ends the check of this part is a fault, and the
+  /// other parts are still checked; any other error is thrown.
+  private mutating func checkPart(
+    collection: String? = nil, blob: BlobDigest? = nil, _ check: (inout DatabaseCheck) throws -> Void
+  ) throws {
+    do throws(DocumentError) {
+      try DocumentError.typed { try check(&self) }
+    } catch {
+      guard error.code == .corruptData || error.code == .corruptRevisions else { throw error }
+      report.add(DocumentFault(error.message, collection: collection, blob: blob))
+    }
   }
 
   private mutating func checkBlobs() throws {
@@ -119,7 +134,7 @@ struct DatabaseCheck {
     var chunks: UInt64 = 0
     for (digest, record) in records {
       chunks += record.chunkCount
-      try check(digest, record)
+      try checkPart(blob: digest) { try $0.check(digest, record) }
     }
     report.blobs = records.count
     // Unfinished uploads are left to the sweep.

@@ -20,8 +20,8 @@ extension BufferTree {
     }
   }
 
-  /// Inserts a record into the finger. Returns false, and changes nothing but the finger, if the key
-  /// does not belong there, may be there already, or there is no space.
+  /// Inserts a record into the finger. Returns false, and changes nothing but the finger, if the
+  /// key does not belong there, may be there already, or there is no space.
   @inline(__always) mutating func insertAtFinger(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) -> Bool {

@@ -67,4 +67,27 @@ import Testing
     #expect(damage.description == "at \(content.lowerBound): \(damage.message)")
     try database.close()
   }
+
+  @Test func `damage in one collection does not hide what is wrong in another`() throws {
+    let first = try Database.open(at: directory.file)
+    let names = ["birds", "trees"]
+    for name in names {
+      let text = String(repeating: name, count: 1000)
+      try first.createCollection(name).save(MutableDocument(id: "long", ["text": DocumentValue(text)]))
+    }
+    try first.compact()
+    try first.close()
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: directory.file))
+    for name in names {
+      let text = Data(String(repeating: name, count: 1000).utf8)
+      let content = try #require(bytes.range(of: text))
+      bytes[content.lowerBound + 500] ^= 1
+    }
+    try bytes.write(to: URL(fileURLWithPath: directory.file))
+    let database = try Database.open(at: directory.file)
+    let found = try database.verify().faults
+    #expect(Set(found.compactMap(\.collection)) == ["birds", "trees"])
+    #expect(found.count { $0.offset != nil } == 2)
+    try database.close()
+  }
 }
