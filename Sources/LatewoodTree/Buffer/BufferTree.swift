@@ -9,7 +9,7 @@ import LatewoodFile
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
-/// 2. `finger`, if set, is such a leaf, and every key greater than its first key and less than
+/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
 ///    `fingerLimit` belongs in it.
 /// 3. Replaced nodes stay in `retired` until no live version can reach them.
 ///
@@ -30,11 +30,7 @@ struct BufferTree: ~Copyable {
   private var retiredAtBegin = 0
   var path = Path()
   var finger: UnsafeMutableRawPointer?
-  /// Every key between the last one of the finger and this one belongs in it; nil for no limit.
-  var fingerLimit: RecordReference?
-  /// The leaf of the last insertion by a search; may be gone. If two in a row go to the same leaf,
-  /// it becomes the finger.
-  private var lastLeaf: UnsafeMutableRawPointer?
+  private var fingerLimit: RecordReference?
 
   /// The path from the root to a leaf: the branches, and the index of the child taken in each.
   struct Path {
@@ -56,7 +52,6 @@ struct BufferTree: ~Copyable {
     version = number
     retiredAtBegin = retired.count
     finger = nil
-    lastLeaf = nil
   }
 
   /// Restores the tree to its state when the version began.
@@ -93,7 +88,7 @@ struct BufferTree: ~Copyable {
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) {
-    if try insertAtFinger(key, keyCount, reference, space) { return }
+    if try appendAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
       place(key, keyCount, reference, in: leaf, at: 0)
@@ -128,10 +123,7 @@ struct BufferTree: ~Copyable {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
     }
-    if node.pointer == lastLeaf || node.count > 1 && node.references[node.count &- 1] == reference.bits {
-      setFinger(node)
-    }
-    lastLeaf = node.pointer
+    if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
   }
 
   @inline(__always) func place(
@@ -193,6 +185,66 @@ extension BufferTree {
     } else {
       BufferNode(path.nodes[path.depth &- 1]).children[path.indexes[path.depth &- 1]] = node.pointer
     }
+  }
+}
+
+// MARK: - Appending in key order
+
+extension BufferTree {
+  /// Sets the finger to a leaf that was appended to, so that the next ascending key needs no
+  /// search.
+  private mutating func setFinger(_ leaf: BufferNode) {
+    finger = leaf.pointer
+    fingerLimit = nil
+    var depth = path.depth
+    while depth > 0 {
+      depth &-= 1
+      let branch = BufferNode(path.nodes[depth])
+      let next = path.indexes[depth] &+ 1
+      if next < branch.count {
+        fingerLimit = branch.reference(next)
+        return
+      }
+    }
+  }
+
+  @inline(__always) private mutating func appendAtFinger(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> Bool {
+    guard let finger else { return false }
+    let leaf = BufferNode(finger)
+    let count = leaf.count
+    // The nodes above a settled leaf may be settled too, and a change must unsettle them.
+    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
+      self.finger = nil
+      return false
+    }
+    let skip = leaf.prefixCount
+    let head = KeyOrder.head(key + skip, keyCount &- skip)
+    let lastHead = leaf.heads[count &- 1]
+    guard head >= lastHead else {
+      self.finger = nil
+      return false
+    }
+    if head == lastHead {
+      let last = try space.record(leaf.reference(count &- 1))
+      guard KeyOrder.compare(key, keyCount, last.key, last.keyCount) > 0 else {
+        self.finger = nil
+        return false
+      }
+    }
+    if let fingerLimit {
+      let limit = try space.record(fingerLimit)
+      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else {
+        self.finger = nil
+        return false
+      }
+    }
+    leaf.heads[count] = head
+    leaf.references[count] = reference.bits
+    leaf.count = count &+ 1
+    entries &+= 1
+    return true
   }
 }
 
