@@ -13,7 +13,7 @@ DELETION, BODY, LENGTH, ROOT, JOIN, TEXT = 1, 2, 4, 8, 16, 32
 
 
 def is_hexadecimal(data):
-    return 0 < len(data) <= 64 and len(data) % 2 == 0 and all(byte in b"0123456789abcdef" for byte in data)
+    return 0 < len(data) <= 46 and len(data) % 2 == 0 and all(byte in b"0123456789abcdef" for byte in data)
 
 
 def is_text_of_digest(data):
@@ -22,7 +22,7 @@ def is_text_of_digest(data):
     except UnicodeDecodeError:
         return False
     controls = any(ord(one) < 0x20 or 0x7F <= ord(one) < 0xA0 for one in characters)
-    return 0 < len(data) <= 64 and not controls and not is_hexadecimal(data)
+    return 0 < len(data) <= 46 and not controls and not is_hexadecimal(data)
 
 
 class Revision:
@@ -73,7 +73,7 @@ class Record:
             count, body = 20, 0
             if flags & LENGTH:
                 count, at = data[at], at + 1
-                need(1 <= count <= (64 if flags & TEXT else 32) and count != 20, "a digest of a wrong length")
+                need(1 <= count <= (46 if flags & TEXT else 32) and count != 20, "a digest of a wrong length")
             digest, at = data[at:at + count], at + count
             need(len(digest) == count, "a digest is cut")
             need(not flags & TEXT or is_text_of_digest(digest), "the text of a digest is not one")

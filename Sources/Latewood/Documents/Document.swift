@@ -10,7 +10,7 @@ public struct Document: DocumentContent {
   public let id: String
   /// The revision id, `generation-digest`. It changes with every save, and is the same wherever the
   /// same edit was made. The digest of a revision that was saved by Latewood is 40 lowercase
-  /// hexadecimal digits; one from elsewhere can be any text of 1 to 64 bytes.
+  /// hexadecimal digits; one from elsewhere can be any text of 1 to 46 bytes.
   public var revisionID: String { revision?.description ?? "" }
   /// The sequence of the document's last change when this was read or saved, counted in its
   /// collection from 1. For a revision that was asked for by its id, the sequence of the change

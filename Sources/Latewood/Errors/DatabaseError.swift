@@ -19,8 +19,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
   /// The kind of an error. The numbers are those of Couchbase Lite; from 20001 on, those of errors
   /// that it does not have. Minor versions may add codes.
   public enum Code: Int, Sendable, CaseIterable {
-    /// A revision id is not of the form `generation-digest`, with a digest of 1 to 64 bytes and
-    /// without control characters.
+    /// A revision id is not of the form `generation-digest`, with a digest of 1 to 32 bytes in
+    /// hexadecimal digits or a text of 1 to 46 bytes without control characters.
     case badRevisionID = 4
     /// The body of a revision is damaged, or has members that a body cannot have.
     case corruptRevisionData = 5

@@ -112,7 +112,7 @@ extension [UInt8] {
     Swift.withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
       append(contentsOf: $0[..<Swift.min(digest.count, 32)])
     }
-    if !digest.isShort { append(contentsOf: digest.bytes.dropFirst(32)) }
+    if digest.count > 32 { append(contentsOf: digest.bytes.dropFirst(32)) }
   }
 
   mutating func append(bigEndian value: UInt64) {

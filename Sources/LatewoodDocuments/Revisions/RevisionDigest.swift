@@ -3,7 +3,7 @@
 /// Most digests are 1 to 32 bytes, which a revision id spells as lowercase hexadecimal digits, two
 /// for each. Those that this library makes start with a byte that names the algorithm:
 /// ``Algorithm``. Other databases also name revisions with texts that are not such digits, as
-/// `5ac`, `5AC` or `abc-def`: such a digest is kept as the text, 1 to 64 bytes of UTF-8 without
+/// `5ac`, `5AC` or `abc-def`: such a digest is kept as the text, 1 to 46 bytes of UTF-8 without
 /// control characters.
 ///
 /// Digests are ordered by how a revision id spells them, byte by byte. Among digests of one kind
@@ -17,112 +17,92 @@ package struct RevisionDigest: Sendable, Hashable {
 
   /// The maximum number of bytes in a digest that is no text.
   static let maximumCount = 32
-  /// The maximum number of bytes in the text of a digest, however it is kept.
-  package static let maximumTextCount = 2 * maximumCount
+  /// The maximum number of bytes in a digest that is a text. What fits into the words, because
+  /// digests are copied often.
+  package static let maximumTextCount = 46
   /// The number of bytes in a digest that is made here.
   static let usualCount = 20
 
-  /// The first 32 bytes as big-endian words, padded with zeros. No text has a byte 0, so comparing
-  /// words and then lengths is the same as comparing bytes.
-  private let words: Words
-  /// The other bytes of a text; zeros if there are none.
-  private let more: Words
-  private let length: UInt8
-  /// Whether the bytes are the text itself, because it is not pairs of lowercase hexadecimal
-  /// digits.
-  package let isText: Bool
-
-  private struct Words: Sendable, Hashable {
-    var a, b, c, d: UInt64
-
-    static let zero = Words(a: 0, b: 0, c: 0, d: 0)
-
-    /// The words of up to 32 bytes.
-    init(_ bytes: some Collection<UInt8>) {
-      self = .zero
-      for (index, byte) in bytes.enumerated() {
-        let shifted = UInt64(byte) &<< UInt64(56 &- 8 &* (index & 7))
-        switch index >> 3 {
-        case 0: a |= shifted
-        case 1: b |= shifted
-        case 2: c |= shifted
-        default: d |= shifted
-        }
-      }
-    }
-
-    init(a: UInt64, b: UInt64, c: UInt64, d: UInt64) { (self.a, self.b, self.c, self.d) = (a, b, c, d) }
-  }
+  /// The first 40 bytes as big-endian words, padded with zeros.
+  private let a, b, c, d, e: UInt64
+  /// The next 6 bytes, padded with zeros; then the number of bytes, and 1 if they are a text.
+  ///
+  /// So comparing words is comparing bytes, and then lengths, for digests of one kind.
+  private let last: UInt64
 
   /// Creates a digest that is no text. Returns nil unless there are 1 to 32 bytes.
   package init?(_ bytes: some Collection<UInt8>) {
-    let count = bytes.count
-    guard count >= 1, count <= RevisionDigest.maximumCount else { return nil }
-    words = Words(bytes)
-    more = .zero
-    length = UInt8(count)
-    isText = false
+    guard bytes.count >= 1, bytes.count <= RevisionDigest.maximumCount else { return nil }
+    self.init(checked: bytes, isText: false)
   }
 
   /// Creates a digest from big-endian words; the bytes past `count` must be zero.
   init(words a: UInt64, _ b: UInt64, _ c: UInt64, _ d: UInt64, count: Int) {
-    words = Words(a: a, b: b, c: c, d: d)
-    more = .zero
-    length = UInt8(count)
-    isText = false
+    (self.a, self.b, self.c, self.d, e) = (a, b, c, d, 0)
+    last = UInt64(truncatingIfNeeded: count) &<< 8
   }
 
   /// Creates the digest that a revision id spells. Returns nil if no digest has this text: if it is
-  /// empty, has more than 64 bytes, is not UTF-8, or contains a control character.
+  /// empty, not UTF-8 or too long, or contains a control character.
   ///
   /// - Parameter text: the text after the dash of the id, in UTF-8.
   package init?(text: some Collection<UInt8>) {
     let count = text.count
-    guard count >= 1, count <= RevisionDigest.maximumTextCount else { return nil }
+    guard count >= 1, count <= 2 * RevisionDigest.maximumCount else { return nil }
     if count % 2 == 0, let digits = RevisionDigest.pairs(text) {
       self.init(digits)
       return
     }
+    guard count <= RevisionDigest.maximumTextCount else { return nil }
     let string = String(decoding: text, as: UTF8.self)
     guard string.utf8.elementsEqual(text),
       !string.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
     else { return nil }
-    self.init(checkedText: text)
+    self.init(checked: text, isText: true)
   }
 
-  private init(checkedText text: some Collection<UInt8>) {
-    words = Words(text.prefix(RevisionDigest.maximumCount))
-    more = Words(text.dropFirst(RevisionDigest.maximumCount))
-    length = UInt8(text.count)
-    isText = true
+  private init(checked bytes: some Collection<UInt8>, isText: Bool) {
+    var words = (UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0), UInt64(0))
+    for (index, byte) in bytes.enumerated() {
+      let shifted = UInt64(byte) &<< UInt64(56 &- 8 &* (index & 7))
+      switch index >> 3 {
+      case 0: words.0 |= shifted
+      case 1: words.1 |= shifted
+      case 2: words.2 |= shifted
+      case 3: words.3 |= shifted
+      case 4: words.4 |= shifted
+      default: words.5 |= shifted
+      }
+    }
+    (a, b, c, d, e) = (words.0, words.1, words.2, words.3, words.4)
+    last = words.5 | UInt64(bytes.count) &<< 8 | (isText ? 1 : 0)
   }
+
+  /// Whether the bytes are the text itself, because it is not pairs of lowercase hexadecimal
+  /// digits.
+  package var isText: Bool { last & 1 != 0 }
 
   /// The number of bytes that are kept.
-  package var count: Int { Int(length) }
+  package var count: Int { Int(truncatingIfNeeded: last &>> 8 & 0xFF) }
 
   /// The bytes that are kept.
   package var bytes: [UInt8] { (0..<count).map { self[$0] } }
 
-  /// Whether all bytes are in ``bigEndianWords``.
-  var isShort: Bool { length <= 32 }
-
   /// The first 32 bytes as big-endian words; those past the end are zero.
-  var bigEndianWords: (UInt64, UInt64, UInt64, UInt64) { (words.a, words.b, words.c, words.d) }
+  var bigEndianWords: (UInt64, UInt64, UInt64, UInt64) { (a, b, c, d) }
 
-  /// The next 32 bytes as big-endian words; those past the end are zero.
-  var laterBigEndianWords: (UInt64, UInt64, UInt64, UInt64) { (more.a, more.b, more.c, more.d) }
+  /// The next 16 bytes as big-endian words; those past the end are zero.
+  var laterBigEndianWords: (UInt64, UInt64) { (e, last & ~0xFFFF) }
 
   subscript(_ index: Int) -> UInt8 {
     let word =
       switch index >> 3 {
-      case 0: words.a
-      case 1: words.b
-      case 2: words.c
-      case 3: words.d
-      case 4: more.a
-      case 5: more.b
-      case 6: more.c
-      default: more.d
+      case 0: a
+      case 1: b
+      case 2: c
+      case 3: d
+      case 4: e
+      default: last
       }
     return UInt8(truncatingIfNeeded: word &>> UInt64(56 &- 8 &* (index & 7)))
   }
@@ -140,8 +120,28 @@ extension RevisionDigest {
     return RevisionDigest.hexDigit(index & 1 == 0 ? byte >> 4 : byte & 15)
   }
 
+  /// Writes the text to the beginning of a buffer, which has space for ``textCount`` bytes. Returns
+  /// its length.
+  func writeText(to text: Slice<UnsafeMutableBufferPointer<UInt8>>) -> Int {
+    var index = text.startIndex
+    for place in 0..<count {
+      let byte = self[place]
+      if isText {
+        text.base[index] = byte
+        index &+= 1
+      } else {
+        text.base[index] = RevisionDigest.hexDigit(byte >> 4)
+        text.base[index &+ 1] = RevisionDigest.hexDigit(byte & 15)
+        index &+= 2
+      }
+    }
+    return index &- text.startIndex
+  }
+
   private static func hexDigit(_ value: UInt8) -> UInt8 {
-    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    // Without a branch, because digits are as good as random.
+    let letter: UInt8 = value > 9 ? UInt8(ascii: "a") - UInt8(ascii: "9") - 1 : 0
+    return UInt8(ascii: "0") &+ value &+ letter
   }
 
   /// Returns the bytes that pairs of lowercase hexadecimal digits spell; nil if others are among
@@ -173,16 +173,12 @@ extension RevisionDigest {
 extension RevisionDigest: Comparable {
   package static func < (a: RevisionDigest, b: RevisionDigest) -> Bool {
     if a.isText != b.isText { return isSpelledBefore(a, b) }
-    if a.words != b.words { return less(a.words, b.words) }
-    if a.more != b.more { return less(a.more, b.more) }
-    return a.length < b.length
-  }
-
-  private static func less(_ a: Words, _ b: Words) -> Bool {
     if a.a != b.a { return a.a < b.a }
     if a.b != b.b { return a.b < b.b }
     if a.c != b.c { return a.c < b.c }
-    return a.d < b.d
+    if a.d != b.d { return a.d < b.d }
+    if a.e != b.e { return a.e < b.e }
+    return a.last < b.last
   }
 
   /// Compares the texts of digests of different kinds, which are never equal.

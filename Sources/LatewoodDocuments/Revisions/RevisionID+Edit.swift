@@ -22,7 +22,7 @@ extension RevisionID {
       self.init(generation: 1, hash)
       return
     }
-    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 64
+    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 46
     // bytes, and they start at 16.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
       guard let target = block.baseAddress else { return }
@@ -41,8 +41,6 @@ extension RevisionID {
           let words = digest.laterBigEndianWords
           target.set(words.0.byteSwapped, at: 48)
           target.set(words.1.byteSwapped, at: 56)
-          target.set(words.2.byteSwapped, at: 64)
-          target.set(words.3.byteSwapped, at: 72)
         }
       }
       if body.isEmpty {

@@ -1,7 +1,7 @@
 /// The name of a revision: the number of edits that led to it, and a digest of the last of them.
 ///
 /// As text `generation-digest`: `3-01c0ffee…`. The digests that are made here are lowercase
-/// hexadecimal digits. Those of other databases may be any text of 1 to 64 bytes of UTF-8 without
+/// hexadecimal digits. Those of other databases may be any text of 1 to 46 bytes of UTF-8 without
 /// control characters: `1-5ac`, `1-5AC` and `1-abc-def` are three different revisions.
 ///
 /// Ordered by generation, then by the text of the digest, byte by byte; this order decides between
@@ -31,14 +31,13 @@ package struct RevisionID: Sendable, Hashable {
     guard let (generation, rest) = RevisionID.parse(bytes) else {
       throw DocumentError(.badRevision, "\"\(text.prefix(80))\" is not a revision id")
     }
-    guard rest.count <= RevisionDigest.maximumTextCount else {
+    guard let digest = RevisionDigest(text: rest) else {
       throw DocumentError(
         .badRevision,
-        "the digest of the revision id \"\(text.prefix(80))…\" has \(rest.count) bytes, and the longest has "
-          + "\(RevisionDigest.maximumTextCount)")
-    }
-    guard let digest = RevisionDigest(text: rest) else {
-      throw DocumentError(.badRevision, "the digest of a revision id is empty or has control characters")
+        rest.count > RevisionDigest.maximumTextCount
+          ? "the digest of the revision id \"\(text.prefix(80))\" has \(rest.count) bytes; at most "
+            + "\(RevisionDigest.maximumTextCount) are possible, or 64 lowercase hexadecimal digits"
+          : "the digest of a revision id is empty or has control characters")
     }
     self.init(generation: generation, digest: digest)
   }
@@ -68,7 +67,7 @@ extension RevisionID: CustomStringConvertible {
   package var description: String {
     // SAFETY: a number of 64 bits has 20 digits at most and the text of a digest 64 bytes, and only
     // what was written is counted.
-    String(unsafeUninitializedCapacity: 21 + RevisionDigest.maximumTextCount) { text in
+    String(unsafeUninitializedCapacity: 21 + 2 * RevisionDigest.maximumCount) { text in
       var count = 0
       func append(_ byte: UInt8) {
         text[count] = byte
@@ -81,8 +80,7 @@ extension RevisionID: CustomStringConvertible {
         (rest, scale) = (rest % scale, scale / 10)
       }
       append(UInt8(ascii: "-"))
-      for index in 0..<digest.textCount { append(digest.textByte(at: index)) }
-      return count
+      return count + digest.writeText(to: text[count...])
     }
   }
 }
