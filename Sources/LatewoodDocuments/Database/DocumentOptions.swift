@@ -27,7 +27,7 @@ package struct DocumentOptions: Sendable {
   /// as many revisions as are usually kept.
   private static var usualStore: Store.Options {
     var options = Store.Options()
-    options.inlineValueLimit = 1024
+    options.inlineValueLimit = 1536
     return options
   }
 }

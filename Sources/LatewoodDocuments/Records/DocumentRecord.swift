@@ -36,7 +36,7 @@ package struct DocumentRecord: Sendable, Equatable {
 
   /// The maximum length, in bytes, of a body in a record. With the usual number of revisions, the
   /// record is still short enough to be copied into the tree.
-  package static let bodyLimit = 512
+  package static let bodyLimit = 1024
 
   /// The first bytes of a record: all that most reads need.
   package struct Head: Sendable, Equatable {

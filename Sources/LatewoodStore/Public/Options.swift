@@ -65,7 +65,7 @@ extension Store {
     public var durability = Durability.synchronous
     /// The size of a full tree node, in bytes; 1,024 to 32,768. Default: 8,192.
     public var nodeSize = 8192
-    /// The maximum length of a value, in bytes, that is copied into the tree; 64 to 1,024. Longer
+    /// The maximum length of a value, in bytes, that is copied into the tree; 64 to 2,048. Longer
     /// values stay where the commit wrote them. Default: 512.
     public var inlineValueLimit = 512
     /// The number of bytes of log after which a checkpoint is written; at least 65,536. A greater
@@ -110,7 +110,7 @@ extension Store {
     var clamped: Options {
       var options = self
       options.nodeSize = min(max(nodeSize, 1024), 32768)
-      options.inlineValueLimit = min(max(inlineValueLimit, 64), 1024)
+      options.inlineValueLimit = min(max(inlineValueLimit, 64), 2048)
       options.writeBufferBudget = min(max(writeBufferBudget, 65536), Int.max / 8)
       options.compaction.deadShare = min(max(compaction.deadShare, 0.05), 0.95)
       options.compaction.urgentDeadShare = min(

@@ -50,7 +50,7 @@ struct RecordReference: Equatable {
 extension LogRecord {
   /// The number of bytes of an inline value that the tag covers. This library stores no longer
   /// values inline.
-  private static var taggedValueLimit: Int { 1024 }
+  private static var taggedValueLimit: Int { 2048 }
 
   /// A 13-bit hash of the record, without the value of an extent, which has a checksum of its own.
   ///

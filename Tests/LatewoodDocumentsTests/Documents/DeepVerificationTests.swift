@@ -134,7 +134,7 @@ import Testing
     let picture = try JSON.fleece(from: #"{"x":[{"@type":"blob","digest":"\#(name)","length":3000}]}"#)
     let body = try JSON.fleece(from: #"{"text":"a text that is long enough","n":12345678}"#)
     let other = try JSON.fleece(from: #"{"text":"another one"}"#)
-    let text = String(repeating: "long ", count: 200)
+    let text = String(repeating: "long ", count: 400)
     let long = try JSON.fleece(from: #"{"text":"\#(text)"}"#)
     try store.write { writer in
       try writer.save("plain", in: documents, body: body, parent: nil)

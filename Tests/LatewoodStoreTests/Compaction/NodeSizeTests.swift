@@ -40,4 +40,29 @@ import Testing
     #expect(try store.verify().isSound)
     try store.close()
   }
+
+  @Test(arguments: [1024, 8192, 32768])
+  func `nodes of every length hold the longest values that are copied into them`(size: Int) throws {
+    var options = Store.Options()
+    options.durability = .relaxed
+    options.compaction = .manual
+    options.nodeSize = size
+    options.inlineValueLimit = 1 << 20
+    let value = { (number: Int) in
+      [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: 2046 + number % 4)
+    }
+    let keys = (0..<400).map { "key \(1000 + $0)" + String(repeating: "x", count: $0 % 2 * 1000) }
+    let store = try Store.open(at: directory.store, options: options)
+    let fruit = try store.keyspace("fruit")
+    try store.write { transaction in
+      for (number, key) in keys.enumerated() { try transaction.put(key, value(number), in: fruit) }
+    }
+    for step in 0..<3 {
+      if step == 1 { try store.checkpoint() }
+      if step == 2 { try store.compact() }
+      for (number, key) in keys.enumerated() { #expect(try store.get(key, in: fruit) == value(number)) }
+      #expect(try store.verify().isSound)
+    }
+    try store.close()
+  }
 }
