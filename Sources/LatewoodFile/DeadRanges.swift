@@ -1,15 +1,27 @@
 /// A range of the file that is no longer referenced.
 package struct DeadRange: Sendable, Equatable {
   package var start: UInt64
-  package var end: UInt64
-  /// Whether the range ends with a node, so that the bytes up to the next multiple of 64 may be
-  /// padding.
-  package var endsInNode: Bool
+  /// The end, which is below ``FileLayout/fileLimit``, and the flag `endsInNode` in the highest
+  /// bit: there may be a range for each value in the log.
+  private var bits: UInt64
+
+  private static let flag: UInt64 = 1 << 63
 
   package init(start: UInt64, end: UInt64, endsInNode: Bool) {
     self.start = start
-    self.end = end
-    self.endsInNode = endsInNode
+    bits = end | (endsInNode ? DeadRange.flag : 0)
+  }
+
+  package var end: UInt64 {
+    get { bits & ~DeadRange.flag }
+    set { bits = bits & DeadRange.flag | newValue }
+  }
+
+  /// Whether the range ends with a node, so that the bytes up to the next multiple of 64 may be
+  /// padding.
+  package var endsInNode: Bool {
+    get { bits & DeadRange.flag != 0 }
+    set { bits = newValue ? bits | DeadRange.flag : bits & ~DeadRange.flag }
   }
 
   package var length: UInt64 { end - start }
@@ -45,27 +57,39 @@ package struct DeadRanges: Sendable {
   package mutating func insert(
     _ added: [DeadRange], isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) {
-    if added.isEmpty { return }
-    let added = added.sorted { $0.start < $1.start }
-    var all: [DeadRange] = []
-    all.reserveCapacity(ranges.count + added.count)
-    var old = 0
-    var new = 0
-    while old < ranges.count || new < added.count {
-      let takesOld = new == added.count || (old < ranges.count && ranges[old].start <= added[new].start)
-      let next = takesOld ? ranges[old] : added[new]
-      if takesOld { old += 1 } else { new += 1 }
-      if next.start >= next.end { continue }
-      if let last = all.last, DeadRanges.join(last, next, isPadding) {
-        if next.end >= last.end {
-          all[all.count - 1].end = next.end
-          all[all.count - 1].endsInNode = next.endsInNode
-        }
-      } else {
-        all.append(next)
+    let added = added.filter { $0.start < $0.end }.sorted { $0.start < $1.start }
+    merge(added)
+    var count = 0
+    for index in ranges.indices {
+      let next = ranges[index]
+      guard count > 0, DeadRanges.join(ranges[count - 1], next, isPadding) else {
+        ranges[count] = next
+        count += 1
+        continue
+      }
+      if next.end >= ranges[count - 1].end {
+        ranges[count - 1].end = next.end
+        ranges[count - 1].endsInNode = next.endsInNode
       }
     }
-    ranges = all
+    ranges.removeLast(ranges.count - count)
+  }
+
+  /// Inserts ranges in ascending order, without joining any. Works in place, because there may be
+  /// millions.
+  private mutating func merge(_ added: [DeadRange]) {
+    guard let first = added.first else { return }
+    var old = ranges.count
+    var new = added.count
+    // A doubled array would stay half empty.
+    let count = old + new
+    if ranges.capacity < count { ranges.reserveCapacity(count + count / 8) }
+    ranges.append(contentsOf: repeatElement(first, count: new))
+    while new > 0 {
+      let takesOld = old > 0 && ranges[old - 1].start > added[new - 1].start
+      ranges[old + new - 1] = takesOld ? ranges[old - 1] : added[new - 1]
+      if takesOld { old -= 1 } else { new -= 1 }
+    }
   }
 
   private static func join(_ last: DeadRange, _ next: DeadRange, _ isPadding: (Range<UInt64>) -> Bool) -> Bool
@@ -84,24 +108,30 @@ package struct DeadRanges: Sendable {
     of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) -> [Range<UInt64>] {
     var blocks: [Range<UInt64>] = []
-    var rest: [DeadRange] = []
-    rest.reserveCapacity(ranges.count)
-    for var range in ranges {
+    // What follows the blocks of a range.
+    var ends: [DeadRange] = []
+    var count = 0
+    for index in ranges.indices {
+      var range = ranges[index]
       let padded = (range.end + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
       if range.endsInNode, padded > range.end, padded & (length - 1) == 0, isPadding(range.end..<padded) {
         range.end = padded
       }
       let start = (range.start + length - 1) & ~(length - 1)
       let end = range.end & ~(length - 1)
-      guard start < end else {
-        rest.append(range)
-        continue
+      if start < end {
+        blocks.append(start..<end)
+        if end < range.end {
+          ends.append(DeadRange(start: end, end: range.end, endsInNode: range.endsInNode))
+        }
+        guard range.start < start else { continue }
+        range = DeadRange(start: range.start, end: start, endsInNode: false)
       }
-      blocks.append(start..<end)
-      if range.start < start { rest.append(DeadRange(start: range.start, end: start, endsInNode: false)) }
-      if end < range.end { rest.append(DeadRange(start: end, end: range.end, endsInNode: range.endsInNode)) }
+      ranges[count] = range
+      count += 1
     }
-    ranges = rest
+    ranges.removeLast(ranges.count - count)
+    merge(ends)
     return blocks
   }
 }

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodSimulation
 import Testing
 
 /// Dead ranges of a file: which of them join or make up a block, and which must not.
@@ -49,6 +50,35 @@ struct DeadRangesTests {
     #expect(dead.takeBlocks(of: 512) { $0 == 1000..<1024 } == [512..<1024])
     dead.insert([range(2048, 2500)])
     #expect(dead.takeBlocks(of: 512) { _ in true } == [])
+  }
+
+  @Test func `dead ranges and blocks are those of a plain set of bytes`() {
+    let seed = SeededRandom.seed()
+    var random = SeededRandom(seed: seed)
+    for _ in 0..<20 {
+      var dead = DeadRanges()
+      var bytes: Set<UInt64> = []
+      for _ in 0..<20 {
+        let added = (0..<random.below(12)).map { _ in
+          let start = UInt64(random.below(4000))
+          return range(start, start + UInt64(random.below(random.oneIn(3) ? 900 : 40)))
+        }
+        dead.insert(added)
+        for one in added { bytes.formUnion(one.start..<one.end) }
+        if random.oneIn(3) {
+          let blocks = dead.takeBlocks(of: 256)
+          var expected: [UInt64] = []
+          for start: UInt64 in stride(from: 0, to: 5120, by: 256) {
+            let block = start..<(start + 256)
+            if bytes.isSuperset(of: block) { expected += Array(block) }
+          }
+          #expect(blocks.flatMap { Array($0) } == expected, "seed \(seed)")
+          bytes.subtract(expected)
+        }
+        #expect(dead.ranges.flatMap { Array($0.start..<$0.end) } == bytes.sorted(), "seed \(seed)")
+        #expect(zip(dead.ranges, dead.ranges.dropFirst()).allSatisfy { $0.end < $1.start }, "seed \(seed)")
+      }
+    }
   }
 
   @Test func `dead ranges of the log leave out what a tree refers to`() {

@@ -119,6 +119,20 @@ struct LeafEntries {
   @inline(__always) subscript(index: Int) -> LeafCell {
     LeafCell(at: base + min(Int(slots.u16(index &* NodeLayout.slotLength)), length))
   }
+
+  /// The number of values in extents that are touched together.
+  static let touchCount = 8
+
+  /// Touches the values of entries that are in extents.
+  @inline(never) func touchExtents(_ entries: Range<Int>, in file: FileView) {
+    for index in entries {
+      let value = self[index].value
+      let place = UInt64(truncatingIfNeeded: value.pointer - file.base)
+      if value.isExtent, place < file.limit &- 16 {
+        file.touchExtent(value.extentOffset, value.length)
+      }
+    }
+  }
 }
 
 /// A view of the validated bytes of a node.

@@ -71,6 +71,13 @@ package struct MergedCursor: ~Copyable {
     return try base.value.bytes(in: view.base.source.file)
   }
 
+  /// Touches values of the base's next entries, now and then.
+  @inline(__always) mutating func touchAhead() {
+    guard takesBase, base.index & (LeafEntries.touchCount &- 1) == 0, base.value.isExtent else { return }
+    let end = min(base.index &+ LeafEntries.touchCount, base.leaf.count)
+    LeafEntries(base.leaf).touchExtents(base.index..<end, in: view.base.source.file)
+  }
+
   /// Compares the current key with another.
   package mutating func compareKey(_ other: UnsafeRawPointer, _ otherCount: Int) -> Int {
     key.compare(other, otherCount)

@@ -69,6 +69,7 @@ extension ReadView {
         guard try body(key, value.bytes) else { break }
       }
       if isReversed { try cursor.previous() } else { try cursor.next() }
+      if hold == nil, !isReversed { cursor.touchAhead() }
     }
     return cursor.steps
   }
@@ -159,6 +160,9 @@ extension ReadView {
       var index = cursor.index
       while index >= start {
         let cell = entries[index]
+        if cell.value.isExtent, (cursor.index &- index) & (LeafEntries.touchCount &- 1) == 1 {
+          entries.touchExtents(max(index &+ 1 &- LeafEntries.touchCount, start)..<(index &+ 1), in: file)
+        }
         // The value first: if it lies within the file, so does the key before it.
         let value = try cell.value.bytes(in: file)
         guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return }
@@ -178,6 +182,10 @@ extension ReadView {
     try scratch.start(leaf.prefix, leaf.prefixCount)
     for index in wanted {
       let cell = entries[index]
+      if cell.value.isExtent, (index &- wanted.lowerBound) & (LeafEntries.touchCount &- 1) == 1 {
+        let end = min(index &+ LeafEntries.touchCount, wanted.upperBound)
+        entries.touchExtents(index..<end, in: file)
+      }
       // The value first: if it lies within the file, so does the key before it.
       let value = try cell.value.bytes(in: file)
       guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return false }

@@ -76,7 +76,7 @@ import Testing
       file(with: FileHeader.formatVersion, at: FileHeader.Offset.formatVersion), to: directory.file)
     #expect(try Repository.read(FileVolume(), directory.file) == sound)
     let database = try Database.open(at: directory.file)
-    #expect(try database.defaultCollection.count == 8)
+    #expect(try database.defaultCollection.count == 9)
     try database.close()
   }
 }
