@@ -1,6 +1,16 @@
+import Synchronization
+
 // Little-endian access to unaligned bytes. Callers prove the bounds; nothing here checks them.
 
 extension UnsafeRawPointer {
+  /// Begins to load the byte, so that it is in the processor's cache when it is needed. The
+  /// processor does not wait for it.
+  @inlinable @inline(__always) package func touch() {
+    // Atomic, so that the compiler does not remove the load.
+    // SAFETY: any byte is a valid Atomic<UInt8>, and nothing is stored.
+    _ = assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
+  }
+
   @inlinable @inline(__always) package func u8(_ at: Int) -> UInt8 {
     loadUnaligned(fromByteOffset: at, as: UInt8.self)
   }

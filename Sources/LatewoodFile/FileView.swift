@@ -92,14 +92,8 @@ import Synchronization
       isVerified(offset, Proof.extent)
     else { return }
     let start = base + Int(truncatingIfNeeded: offset)
-    FileView.touch(start)
-    FileView.touch(start + (length &- 1))
-  }
-
-  @inline(__always) private static func touch(_ byte: UnsafeRawPointer) {
-    // Atomic, so that the compiler does not remove the load.
-    // SAFETY: any byte in memory is a valid Atomic<UInt8>, and nothing is stored.
-    _ = byte.assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
+    start.touch()
+    (start + (length &- 1)).touch()
   }
 
   @usableFromInline func verifyExtent(

@@ -200,7 +200,7 @@ extension MappedFile {
     if windows.count > 1, isInMemory(unknown, base) { return note(Note.isReadable, windows, bitmap) }
     if isInMemory(wanted, base) {
       // Touching a page makes the system map its cached neighbours, which speeds up the next call.
-      MappedFile.touch(base + Int(truncatingIfNeeded: wanted.lowerBound))
+      (base + Int(truncatingIfNeeded: wanted.lowerBound)).touch()
       let isWhole = windows.count == 1 && isInMemory(unknown, base)
       // Near a hole there is no point in looking ahead.
       if !isWhole { windowsEnd.store(.max, ordering: .relaxed) }
@@ -234,12 +234,6 @@ extension MappedFile {
 
   private func isInMemory(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> Bool {
     device.isInMemory(MappedFile.bytes(range, base))
-  }
-
-  /// Reads a byte in a way that the compiler cannot optimize away.
-  private static func touch(_ byte: UnsafeRawPointer) {
-    // SAFETY: any byte in memory is a valid Atomic<UInt8>, and nothing is stored.
-    _ = byte.assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
   }
 
   private static func bytes(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
