@@ -107,4 +107,92 @@ import Testing
     let letters = Region.Kind.allCases.map(\.look.letter)
     #expect(Set(letters).count == letters.count)
   }
+
+  /// Returns the map of a store with keyspaces of different sizes, the largest first.
+  private static func mapOfKeyspaces(_ count: Int) throws -> FileMap {
+    let volume = MemoryVolume()
+    let store = try store(volume)
+    for number in 0..<count {
+      let keyspace = try store.keyspace("keyspace \(number)")
+      try store.write { transaction in
+        for entry in 0..<2 * (count - number) {
+          try transaction.put("entry \(entry)", Array(repeating: 7, count: 600), in: keyspace)
+        }
+      }
+    }
+    try store.checkpoint()
+    try store.close()
+    return try FileMap(InspectedFile(path: "file", on: volume))
+  }
+
+  @Test func `a part of a map has the regions of that part`() throws {
+    let map = try Self.busyMap()
+    for range in [
+      0..<map.size, 0..<1, map.size - 1..<map.size, 9000..<20_001, map.regions[7].range, 5000..<map.size,
+    ] {
+      let part = map.part(range)
+      #expect(part.range == range && part.size == map.size && part.isWhole == (range == 0..<map.size))
+      var at = range.lowerBound
+      for region in part.regions {
+        #expect(region.range.lowerBound == at && !region.range.isEmpty)
+        let whole = try #require(map.region(at: at))
+        #expect(whole.kind == region.kind && whole.keyspace == region.keyspace)
+        at = region.range.upperBound
+      }
+      #expect(at == range.upperBound)
+      let blocks = BlockMap(part, width: 80)
+      #expect(blocks.cells().count == Int((part.length + blocks.cellLength - 1) / blocks.cellLength))
+      let drawing = MapDrawing(part, name: "file")
+      #expect(drawing.rows.first?.first?.range.lowerBound == range.lowerBound)
+      #expect(drawing.rows.last?.last?.range.upperBound == range.upperBound)
+    }
+    #expect(BlockMap(map.part(16_384..<18_432), width: 80).cellLength == 2)
+    #expect(map.part(map.size..<map.size + 5).regions.isEmpty)
+  }
+
+  @Test func `letters show the keyspaces, the largest first`() throws {
+    let map = try Self.mapOfKeyspaces(7)
+    let blocks = BlockMap(map, width: 80)
+    let cells = KeyspaceMap(blocks).cells()
+    let names = map.tree.keyspacesBySize.map { map.tree.name(of: $0) }
+    #expect(Array(names.prefix(7)) == (0..<7).map { "keyspace \($0)" })
+    // A letter is that of a keyspace with live bytes there, or there are none.
+    for (index, cell) in cells.enumerated() {
+      let start = UInt64(index) * blocks.cellLength
+      let here = map.part(start..<min(start + blocks.cellLength, map.size)).liveBytes
+      guard let place = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZ").firstIndex(of: cell.character) else {
+        #expect(cell.character == "." && here.isEmpty)
+        continue
+      }
+      #expect(here[map.tree.keyspacesBySize[place]] == here.values.max())
+    }
+    #expect(Set("ABCDEFG.").isSubset(of: cells.map(\.character)))
+    #expect(Set(cells.map(\.colour)).count >= 8)
+    let legend = KeyspaceMap(blocks).legend(.plain)
+    #expect(legend[0].hasPrefix("A  keyspace 0 ") && legend.last?.hasPrefix(".  anything else ") == true)
+    #expect(legend.allSatisfy { DisplayWidth.of($0) <= 80 })
+    // A part has the same letters as the whole.
+    let last = try #require(map.regions.last { $0.liveKeyspace == map.tree.keyspacesBySize[6] })
+    #expect(KeyspaceMap(BlockMap(map.part(last.range), width: 80)).cells().allSatisfy { $0.character == "G" })
+  }
+
+  @Test func `keyspaces beyond the letters share one`() throws {
+    let map = try Self.mapOfKeyspaces(66)
+    let characters = Set(KeyspaceMap(BlockMap(map, width: 200)).cells().map(\.character))
+    #expect(characters.isSuperset(of: "AZaz09*"))
+  }
+
+  @Test func `a drawing by keyspace has a colour for each`() throws {
+    let map = try Self.mapOfKeyspaces(40)
+    let svg = MapDrawing(map, name: "file", showsKeyspaces: true).svg()
+    let colours = svg.matches(of: /\.c(\d+)\{fill:(hsl\([^)]*\))\}/)
+    // For light and for dark.
+    let shown = map.tree.keyspacesBySize.count
+    #expect(colours.count == 2 * shown && Set(colours.map { $0.2 }).count == 2 * shown)
+    for place in 0..<40 { #expect(svg.contains("class=\"extent c\(place)")) }
+    // By kind, shades repeat after ten.
+    let shades = MapDrawing(map, name: "file").svg()
+    #expect(Set(shades.matches(of: /\.k\d+\{([^}]*)\}/).map { $0.1 }).count == 9)
+    #expect(!shades.contains("hsl("))
+  }
 }

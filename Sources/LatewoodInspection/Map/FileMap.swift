@@ -10,10 +10,13 @@ import LatewoodFile
 /// ```
 ///
 /// Invariants: regions are in the order of the file, none is empty, each starts where the previous
-/// one ends, the first at 0, and the last ends at the end of the file. Two neighbours never have
+/// one ends, the first at 0, and the last ends at the end of the file; in a part of a map, at its ends. Two neighbours never have
 /// the same kind and keyspace, except for nodes and extents, each of which has a region of its own.
 package struct FileMap {
+  /// The length of the file.
   package let size: UInt64
+  /// The part of the file that the regions cover: all of it, unless the map is a `part`.
+  package private(set) var range: Range<UInt64>
   package private(set) var regions: [Region] = []
   /// The tree of the newest checkpoint.
   package let tree: LiveTree
@@ -23,6 +26,7 @@ package struct FileMap {
   /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device.
   package init(_ file: InspectedFile) throws(StorageError) {
     size = file.size
+    range = 0..<file.size
     tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
     faults = try file.faults + file.operationFaults() + tree.faults
     let base = try MapFrames(file)
@@ -45,6 +49,29 @@ package struct FileMap {
   /// The number of bytes of each kind.
   package var totals: [Region.Kind: UInt64] {
     regions.reduce(into: [:]) { $0[$1.kind, default: 0] += $1.length }
+  }
+
+  /// The number of bytes that the regions cover.
+  package var length: UInt64 { range.upperBound - range.lowerBound }
+  package var isWhole: Bool { length == size }
+
+  /// The number of bytes of live nodes and values of each keyspace.
+  package var liveBytes: [UInt32: UInt64] {
+    regions.reduce(into: [:]) { bytes, region in
+      guard let keyspace = region.liveKeyspace else { return }
+      bytes[keyspace, default: 0] += region.length
+    }
+  }
+
+  /// Returns the map of a part of the file. Regions that begin before it or end behind it are cut.
+  package func part(_ part: Range<UInt64>) -> FileMap {
+    var result = self
+    result.range = part.clamped(to: range)
+    result.regions = regions.compactMap { region in
+      guard region.range.overlaps(result.range) else { return nil }
+      return Region(region.kind, region.range.clamped(to: result.range), keyspace: region.keyspace)
+    }
+    return result
   }
 
   /// Returns the region that contains a byte of the file. O(log n).

@@ -39,6 +39,9 @@ package struct Region: Equatable, Sendable {
   /// The keyspace of a node or an extent that belongs to a single one.
   package var keyspace: UInt32?
 
+  /// The keyspace whose live node or value it is; nil for anything else.
+  package var liveKeyspace: UInt32? { kind == .node || kind == .extent ? keyspace : nil }
+
   package var length: UInt64 { range.upperBound - range.lowerBound }
 
   package init(_ kind: Kind, _ range: Range<UInt64>, keyspace: UInt32? = nil) {

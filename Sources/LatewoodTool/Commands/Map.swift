@@ -3,6 +3,13 @@ import LatewoodInspection
 extension OptionDescription {
   static let svg = OptionDescription(
     name: "--svg", value: "OUT", summary: "write a drawing for a browser; - is standard output")
+  static let mapFrom = OptionDescription(
+    name: "--from", value: "OFFSET", summary: "draw the part of the file that begins here")
+  static let mapLength = OptionDescription(
+    name: "--length", value: "NUMBER", summary: "the number of bytes to draw")
+  static let mapBy = OptionDescription(
+    name: "--by", value: "WHAT",
+    summary: "what letters and colours show; kind unless given", choices: ["kind", "keyspace"])
 }
 
 extension CommandDescription {
@@ -10,16 +17,24 @@ extension CommandDescription {
     name: "map",
     summary: "draw the file, from its first byte to its last",
     operands: [.database],
-    options: [.svg],
+    options: [.mapFrom, .mapLength, .mapBy, .svg],
     discussion: [
       "Each letter stands for the same number of bytes and shows the kind of most of them: capitals are live, "
         + "small letters dead. The legend says how much there is of each.",
+      "With --by keyspace, each letter shows the keyspace that has the most live bytes there, and a dot that "
+        + "none has any. A collection of documents has several keyspaces.",
+      "--from and --length show a part of the file in more detail.",
       "The drawing shows the same in more detail; pointing at a region shows its kind, keyspace and place. "
         + "It is a single file, and follows the light or dark setting of the browser.",
       "It reads the file without a store, so it also works on a damaged one, and beside a writer.",
     ],
     examples: [
       ExampleDescription(line: "latewood map my.latewood", explanation: "See where the bytes are."),
+      ExampleDescription(
+        line: "latewood map my.latewood --by keyspace", explanation: "See where each keyspace lies."),
+      ExampleDescription(
+        line: "latewood map my.latewood --from 0x10000 --length 65536",
+        explanation: "Look at 64 KiB from byte 65,536 on."),
       ExampleDescription(
         line: "latewood map my.latewood --svg map.svg", explanation: "Then open map.svg in a browser."),
     ],
@@ -31,17 +46,20 @@ extension CommandDescription {
       #"    "keyspace":NUMBER or null}, ...],"#,
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
       "KIND is header, slot, node, extent, log, checkpoint, frame, deadNode,",
-      "deadCommit, hole, skipped, reserved or damaged.",
+      "deadCommit, hole, skipped, reserved or damaged. With --from or --length, kinds",
+      "and regions are those of the part.",
     ]
   ) { arguments, console throws(Failure) in
     let path = try arguments.text(0)
     let file = try InspectedFile.opened(arguments)
-    let map: FileMap
-    do { map = try FileMap(file) } catch { throw Failure(error) }
+    let whole: FileMap
+    do { whole = try FileMap(file) } catch { throw Failure(error) }
     file.close()
+    let map = whole.part(try part(of: whole, arguments))
+    let showsKeyspaces = try arguments.text(of: .mapBy) == "keyspace"
     if let target = try arguments.text(of: .svg) {
       guard !console.printsJSON else { throw .usage("--svg and --json cannot be given together") }
-      let drawing = MapDrawing(map, name: path)
+      let drawing = MapDrawing(map, name: path, showsKeyspaces: showsKeyspaces)
       try ExportTarget.write(to: target, on: console) { (output) throws(Failure) in
         try output.write(drawing.svg())
       }
@@ -49,22 +67,41 @@ extension CommandDescription {
     } else if console.printsJSON {
       try console.json { write(map, path, to: &$0) }
     } else {
-      try print(map, path, on: console)
+      try print(map, path, showsKeyspaces, on: console)
     }
     try console.tell(map.faults, path: path)
     return map.faults.isEmpty ? .success : .no
   }
 
-  private static func print(_ map: FileMap, _ path: String, on console: Console) throws(Failure) {
+  /// Returns the part of the file that the options choose.
+  private static func part(of map: FileMap, _ arguments: Arguments) throws(Failure) -> Range<UInt64> {
+    let start = try arguments.offset(of: .mapFrom) ?? 0
+    let length = try arguments.number(of: .mapLength)
+    guard start < map.size || (start == 0 && map.size == 0) else {
+      throw .usage(
+        "byte \(Quantity.count(start)) is behind the end of the file",
+        advice: "The file has \(Quantity.count(map.size)) bytes.")
+    }
+    guard length != 0 else { throw .usage("--length needs at least 1") }
+    return start..<start + min(length ?? map.size, map.size - start)
+  }
+
+  private static func print(
+    _ map: FileMap, _ path: String, _ showsKeyspaces: Bool, on console: Console
+  ) throws(Failure) {
     let blocks = BlockMap(map, width: console.width)
     let style = console.style
+    let start = Quantity.count(map.range.lowerBound)
+    let part = map.isWhole ? "" : " from byte \(start) on"
     try console.row(
       style.bold(KeyText.shown(path.utf8))
-        + ": \(Quantity.bytes(map.size)), each letter \(Quantity.bytes(blocks.cellLength))")
+        + ": \(Quantity.bytes(map.length))\(part), each letter \(Quantity.bytes(blocks.cellLength))")
     try console.line("")
-    for line in blocks.lines(style) { try console.row(line) }
+    let keyspaceMap = KeyspaceMap(blocks)
+    for line in showsKeyspaces ? keyspaceMap.lines(style) : blocks.lines(style) { try console.row(line) }
     try console.line("")
-    for line in blocks.legend(style) { try console.row(line) }
+    for line in showsKeyspaces ? keyspaceMap.legend(style) : blocks.legend(style) { try console.row(line) }
+    guard map.isWhole, !showsKeyspaces else { return }
     let keyspaces = map.tree.keyspaces.sorted { $0.value.bytes > $1.value.bytes }
     guard !keyspaces.isEmpty else { return }
     try console.line("")

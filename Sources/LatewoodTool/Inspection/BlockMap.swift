@@ -16,51 +16,72 @@ struct BlockMap {
     var columns = 16
     while columns * 2 <= min(width - Self.gutter, 128) { columns *= 2 }
     self.columns = columns
-    var length: UInt64 = 64
-    while map.size / length >= UInt64(columns * Self.mostRows) { length *= 2 }
+    var length: UInt64 = map.isWhole ? 64 : 1
+    while map.length / length >= UInt64(columns * Self.mostRows) { length *= 2 }
     cellLength = length
   }
 
   /// Returns the kind of region that each letter shows.
   func cells() -> [Region.Kind] {
-    var cells: [Region.Kind] = []
+    cells { bytes in
+      // If two kinds have equally many bytes, the first in the legend wins. Even a small fault is
+      // shown.
+      let most = bytes.values.max() ?? 0
+      return bytes[.damaged] != nil ? .damaged : Region.Kind.allCases.first { bytes[$0] == most } ?? .frame
+    } of: {
+      $0.kind
+    }
+  }
+
+  /// Adds up the bytes of each letter by a property of their regions, and chooses one by the sums.
+  func cells<Property: Hashable, Cell>(
+    choose: ([Property: UInt64]) -> Cell, of property: (Region) -> Property
+  ) -> [Cell] {
+    var cells: [Cell] = []
     var index = 0
-    var start: UInt64 = 0
-    while start < map.size {
-      let end = min(map.size, start + cellLength)
-      var bytes: [Region.Kind: UInt64] = [:]
+    var start = map.range.lowerBound
+    while start < map.range.upperBound {
+      let end = min(map.range.upperBound, start + cellLength)
+      var bytes: [Property: UInt64] = [:]
       while index < map.regions.count {
         let region = map.regions[index]
         let part = min(region.range.upperBound, end) - max(region.range.lowerBound, start)
-        // Even a small fault is shown.
-        bytes[region.kind, default: 0] += region.kind == .damaged ? cellLength : part
+        bytes[property(region), default: 0] += part
         if region.range.upperBound > end { break }
         index += 1
         if region.range.upperBound == end { break }
       }
-      // If two kinds have equally many bytes, the first in the legend wins.
-      let most = bytes.values.max() ?? 0
-      cells.append(Region.Kind.allCases.first { bytes[$0] == most } ?? .frame)
+      cells.append(choose(bytes))
       start = end
     }
     return cells
   }
 
   func lines(_ style: Style) -> [String] {
-    let cells = cells()
-    return stride(from: 0, to: cells.count, by: columns).map { start in
-      let offset = Quantity.count(UInt64(start) * cellLength)
-      let row = cells[start..<min(start + columns, cells.count)]
+    rows(cells().map { Letter(character: $0.look.letter, colour: $0.look.terminalColour) }, style)
+  }
+
+  /// A letter of the map, and one of the 256 terminal colours.
+  struct Letter: Equatable {
+    var character: Character
+    var colour: Int
+  }
+
+  /// Returns the rows of the map, each with the offset at which it begins.
+  func rows(_ letters: [Letter], _ style: Style) -> [String] {
+    stride(from: 0, to: letters.count, by: columns).map { start in
+      let offset = Quantity.count(map.range.lowerBound + UInt64(start) * cellLength)
+      let row = letters[start..<min(start + columns, letters.count)]
       return DisplayWidth.padded(offset, to: Self.gutter - 2, right: true) + "  " + Self.painted(row, style)
     }
   }
 
-  private static func painted(_ cells: ArraySlice<Region.Kind>, _ style: Style) -> String {
+  private static func painted(_ letters: ArraySlice<Letter>, _ style: Style) -> String {
     var text = ""
-    var rest = cells
-    while let kind = rest.first {
-      let run = rest.prefix { $0 == kind }.count
-      text += style.painted(String(repeating: kind.look.letter, count: run), kind.look.terminalColour)
+    var rest = letters
+    while let letter = rest.first {
+      let run = rest.prefix { $0 == letter }.count
+      text += style.painted(String(repeating: letter.character, count: run), letter.colour)
       rest = rest.dropFirst(run)
     }
     return text
@@ -75,7 +96,7 @@ struct BlockMap {
       return style.painted(String(kind.look.letter), kind.look.terminalColour) + "  "
         + DisplayWidth.padded(kind.look.words, to: 24)
         + DisplayWidth.padded(Quantity.bytes(bytes), to: 12, right: true)
-        + DisplayWidth.padded(Self.share(bytes, of: map.size), to: 8, right: true)
+        + DisplayWidth.padded(Self.share(bytes, of: map.length), to: 8, right: true)
         + DisplayWidth.padded(
           Quantity.count(counts[kind] ?? 0, "region", "regions"), to: 18, right: true)
     }

@@ -24,7 +24,7 @@ extension MapDrawing {
   func svg() -> String {
     var body = "<g class=\"map\">\n"
     for (row, shapes) in rows.enumerated() {
-      let start = UInt64(row) * rowLength
+      let start = map.range.lowerBound + UInt64(row) * rowLength
       let y = Self.top + Double(row) * Self.rowStep
       body += text(Self.left - 10, y + 13, Quantity.count(start), "o")
       for shape in shapes { body += rectangle(shape, from: start, y) }
@@ -53,9 +53,10 @@ extension MapDrawing {
     let totals = map.totals
     let live = totals.reduce(0) { $0 + ($1.key.isLive ? $1.value : 0) }
     let holes = totals[.hole] ?? 0
+    let whole = map.isWhole ? "" : " from byte \(Quantity.count(map.range.lowerBound)) on"
     var text =
-      "\(Quantity.bytes(map.size)): \(Quantity.bytes(live)) live (\(BlockMap.share(live, of: map.size)))"
-    let dead = map.size - live - holes
+      "\(Quantity.bytes(map.length))\(whole): \(Quantity.bytes(live)) live (\(BlockMap.share(live, of: map.length)))"
+    let dead = map.length - live - holes
     if dead > 0 { text += ", \(Quantity.bytes(dead)) dead or spare" }
     if holes > 0 { text += ", \(Quantity.bytes(holes)) given back as holes" }
     return map.faults.isEmpty ? text : text + "; \(Quantity.count(map.faults.count, "fault", "faults"))"
@@ -69,18 +70,18 @@ extension MapDrawing {
     return text + " Point at a region to see what it is, or at a line below to find all of its kind."
   }
 
-  /// Draws a bar for the entire file, with the kinds side by side.
+  /// Draws a bar for all that the map covers, with the kinds side by side.
   private func shares(_ y: Double) -> String {
     let totals = map.totals
     let width = Self.width - 2 * Self.margin
     var x = Self.margin
     var result = "<g class=\"map\">\n"
     for kind in Region.Kind.allCases {
-      guard let bytes = totals[kind], map.size > 0 else { continue }
-      let part = width * Double(bytes) / Double(map.size)
+      guard let bytes = totals[kind], map.length > 0 else { continue }
+      let part = width * Double(bytes) / Double(map.length)
       result += rectangle(
         Self.styleName(kind), x, y, max(part, 0.2), 12,
-        "\(kind.look.words): \(Quantity.bytes(bytes)), \(BlockMap.share(bytes, of: map.size)) of the file")
+        "\(kind.look.words): \(Quantity.bytes(bytes)), \(BlockMap.share(bytes, of: map.length)) of \(map.isWhole ? "the file" : "this part")")
       x += part
     }
     return result + "</g>\n"
@@ -118,7 +119,9 @@ extension MapDrawing {
         Self.margin, top + 12 + Double(row) * Self.legendStep, [Self.styleName(kind)], kind.look.words,
         totals[kind] ?? 0, title)
     }
-    let keyspaces = order.sorted { $0.value < $1.value }.prefix(max(kinds.count - 1, 6))
+    let most = showsKeyspaces ? Self.mostColours : max(kinds.count - 1, 6)
+    let keyspaces = order.sorted { $0.value < $1.value }.prefix(most)
+    let live = map.liveBytes
     guard !keyspaces.isEmpty else { return (result, top + Double(kinds.count) * Self.legendStep) }
     let left = Self.width / 2 + 32
     result += text(left, top, "Live bytes by keyspace", "h")
@@ -127,8 +130,8 @@ extension MapDrawing {
       let words = KeyText.shown(map.tree.name(of: keyspace.key).utf8)
       result += entry(
         left, top + 12 + Double(row) * Self.legendStep,
-        [Region.Kind.node, .extent].map { "\(Self.styleName($0)) k\(keyspace.value % Self.shades)" },
-        DisplayWidth.fitted(words, to: 24), facts.bytes, Quantity.count(facts.entries, "entry", "entries"),
+        [Region.Kind.node, .extent].map { colourName($0, keyspace.value) },
+        DisplayWidth.fitted(words, to: 24), map.isWhole ? facts.bytes : live[keyspace.key] ?? 0, Quantity.count(facts.entries, "entry", "entries"),
         finds: keyspace.value < Self.found ? "s\(keyspace.value)" : nil)
     }
     if order.count > keyspaces.count {
@@ -155,7 +158,7 @@ extension MapDrawing {
     return "<g class=\"l l-\(name)\"><title>\(Self.escaped(title))</title>"
       + "<rect class=\"b\" x=\"\(Self.number(x - 6))\" y=\"\(Self.number(y - 4))\" width=\"416\" height=\"22\"/>"
       + squares + text(x + 24, y + 11.5, words, "w") + text(x + 320, y + 11.5, Quantity.bytes(bytes), "n")
-      + text(x + 400, y + 11.5, BlockMap.share(bytes, of: map.size), "n") + "</g>\n"
+      + text(x + 400, y + 11.5, BlockMap.share(bytes, of: map.length), "n") + "</g>\n"
   }
 
   private func text(_ x: Double, _ y: Double, _ words: String, _ style: String) -> String {
@@ -164,19 +167,45 @@ extension MapDrawing {
 
   // MARK: Style
 
-  private static let shades = 4
+  /// The style rules of the shades of a kind's colour. The first has none.
+  private static let shades =
+    ["", "fill-opacity:.78", "fill-opacity:.6", "fill-opacity:.9;filter:saturate(.5)"]
+    + [24, -24].flatMap { turn in
+      ["", "fill-opacity:.78;", "fill-opacity:.6;"].map { "\($0)filter:hue-rotate(\(turn)deg)" }
+    }
   /// The number of keyspaces that can be highlighted by their line.
   private static let found = 12
+  /// The number of keyspaces with colours of their own.
+  static let mostColours = 60
 
   private static func styleName(_ kind: Region.Kind) -> String { kind.rawValue }
 
-  /// Returns the styles of a region. Live nodes and values have four shades, so that neighbouring
-  /// keyspaces can be told apart.
+  /// Returns the styles of a region.
   private func styleNames(_ kind: Region.Kind, _ keyspace: UInt32?) -> String {
     guard kind == .node || kind == .extent, let keyspace, let place = order[keyspace] else {
       return Self.styleName(kind)
     }
-    return "\(Self.styleName(kind)) k\(place % Self.shades)" + (place < Self.found ? " s\(place)" : "")
+    return colourName(kind, place) + (place < Self.found ? " s\(place)" : "")
+  }
+
+  /// Returns the styles of live nodes or values of a keyspace: shades of the colour of their kind,
+  /// so that neighbouring keyspaces can be told apart, or a colour of the keyspace.
+  private func colourName(_ kind: Region.Kind, _ place: Int) -> String {
+    guard showsKeyspaces else { return "\(Self.styleName(kind)) k\(place % Self.shades.count)" }
+    return place < Self.mostColours ? "\(Self.styleName(kind)) c\(place)" : Self.styleName(kind)
+  }
+
+  /// Returns the style rules for the colours of keyspaces. Nodes and values without one are grey.
+  private func keyspaceRules(isDark: Bool) -> String {
+    guard showsKeyspaces else { return "" }
+    return ".node,.extent{fill:#8a857a}"
+      + (0..<min(order.count, Self.mostColours)).map { place in
+        // The golden angle: hues of neighbours in the order are far apart. Hues that come close to
+        // an earlier one differ in lightness.
+        let hue = Int(Double(place) * 137.508) % 360
+        let lightness = (isDark ? 62 : 42) + [0, 12, -10][place / 8 % 3]
+        return ".c\(place){fill:hsl(\(hue),62%,\(lightness)%)}"
+      }.joined()
   }
 
   private var style: String {
@@ -188,14 +217,18 @@ extension MapDrawing {
     return "svg{background:#fffdf8;width:100%;min-width:640px;max-width:1280px;height:auto;display:block;"
       + "margin:0 auto}rect{shape-rendering:crispEdges}"
       + ".map rect:hover{stroke:#e0218a;stroke-width:2}"
-      + ".k1{fill-opacity:.78}.k2{fill-opacity:.6}.k3{fill-opacity:.9;filter:saturate(.5)}"
+      + (showsKeyspaces
+        ? ".extent{fill-opacity:.7}"
+        : Self.shades.enumerated().dropFirst().map { ".k\($0){\($1)}" }.joined())
       + ".ground{fill:#fffdf8}text{fill:#2b2a27}.b{fill:transparent}.l:hover .b{fill:#2b2a2712}"
       + ".o{fill:#8a857a;text-anchor:end;font-size:11px;font-variant-numeric:tabular-nums}"
       + ".t{font-size:22px;font-weight:600}.s{font-size:15px}.q{fill:#8a857a;font-size:12px}"
       + ".h{font-weight:600}.n{text-anchor:end;font-variant-numeric:tabular-nums}"
       + ".hole{stroke:#d8d2c4;stroke-width:.5}" + rules(\.light)
+      + keyspaceRules(isDark: false)
       + "@media(prefers-color-scheme:dark){svg{background:#151412}.ground{fill:#151412}text{fill:#e9e5dc}"
-      + ".o,.q{fill:#8f897d}.l:hover .b{fill:#e9e5dc1c}.hole{stroke:#3a3833}" + rules(\.dark) + "}"
+      + ".o,.q{fill:#8f897d}.l:hover .b{fill:#e9e5dc1c}.hole{stroke:#3a3833}" + rules(\.dark)
+      + keyspaceRules(isDark: true) + "}"
       + finding + "{opacity:.12}"
   }
 

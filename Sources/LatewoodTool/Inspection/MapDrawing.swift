@@ -32,6 +32,8 @@ struct MapDrawing {
 
   let map: FileMap
   let name: String
+  /// Whether live nodes and values have the colours of their keyspaces, not of their kinds.
+  let showsKeyspaces: Bool
   /// The number of bytes in a row: a power of two.
   let rowLength: UInt64
   /// The width, in points, below which neighbours are drawn as one shape.
@@ -40,14 +42,14 @@ struct MapDrawing {
   /// The rank of each keyspace by its bytes, the largest first.
   let order: [UInt32: Int]
 
-  init(_ map: FileMap, name: String) {
+  init(_ map: FileMap, name: String, showsKeyspaces: Bool = false) {
     self.map = map
     self.name = name
-    var length: UInt64 = 4096
-    while map.size / length >= 32 { length *= 2 }
+    self.showsKeyspaces = showsKeyspaces
+    var length: UInt64 = map.isWhole ? 4096 : 16
+    while map.length / length >= 32 { length *= 2 }
     rowLength = length
-    let keyspaces = map.tree.keyspaces.sorted { ($0.value.bytes, $1.key) > ($1.value.bytes, $0.key) }
-    order = Dictionary(uniqueKeysWithValues: keyspaces.enumerated().map { ($1.key, $0) })
+    order = Dictionary(uniqueKeysWithValues: map.tree.keyspacesBySize.enumerated().map { ($1, $0) })
     rows = shapes()
     while rows.reduce(0, { $0 + $1.count }) > Self.mostShapes {
       leastWidth *= 2
@@ -57,8 +59,8 @@ struct MapDrawing {
 
   private func shapes() -> [[Shape]] {
     var index = 0
-    return stride(from: 0, to: map.size, by: Int(rowLength)).map { start in
-      shapes(in: start..<min(map.size, start + rowLength), from: &index)
+    return stride(from: map.range.lowerBound, to: map.range.upperBound, by: Int(rowLength)).map { start in
+      shapes(in: start..<min(map.range.upperBound, start + rowLength), from: &index)
     }
   }
 
