@@ -247,7 +247,7 @@ import Testing
       let kinds: [String: UInt64], logBytes, deadBytes, liveBytes, compactionSaves: UInt64
     }
     struct Sample: Decodable { let logBytes, deadBytes, liveBytes, fileBytes: UInt64 }
-    struct Dry: Decodable { let bytesBefore, bytesAfter: UInt64 }
+    struct Dry: Decodable { let bytesBefore, bytesAfter, allocatedBytesBefore, allocatedBytesAfter: UInt64 }
     func decoded<T: Decodable>(_ type: T.Type, _ words: String...) throws -> T {
       let run = try tool.run(words + ["--json"])
       #expect(run.code == .success, "\(words): \(run.error)")
@@ -265,6 +265,11 @@ import Testing
       #expect(info.liveBytes == size.parts.live && stats.liveBytes == size.parts.live)
       #expect(stats.fileBytes == fileBytes && dry.bytesBefore == fileBytes)
       #expect(dry.bytesAfter == size.savings.compactedBytes)
+      #expect(dry.allocatedBytesBefore == size.parts.allocatedBytes)
+      #expect(dry.allocatedBytesAfter == dry.allocatedBytesBefore - size.allocatedBytesSaved)
+      let text = try tool("compact", "@", "--dry-run").output
+      let onDisk = "(\(Quantity.bytes(dry.allocatedBytesBefore)) on the disk)"
+      #expect(text.contains("\(Quantity.bytes(fileBytes)) \(onDisk)"))
       // info goes by counters, and does not know of blobs.
       let more = size.savings.unneeded.unneededBytes + (size.parts.allocatedBytes + log) / 20
       let saves = size.allocatedBytesSaved
@@ -278,8 +283,9 @@ import Testing
       try store.write { try $0.save("more", in: collection, body: tool.body(#"{"a":1}"#), parent: nil) }
       #expect(try compare().parts.log > 0)
     }
-    #expect(try tool("compact", "@").code == .success)
-    _ = try compare()
+    let compacted = try decoded(Dry.self, "compact", "@")
+    #expect(compacted.allocatedBytesBefore >= compacted.allocatedBytesAfter)
+    #expect(try compare().parts.allocatedBytes == compacted.allocatedBytesAfter)
   }
 
   @Test func `every keyspace of documents has a kind`() throws {

@@ -5,7 +5,7 @@ import LatewoodQuery
 ///
 /// ```swift
 /// try people.createIndex("by city", on: ["address.city", .descending("age")])
-/// try movies.createIndex("by actor", on: [.each("cast")])    // one entry for each element
+/// try movies.createIndex("by actor", on: ["cast[]"])         // one entry for each element
 /// ```
 public struct IndexField: Sendable, ExpressibleByStringLiteral {
   let part: Result<IndexDefinition.Part, DatabaseError>
@@ -21,8 +21,12 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
     }
   }
 
-  /// Creates the field at a path, in ascending order.
-  public init(stringLiteral path: String) { self.init(path) }
+  /// Creates the field at a path, in ascending order. With `[]` at its end, as in query plans, it is
+  /// the same as ``each(_:)``.
+  public init(stringLiteral path: String) {
+    let isEach = path.hasSuffix("[]")
+    self.init(isEach ? String(path.dropLast(2)) : path, isEach: isEach)
+  }
 
   /// Returns the field at a path, in ascending order. Write a backslash before a dot that belongs
   /// to a name.

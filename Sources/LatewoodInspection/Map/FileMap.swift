@@ -10,8 +10,9 @@ import LatewoodFile
 /// ```
 ///
 /// Invariants: regions are in the order of the file, none is empty, each starts where the previous
-/// one ends, the first at 0, and the last ends at the end of the file; in a part of a map, at its ends. Two neighbours never have
-/// the same kind and keyspace, except for nodes and extents, each of which has a region of its own.
+/// one ends, the first at 0, and the last ends at the end of the file; in a part of a map, at its
+/// ends. Two neighbours never have the same kind and keyspace, except for nodes and extents, each
+/// of which has a region of its own.
 package struct FileMap {
   /// The length of the file.
   package let size: UInt64

@@ -1,4 +1,6 @@
+import LatewoodBytes
 import LatewoodDevice
+import LatewoodInspection
 import LatewoodStore
 
 extension OptionDescription {
@@ -18,8 +20,9 @@ extension CommandDescription {
       "Writes the live data to a new file, in the order of the keys, reads that file back, and puts it in "
         + "the place of the old one. This needs as much free space as the live data takes. If it is "
         + "interrupted, the old file stays as it was. Earlier states (see history) are not kept.",
-      "--dry-run reads everything and reports the same figures as `latewood size`: the size of the file before "
-        + "and after, as `ls` shows it, without bodies of old revisions and all else that a compaction removes.",
+      "--dry-run reads everything and reports the same figures as `latewood size`, before and after: the length "
+        + "of the file, as `ls` shows it, and the space that it takes on the disk, as `du` shows it. Bodies of old "
+        + "revisions, and all else that a compaction removes, are not counted in the figures after.",
       "An app that has the database open compacts it automatically. This command is for a file that is not open.",
     ],
     examples: [
@@ -31,15 +34,28 @@ extension CommandDescription {
     ],
     json: [
       #"{"dryRun":true|false,"inPlace":true|false,"bytesBefore":BYTES,"#,
-      #"  "bytesAfter":BYTES,"bytesSaved":BYTES,"microseconds":NUMBER}"#,
+      #"  "bytesAfter":BYTES,"bytesSaved":BYTES,"allocatedBytesBefore":BYTES,"#,
+      #"  "allocatedBytesAfter":BYTES,"microseconds":NUMBER}"#,
     ]
   ) { arguments, console throws(Failure) in
     let rate = try arguments.number(of: .rate)
     let isDry = arguments.has(.dryRun)
-    let report =
-      try isDry
-      ? estimate(arguments)
-      : compact(arguments, rate: rate, on: console)
+    let report: CompactionReport
+    let before: UInt64
+    let after: UInt64
+    if isDry {
+      let size = try SizeReport.of(arguments.text(0), limit: 0)
+      report = estimate(size)
+      before = size.parts.allocatedBytes
+      after = before - size.allocatedBytesSaved
+    } else {
+      let holdsDocuments = try Database.reading(arguments).closing { (database) throws(Failure) in
+        try database.holdsDocuments()
+      }
+      before = try allocatedBytes(arguments)
+      report = try compact(arguments, holdsDocuments: holdsDocuments, rate: rate, on: console)
+      after = try allocatedBytes(arguments)
+    }
     let saved = report.bytesBefore - min(report.bytesBefore, report.bytesAfter)
     if console.printsJSON {
       try console.object { writer in
@@ -48,32 +64,32 @@ extension CommandDescription {
         writer.member("bytesBefore", report.bytesBefore)
         writer.member("bytesAfter", report.bytesAfter)
         writer.member("bytesSaved", saved)
+        writer.member("allocatedBytesBefore", before)
+        writer.member("allocatedBytesAfter", after)
         writer.member("microseconds", report.duration)
       }
       return .success
     }
-    let sizes = "\(Quantity.bytes(report.bytesBefore)) to \(Quantity.bytes(report.bytesAfter))"
-    let share = Quantity.share(saved, of: max(report.bytesBefore, 1))
+    let old = "\(Quantity.bytes(report.bytesBefore)) (\(Quantity.bytes(before)) on the disk)"
+    let new = "\(Quantity.bytes(report.bytesAfter)) (\(Quantity.bytes(after)) on the disk)"
+    let saves = "\(Quantity.share(before - min(before, after), of: max(before, 1))) of the disk space"
     if report.isInPlace {
       try console.sentence(
         "\(console.style.good("Gave back")) \(Quantity.bytes(saved)) of dead blocks where they were: "
           + "there is no space for a compacted file.")
     } else if isDry {
-      try console.sentence("It would go from \(sizes) or so: \(share) saved. Nothing was changed.")
+      try console.sentence("It would go from \(old) to about \(new), and save \(saves). Nothing was changed.")
     } else {
+      let duration = Quantity.duration(nanoseconds: report.duration * 1000)
       try console.sentence(
-        "\(console.style.good("Compacted")) from \(sizes): \(share) saved in "
-          + "\(Quantity.duration(nanoseconds: report.duration * 1000)).")
+        "\(console.style.good("Compacted")) from \(old) to \(new) in \(duration), and saved \(saves).")
     }
     return .success
   }
 
   private static func compact(
-    _ arguments: Arguments, rate: UInt64?, on console: Console
+    _ arguments: Arguments, holdsDocuments: Bool, rate: UInt64?, on console: Console
   ) throws(Failure) -> CompactionReport {
-    let holdsDocuments = try Database.reading(arguments).closing { (database) throws(Failure) in
-      try database.holdsDocuments()
-    }
     guard holdsDocuments else {
       return try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
         try compact(database.store, at: arguments.text(0), rate: rate, on: console)
@@ -95,9 +111,15 @@ extension CommandDescription {
     }
   }
 
-  /// Estimates the compacted size, as `size` does.
-  private static func estimate(_ arguments: Arguments) throws(Failure) -> CompactionReport {
-    let size = try SizeReport.of(arguments.text(0), limit: 0)
+  /// Returns the size of the file on the disk.
+  private static func allocatedBytes(_ arguments: Arguments) throws(Failure) -> UInt64 {
+    let file = try InspectedFile.opened(arguments)
+    defer { file.close() }
+    do throws(StorageError) { return try file.allocatedSize() } catch { throw Failure(error) }
+  }
+
+  /// Returns the compacted size that `size` estimates.
+  private static func estimate(_ size: SizeReport) -> CompactionReport {
     var report = CompactionReport()
     report.bytesBefore = size.parts.fileBytes
     report.bytesAfter = size.savings.compactedBytes

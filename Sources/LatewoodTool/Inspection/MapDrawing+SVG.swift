@@ -53,9 +53,9 @@ extension MapDrawing {
     let totals = map.totals
     let live = totals.reduce(0) { $0 + ($1.key.isLive ? $1.value : 0) }
     let holes = totals[.hole] ?? 0
-    let whole = map.isWhole ? "" : " from byte \(Quantity.count(map.range.lowerBound)) on"
-    var text =
-      "\(Quantity.bytes(map.length))\(whole): \(Quantity.bytes(live)) live (\(BlockMap.share(live, of: map.length)))"
+    let place = map.isWhole ? "" : " from byte \(Quantity.count(map.range.lowerBound)) on"
+    let share = BlockMap.share(live, of: map.length)
+    var text = "\(Quantity.bytes(map.length))\(place): \(Quantity.bytes(live)) live (\(share))"
     let dead = map.length - live - holes
     if dead > 0 { text += ", \(Quantity.bytes(dead)) dead or spare" }
     if holes > 0 { text += ", \(Quantity.bytes(holes)) given back as holes" }
@@ -74,6 +74,7 @@ extension MapDrawing {
   private func shares(_ y: Double) -> String {
     let totals = map.totals
     let width = Self.width - 2 * Self.margin
+    let whole = map.isWhole ? "the file" : "this part"
     var x = Self.margin
     var result = "<g class=\"map\">\n"
     for kind in Region.Kind.allCases {
@@ -81,7 +82,8 @@ extension MapDrawing {
       let part = width * Double(bytes) / Double(map.length)
       result += rectangle(
         Self.styleName(kind), x, y, max(part, 0.2), 12,
-        "\(kind.look.words): \(Quantity.bytes(bytes)), \(BlockMap.share(bytes, of: map.length)) of \(map.isWhole ? "the file" : "this part")")
+        "\(kind.look.words): \(Quantity.bytes(bytes)), \(BlockMap.share(bytes, of: map.length)) of \(whole)"
+      )
       x += part
     }
     return result + "</g>\n"
@@ -131,7 +133,8 @@ extension MapDrawing {
       result += entry(
         left, top + 12 + Double(row) * Self.legendStep,
         [Region.Kind.node, .extent].map { colourName($0, keyspace.value) },
-        DisplayWidth.fitted(words, to: 24), map.isWhole ? facts.bytes : live[keyspace.key] ?? 0, Quantity.count(facts.entries, "entry", "entries"),
+        DisplayWidth.fitted(words, to: 24), map.isWhole ? facts.bytes : live[keyspace.key] ?? 0,
+        Quantity.count(facts.entries, "entry", "entries"),
         finds: keyspace.value < Self.found ? "s\(keyspace.value)" : nil)
     }
     if order.count > keyspaces.count {

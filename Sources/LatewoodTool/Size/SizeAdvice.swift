@@ -107,9 +107,8 @@ struct SizeAdvice: Equatable {
     guard parts.fileBytes > parts.allocatedBytes + parts.fileBytes / 10 else { return nil }
     return SizeAdvice(
       text:
-        "`ls` shows \(Quantity.bytes(parts.fileBytes)), but \(Quantity.bytes(parts.fileBytes - parts.allocatedBytes)) "
-        + "of that are holes, which take no space; `du` shows what does. A plain copy may fill them; this makes one "
-        + "without them.",
+        "`ls` shows \(Quantity.bytes(parts.fileBytes)), `du` \(Quantity.bytes(parts.allocatedBytes)): holes take no "
+        + "space. A plain copy may fill them; this makes one without them.",
       command: command("copy", report) + " COPY")
   }
 

@@ -65,6 +65,17 @@ import Testing
     #expect(try movies.indexes.count == 1)
   }
 
+  @Test func `the field that a plan suggests makes the index`() throws {
+    let found = movies.query().where { $0["cast"].contains("Actor 12") }
+    let before = try found.documentIDs()
+    #expect(try found.explain().suggestion == "cast[]")
+    try movies.createIndex("by actor", on: ["cast[]"])
+    #expect(try movies.indexes.map(\.fields) == [["cast[]"]])
+    #expect(try found.explain().indexes == ["by actor"] && found.documentIDs() == before)
+    refusal(.invalidParameter) { try movies.createIndex("none", on: ["[]"]) }
+    refusal(.invalidParameter) { try movies.createIndex("twice", on: ["cast[][]"]) }
+  }
+
   @Test func `a unique index refuses what is there already`() throws {
     try movies.createIndex("title", on: ["title"], unique: true)
     let error = refusal(.notUnique) {

@@ -104,10 +104,12 @@ private struct GoldenRun {
   private func normal(_ text: String, _ line: [String]) -> String {
     var text = text.replacing(place.path + "/", with: "")
     text.replace(#/(?m)^file  .*$/#, with: "file              my.latewood")
-    text.replace(#/"(allocatedBytes|compactionSaves|microseconds|nanoseconds)":\d+/#) {
+    text.replace(#/"(allocatedBytes(?:Before|After)?|compactionSaves|microseconds|nanoseconds)":\d+/#) {
       "\"\($0.output.1)\":0"
     }
     text.replace(#/, on disk .*/#, with: ", on disk …")
+    text.replace(#/\([^()]* on the disk\)/#, with: "(… on the disk)")
+    text.replace(#/\S+ of the disk space/#, with: "… of the disk space")
     text.replace(#/(?m)^on disk  .*$/#, with: "on disk           …")
     text.replace(#/(?m)^compaction  .*$/#, with: "compaction        …")
     text.replace(#/(?m)^  on the disk, as du shows it  .*$/#, with: "  on the disk, as du shows it  …")
