@@ -7,7 +7,7 @@ import Testing
 @Suite struct HelpCommandTests {
   @Test func `help and the manual page call it a database of documents, or of keys and values`() throws {
     let tool = try ToolRun()
-    let what = "documents, or keys and values, in one file"
+    let what = "a database of documents or key-values in one file"
     #expect(try tool("help").output.hasPrefix("latewood: \(what)\n"))
     #expect(try tool("help", "--man").output.contains("latewood \\- \(what)\n"))
   }

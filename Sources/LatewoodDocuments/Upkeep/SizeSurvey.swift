@@ -8,6 +8,8 @@ package struct DocumentSize: Sendable, Equatable {
   package var recordBytes: UInt64 = 0
   /// The number of revisions in the tree.
   package var revisions = 0
+  /// The generation of the newest revision: how often it was saved, also by other replicas.
+  package var generation: UInt64 = 0
   /// The bytes of the bodies of leaves: of the current revision and of conflicts.
   package var bodyBytes: UInt64 = 0
   /// The bytes of the current body if it stands in the record.
@@ -57,6 +59,7 @@ extension DocumentSnapshot {
       size.bodyBytesInRecord = UInt64(record.body?.count ?? 0)
       size.recordBytes = UInt64(value.byteCount) - size.bodyBytesInRecord
       size.revisions = record.tree.nodes.count
+      size.generation = record.tree.nodes.reduce(0) { max($0, $1.id.generation) }
       size.isExpired = record.isExpired(at: now)
       size.bodyBytes = size.bodyBytesInRecord
       for node in record.tree.nodes

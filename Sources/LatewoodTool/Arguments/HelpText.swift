@@ -6,24 +6,24 @@ enum HelpText {
   static func overview(
     of commands: [CommandDescription], style: Style, width: Int = Self.width
   ) -> String {
-    var text = "latewood: documents, or keys and values, in one file\n"
+    var text = "latewood: a database of documents or key-values in one file\n"
     text += heading("usage", style)
     text += "  latewood COMMAND DATABASE [ARGUMENT ...] [--option ...]\n"
     text += "  latewood help COMMAND\n"
     text += heading("commands", style)
     text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) }, width)
-    text += heading("begin here", style)
+    text += heading("getting started", style)
     text += "  latewood demo\n"
     text += "  latewood import my.latewood films.json --documents\n"
     text += "  latewood doc list my.latewood\n"
     text += "  latewood put other.latewood greeting \"hello\"\n"
     text += "  latewood get other.latewood greeting\n"
-    text += heading("documents, and entries with keys", style)
+    text += heading("documents and key-value entries", style)
     text += paragraph(keys, indent: 2, width: width)
     text += heading("exit codes", style)
     text += table(exitCodes, width)
-    text += heading("surroundings", style)
-    text += paragraph(surroundings, indent: 2, width: width)
+    text += heading("terminal and environment", style)
+    text += paragraph(environment, indent: 2, width: width)
     return text
   }
 
@@ -52,15 +52,16 @@ enum HelpText {
     ]
 
   static let keys =
-    "A file holds either documents, in collections, or plain entries. A key of an entry is text, or bytes in hexadecimal after 0x; keys that are not readable text are shown so. "
-    + "Entries are in keyspaces, each with keys of its own; --keyspace NAME chooses one, and "
-    + "without it the keyspace is called \"default\". --collection NAME chooses a collection of documents; "
-    + "without it, the collection is \"_default\"."
+    "A file contains either documents or key-value entries. Documents are in collections: --collection NAME "
+    + "selects one, and the default is \"_default\". Entries are in keyspaces, each with its own keys: "
+    + "--keyspace NAME selects one, and the default is \"default\". Keys are text, or bytes written as "
+    + "hexadecimal after 0x, which is also how keys that are not readable text are printed."
 
-  static let surroundings =
-    "Commands that only read work beside a process that is writing. Commands that show what is in a file "
-    + "or say what they did take --json. Errors go to standard error. Colour and progress appear only on a "
-    + "terminal; colour never if NO_COLOR is set. The demo's files are put under TMPDIR, or /tmp."
+  static let environment =
+    "Commands that only read can run while another process writes to the file. Commands that show "
+    + "something or report what they did take --json. Errors go to standard error. Colour and progress "
+    + "appear only on a terminal, and no colour if NO_COLOR is set. The demo puts its files into TMPDIR, "
+    + "or into /tmp."
 
   static func explanation(
     of command: CommandDescription, style: Style, width: Int = Self.width
@@ -73,7 +74,7 @@ enum HelpText {
     text +=
       heading("options", style) + table(command.allOptions.map { (signature(of: $0), $0.summary) }, width)
     if !command.discussion.isEmpty {
-      text += heading("what it does", style)
+      text += heading("description", style)
       text += command.discussion.map { paragraph($0, indent: 2, width: width) }.joined(separator: "\n")
     }
     if !command.examples.isEmpty { text += heading("examples", style) }
@@ -83,7 +84,7 @@ enum HelpText {
         + paragraph(example.explanation, indent: 6, width: width)
     }
     if !command.json.isEmpty {
-      text += heading("with --json", style) + command.json.map { "  \($0)\n" }.joined()
+      text += heading("output with --json", style) + command.json.map { "  \($0)\n" }.joined()
     }
     return text
   }

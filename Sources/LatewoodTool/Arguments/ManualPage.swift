@@ -9,12 +9,12 @@ struct ManualPage {
     let shown = commands.filter { !$0.isHidden }
     line(".TH LATEWOOD 1 \"\" \"latewood \(version)\" \"User Commands\"")
     section("NAME")
-    line("latewood \\- documents, or keys and values, in one file")
+    line("latewood \\- a database of documents or key-values in one file")
     section("SYNOPSIS")
     line(shown.map { Self.bold(HelpText.usage(of: $0)) }.joined(separator: "\n.br\n"))
     section("DESCRIPTION")
     paragraph(HelpText.keys)
-    paragraph(HelpText.surroundings)
+    paragraph(HelpText.environment)
     section("COMMANDS")
     for command in shown { add(command) }
     section("EXIT STATUS")

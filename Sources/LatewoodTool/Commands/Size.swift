@@ -8,11 +8,12 @@ extension CommandDescription {
       "Divides the bytes of the file by purpose. Documents: current bodies, bodies of old revisions, "
         + "records with their revision trees, indexes, views, feed, blobs, local documents and times of expiry, by "
         + "collection. Plain entries: keys, values and large values, by keyspace. Then commits that no "
-        + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), and holes, which `ls` "
-        + "counts and the disk does not. The parts add up to the size of the file.",
+        + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), holes, which `ls` "
+        + "counts and the disk does not, and empty blocks that still take space. The parts add up to the size of "
+        + "the file.",
       "The sizes in the file are those of the newest checkpoint; contents are those of the newest commit. Bodies "
-        + "in the file are divided into current and old by their lengths. --limit says how many of the largest "
-        + "documents or entries are listed; 10 if it is not given.",
+        + "in the file are divided into current and old by their lengths. Listed are the largest documents, and those "
+        + "that were saved most often, or the largest entries: --limit of each, or 10.",
       "What a compaction gives back is an estimate. It includes bodies of old revisions, blobs that nothing "
         + "current refers to, and documents past expiry; the sum of these is shown below it. Pruning shortens "
         + "the revision trees of records.",
@@ -36,6 +37,8 @@ extension CommandDescription {
       #"    "entries":NUMBER,"contentBytes":BYTES,"bytes":BYTES}, ...]}, ...],"#,
       #"  "largestDocuments":[{"collection":"NAME","id":"ID","bodyBytes":BYTES,"#,
       #"    "supersededBytes":BYTES,"recordBytes":BYTES,"revisions":NUMBER}, ...],"#,
+      #"  "rewrittenDocuments":[{"collection":"NAME","id":"ID","#,
+      #"    "generation":NUMBER,"revisions":NUMBER,"supersededBytes":BYTES}, ...],"#,
       #"  "keyspaces":[{"name":"NAME","entries":NUMBER,"keyBytes":BYTES,"#,
       #"    "valueBytes":BYTES,"bytes":BYTES,"largeValues":NUMBER,"#,
       #"    "largeValueBytes":BYTES}, ...],"#,
@@ -49,7 +52,7 @@ extension CommandDescription {
       #"    "pruning":[{"depth":NUMBER,"bytes":BYTES}, ...]},"#,
       #"  "advice":[{"text":"TEXT","command":"TEXT" or null}, ...]}"#,
       "PART is currentBodies, supersededBodies, records, indexes, views, feed, blobs,",
-      "localDocuments, expiry, entries, catalog, tree, log, dead, holes, room,",
+      "localDocuments, expiry, entries, catalog, tree, log, dead, holes, zeros, room,",
       "header, damaged or rest: frame headers and padding. The parts add up",
       "to fileBytes. bytes are those in the newest checkpoint.",
     ]

@@ -58,7 +58,7 @@ extension MapDrawing {
     var text = "\(Quantity.bytes(map.length))\(place): \(Quantity.bytes(live)) live (\(share))"
     let dead = map.length - live - holes
     if dead > 0 { text += ", \(Quantity.bytes(dead)) dead or spare" }
-    if holes > 0 { text += ", \(Quantity.bytes(holes)) given back as holes" }
+    if holes > 0 { text += ", \(Quantity.bytes(holes)) holes or empty" }
     return map.faults.isEmpty ? text : text + "; \(Quantity.count(map.faults.count, "fault", "faults"))"
   }
 

@@ -40,7 +40,7 @@ extension Region.Kind {
         letter: "d", words: "dead log, merged", terminalColour: 137, light: "#dfc9a3", dark: "#6b573a")
     case .hole:
       RegionLook(
-        letter: ".", words: "holes, given back", terminalColour: 236, light: "#f4f1ea", dark: "#1d1c1a")
+        letter: ".", words: "holes and empty blocks", terminalColour: 236, light: "#f4f1ea", dark: "#1d1c1a")
     case .skipped:
       RegionLook(letter: "~", words: "skipped tails", terminalColour: 131, light: "#cf9a92", dark: "#7d4a44")
     case .reserved:

@@ -43,8 +43,8 @@ struct LargeEntry {
   let valueBytes: UInt64
 }
 
-/// One of the largest documents.
-struct LargeDocument {
+/// One of the largest documents, or of those that were saved most often.
+struct NotableDocument {
   let collection: String
   let size: DocumentSize
 }
@@ -67,7 +67,7 @@ struct CollectionTally {
   /// Adds up the documents of a collection. O(documents × log n + revisions).
   static func of(
     _ name: String, in snapshot: DocumentSnapshot, depths: [Int],
-    _ largest: inout LargestItems<LargeDocument>
+    _ largest: inout LargestItems<NotableDocument>, _ rewritten: inout LargestItems<NotableDocument>
   ) throws(Failure) -> CollectionTally {
     var tally = CollectionTally(name: name, prunable: [UInt64](repeating: 0, count: depths.count))
     do {
@@ -75,7 +75,10 @@ struct CollectionTally {
         tally.add(size)
         largest.add(
           size.bodyBytes &+ size.supersededBytes &+ size.recordBytes,
-          LargeDocument(collection: name, size: size))
+          NotableDocument(collection: name, size: size))
+        if size.generation > 1 {
+          rewritten.add(size.generation, NotableDocument(collection: name, size: size))
+        }
         return true
       }
     } catch { throw Failure(error) }

@@ -73,7 +73,11 @@ struct FileParts {
   /// Nodes and commits of earlier states.
   var dead: UInt64 { sum(.deadNode, .deadCommit) }
   var frames: UInt64 { sum(.checkpoint, .frame) }
+  /// Blocks that read as zeros.
   var holes: UInt64 { sum(.hole) }
+  /// The part of `holes` that takes no space on the disk. The rest was reserved for nodes that
+  /// turned out smaller, or is on a file system without holes.
+  var holesWithoutSpace: UInt64 { min(holes, fileBytes - min(fileBytes, allocatedBytes)) }
   /// The bytes after the log: reserved, or left from writes that were never acknowledged.
   var room: UInt64 { sum(.skipped, .reserved) }
   var damaged: UInt64 { sum(.damaged) }

@@ -30,6 +30,13 @@ extension SizeReport {
       writer.member("recordBytes", found.item.size.recordBytes)
       writer.member("revisions", found.item.size.revisions)
     }
+    writer.list("rewrittenDocuments", rewrittenDocuments.items) { writer, found in
+      writer.member("collection", found.item.collection)
+      writer.member("id", found.item.size.id)
+      writer.member("generation", found.item.size.generation)
+      writer.member("revisions", found.item.size.revisions)
+      writer.member("supersededBytes", found.item.size.supersededBytes)
+    }
     writer.list("keyspaces", keyspaces) { writer, keyspace in
       writer.member("name", keyspace.content.name)
       writer.member("entries", keyspace.content.entries)

@@ -79,6 +79,18 @@ extension SizeReport {
             Quantity.bytes(document.size.recordBytes),
           ]))
     }
+    guard !rewrittenDocuments.items.isEmpty else { return }
+    try heading("documents saved most often: how often, revisions kept, bytes of old bodies", console)
+    for (document, _) in rewrittenDocuments.items {
+      let name = "\(document.collection) \(KeyText.shown(document.size.id.utf8))"
+      try console.row(
+        Self.columns(
+          name,
+          [
+            Quantity.count(document.size.generation), Quantity.count(document.size.revisions),
+            Quantity.bytes(document.size.supersededBytes),
+          ]))
+    }
   }
 
   private func printKeyspaces(_ console: Console) throws(Failure) {

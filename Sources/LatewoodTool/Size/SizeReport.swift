@@ -51,7 +51,9 @@ struct SizeReport {
   var keyspaces: [KeyspaceSize] = []
   /// A collection with expired documents.
   var collectionWithExpired: String?
-  var largestDocuments = LargestItems<LargeDocument>(limit: 0)
+  var largestDocuments = LargestItems<NotableDocument>(limit: 0)
+  /// The documents that were saved most often, at least twice.
+  var rewrittenDocuments = LargestItems<NotableDocument>(limit: 0)
   var largestEntries = LargestItems<LargeEntry>(limit: 0)
   var savings = SizeSavings()
 
@@ -116,12 +118,13 @@ struct SizeReport {
     let depth = database.store.depth
     let depths = [depth] + SizeSavings.triedDepths.filter { $0 < depth }
     savings.depth = depth
-    var largest = LargestItems<LargeDocument>(limit: limit)
+    var largest = LargestItems<NotableDocument>(limit: limit)
+    var rewritten = LargestItems<NotableDocument>(limit: limit)
     var tallies: [String: CollectionTally] = [:]
     for name in names {
-      tallies[name] = try CollectionTally.of(name, in: snapshot, depths: depths, &largest)
+      tallies[name] = try CollectionTally.of(name, in: snapshot, depths: depths, &largest, &rewritten)
     }
-    largestDocuments = largest
+    (largestDocuments, rewrittenDocuments) = (largest, rewritten)
     var contents: [KeyspaceContent] = []
     for keyspace in try Self.keyspaces(of: snapshot.stored) {
       contents.append(try KeyspaceContent(of: keyspace, in: snapshot.stored))
@@ -230,7 +233,9 @@ struct SizeReport {
         FilePart(name: "tree", words: "rest of the tree: inner nodes", bytes: parts.treeRest),
         FilePart(name: "log", words: "log that no checkpoint has merged", bytes: parts.log),
         FilePart(name: "dead", words: "dead: replaced or deleted", bytes: parts.dead),
-        FilePart(name: "holes", words: "holes, given back to the disk", bytes: parts.holes),
+        FilePart(name: "holes", words: "holes, given back to the disk", bytes: parts.holesWithoutSpace),
+        FilePart(
+          name: "zeros", words: "empty blocks that take space", bytes: parts.holes - parts.holesWithoutSpace),
         FilePart(name: "room", words: "room behind the log", bytes: parts.room),
         FilePart(name: "header", words: "header and root slots", bytes: parts.fixed),
         FilePart(name: "damaged", words: "damaged", bytes: parts.damaged),
