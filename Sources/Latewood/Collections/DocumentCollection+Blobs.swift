@@ -136,7 +136,7 @@ public final class BlobOutput {
 
 /// The content of a blob. Thread safety: all calls from any thread.
 public final class BlobContent: Sendable {
-  private let handle: BlobHandle
+  let handle: BlobHandle
 
   init(_ handle: BlobHandle) { self.handle = handle }
 
@@ -159,8 +159,8 @@ public final class BlobContent: Sendable {
     Data(try translating { () throws(DocumentError) in try handle.read(range) })
   }
 
-  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. Throws
-  /// `corruptData` after the last piece if the content does not match the digest.
+  /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. In async
+  /// functions use ``pieces``, which does not block the thread.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `corruptData` after the last piece if the
   ///   content does not match the digest; `notFound` if the batch that saved it has failed;

@@ -91,19 +91,13 @@ package final class BlobHandle: Sendable {
   /// Like `forEachVerifiedPiece`, but with copies, so that the closure may write to the database
   /// even if that is inside a batch.
   package func forEachVerifiedCopy(_ body: ([UInt8]) throws -> Bool) throws {
-    var hash = SHA256()
-    var at: UInt64 = 0
-    while at < length {
-      let end = min(length, at + UInt64(BlobRecord.chunkLength))
-      let piece = try read(at..<end)
-      piece.withUnsafeBytes { hash.update($0) }
+    var pieces = BlobPieces(self)
+    while let piece = try pieces.next() {
       guard try body(piece) else { return }
-      at = end
     }
-    try check(&hash)
   }
 
-  private func check(_ hash: inout SHA256) throws(DocumentError) {
+  fileprivate func check(_ hash: inout SHA256) throws(DocumentError) {
     guard BlobDigest(&hash) == digest else {
       throw DocumentError(.corruptData, "the blob \(digest) has other bytes than its name says")
     }
@@ -127,6 +121,30 @@ package final class BlobHandle: Sendable {
       if let result = try source.withValue(key, in: spaces.chunks, body) { return result }
     }
     throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
+  }
+}
+
+/// A position in the bytes of a blob, which it returns a piece at a time.
+package struct BlobPieces: Sendable {
+  private let handle: BlobHandle
+  private var hash = SHA256()
+  private var at: UInt64 = 0
+
+  package init(_ handle: BlobHandle) { self.handle = handle }
+
+  /// Returns the next piece, up to a mebibyte; nil after the last. Throws instead of returning nil
+  /// if the bytes do not match the digest.
+  package mutating func next() throws(DocumentError) -> [UInt8]? {
+    guard at < handle.length else {
+      var complete = hash
+      try handle.check(&complete)
+      return nil
+    }
+    let end = min(handle.length, at + UInt64(BlobRecord.chunkLength))
+    let piece = try handle.read(at..<end)
+    piece.withUnsafeBytes { hash.update($0) }
+    at = end
+    return piece
   }
 }
 

@@ -90,5 +90,16 @@ import Testing
     refusal(.corruptData) { _ = try blob.read() }
     refusal(.corruptData) { _ = try blob.read(0..<UInt64.max) }
     refusal(.corruptData) { try blob.forEachVerifiedPiece { _ in true } }
+    var read = 0
+    refusal(.corruptData) {
+      try blob.forEachVerifiedCopy { piece in
+        read += piece.count
+        return true
+      }
+    }
+    #expect(UInt64(read) == blob.length, "all is read before it is compared")
+    var pieces = BlobPieces(blob)
+    while read > 0 { read -= try pieces.next()?.count ?? 0 }
+    refusal(.corruptData) { _ = try pieces.next() }
   }
 }
