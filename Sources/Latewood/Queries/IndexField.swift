@@ -21,8 +21,8 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
     }
   }
 
-  /// Creates the field at a path, in ascending order. With `[]` at its end, as in query plans, it is
-  /// the same as ``each(_:)``.
+  /// Creates the field at a path, in ascending order. With `[]` at its end, as in query plans, it
+  /// is the same as ``each(_:)``.
   public init(stringLiteral path: String) {
     let isEach = path.hasSuffix("[]")
     self.init(isEach ? String(path.dropLast(2)) : path, isEach: isEach)

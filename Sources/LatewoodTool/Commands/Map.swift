@@ -21,8 +21,8 @@ extension CommandDescription {
     discussion: [
       "Each letter stands for the same number of bytes and shows the kind of most of them: capitals are live, "
         + "small letters dead. The legend says how much there is of each.",
-      "With --by keyspace, each letter shows the keyspace that has the most live bytes there, and a dot that "
-        + "none has any. A collection of documents has several keyspaces.",
+      "With --by keyspace, each letter shows the keyspace that has the most live bytes there, or a dot "
+        + "where none has any. A collection of documents has several keyspaces.",
       "--from and --length show a part of the file in more detail.",
       "The drawing shows the same in more detail; pointing at a region shows its kind, keyspace and place. "
         + "It is a single file, and follows the light or dark setting of the browser.",
