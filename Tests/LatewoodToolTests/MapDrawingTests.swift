@@ -176,6 +176,26 @@ import Testing
     #expect(KeyspaceMap(BlockMap(map.part(last.range), width: 80)).cells().allSatisfy { $0.character == "G" })
   }
 
+  @Test func `keyspaces that share a node all have their bytes in the legend`() throws {
+    let volume = MemoryVolume()
+    let store = try Self.store(volume)
+    for number in 1...9 {
+      let keyspace = try store.keyspace("small \(number)")
+      try store.write { try $0.put("key", Array(repeating: 7, count: 10 * number), in: keyspace) }
+    }
+    try store.checkpoint()
+    try store.close()
+    let map = try FileMap(InspectedFile(path: "file", on: volume))
+    #expect(map.liveBytes.count < 9, "some share a node")
+    let legend = KeyspaceMap(BlockMap(map, width: 80)).legend(.plain)
+    for number in 1...9 {
+      let line = legend.first { $0.dropFirst(3).hasPrefix("small \(number) ") }
+      let keyspace = map.tree.keyspaces.first { map.tree.name(of: $0.key) == "small \(number)" }
+      let bytes = try #require(keyspace).value.bytes
+      #expect(bytes > 10 * number && line?.contains(" \(Quantity.bytes(bytes)) ") == true, "\(legend)")
+    }
+  }
+
   @Test func `keyspaces beyond the letters share one`() throws {
     let map = try Self.mapOfKeyspaces(66)
     let characters = Set(KeyspaceMap(BlockMap(map, width: 200)).cells().map(\.character))

@@ -20,9 +20,9 @@ extension CommandDescription {
       "Dead bytes are listed by kind, as `latewood map` shows them. Bytes of a keyspace are those of its nodes and "
         + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
       "What a compaction would save on disk is estimated from counters. `latewood size` reads everything, and "
-        + "shows the exact figure and its reasons.",
-      "Documents are kept in keyspaces of the database, with names such as documents/films, and import notes "
-        + "in .imports the form of what it read, for export. Neither are listed without --all.",
+        + "gives a closer estimate and its reasons.",
+      "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
+        + "in the keyspace .imports. These are listed only with --all.",
     ],
     examples: [
       ExampleDescription(

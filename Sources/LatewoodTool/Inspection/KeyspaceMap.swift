@@ -41,15 +41,19 @@ struct KeyspaceMap {
   func lines(_ style: Style) -> [String] { blocks.rows(cells(), style) }
 
   /// Returns the legend: letter, name, live bytes and share of each keyspace that has any here.
+  ///
+  /// Small keyspaces share nodes. For all of the file, each has its own bytes of them, even if it
+  /// has no letter in the map; in a part, a node counts for the keyspace that has most of it.
   func legend(_ style: Style) -> [String] {
-    let bytes = blocks.map.liveBytes
+    let map = blocks.map
+    let bytes = map.isWhole ? map.tree.keyspaces.mapValues(\.bytes).filter { $0.value > 0 } : map.liveBytes
     let live = bytes.values.reduce(0, +)
     var lines = keyspaces.compactMap { keyspace -> String? in
       guard let own = bytes[keyspace] else { return nil }
       return line(letter(keyspace), KeyText.shown(blocks.map.tree.name(of: keyspace).utf8), own, style)
     }
-    if blocks.map.length > live {
-      lines.append(line(Self.nothing, "anything else", blocks.map.length - live, style))
+    if map.length > live {
+      lines.append(line(Self.nothing, "anything else", map.length - live, style))
     }
     return lines
   }
