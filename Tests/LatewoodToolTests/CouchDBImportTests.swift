@@ -74,6 +74,20 @@ import Testing
     }
   }
 
+  @Test func `a dump is not taken for a document by mistake`() throws {
+    let tool = try ToolRun()
+    let path = "\(tool.directory)/dump.json"
+    try CapturedRun.write(Array(Self.dump.utf8), to: path)
+    let refused = try tool("import", "@", path, "--documents")
+    #expect(refused.code == .badInput && refused.output.isEmpty)
+    #expect(refused.error.contains("_all_docs") && refused.error.contains("--format couchdb"))
+    #expect(try tool("import", "@", path, "--documents", "--format", "document").code == .success)
+    for text in [#"{"total_rows":1,"x":[]}"#, #"{"n":1,"total_rows":1,"rows":[]}"#, #"{"rows":[1]}"#] {
+      try CapturedRun.write(Array(text.utf8), to: path)
+      #expect(try tool("import", "@", path, "--documents").code == .success, "\(text)")
+    }
+  }
+
   @Test func `a dump goes into a collection that has documents already`() throws {
     let (tool, _) = try imported(Self.dump, "--documents")
     let again = try tool("import", "@", "\(tool.directory)/dump.json", "--documents", "--format", "couchdb")

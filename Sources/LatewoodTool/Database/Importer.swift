@@ -65,6 +65,11 @@ struct Importer {
         let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
         try readNext()
         form = if let wanted { wanted } else { try seen(layout, first: value, hasKeys: named != nil) }
+        if wanted == nil, isOfDocuments, form == .document, let value, CouchDBRow.isResponse(value) {
+          throw .badInput(
+            "this looks like CouchDB's response to _all_docs",
+            advice: "--format couchdb imports the documents in it, --format document all of it as one.")
+        }
         try check(layout)
       }
     } catch { throw explained(error, imported: 0) }

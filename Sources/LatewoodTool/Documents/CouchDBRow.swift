@@ -10,6 +10,12 @@ struct CouchDBRow {
   static let advice =
     "CouchDB gives that for _all_docs?include_docs=true: {\"rows\":[{\"id\":...,\"doc\":{...}}]}"
 
+  /// Whether a text in compact JSON begins like the entire response.
+  static func isResponse(_ text: [UInt8]) -> Bool {
+    let start = text.prefix(120)
+    return start.starts(with: #"{"total_rows":"#.utf8) && start.contains(#","rows":["#.utf8)
+  }
+
   let id: [UInt8]
   /// The document without the members that CouchDB adds, whose names begin with an underscore; nil
   /// if it is omitted, because it is deleted or a design document.
