@@ -14,6 +14,10 @@ enum ArgumentKind: Sendable {
   /// A name with a value.
   case parameter
   case keyspace, collection
+  /// The id of a document, or its beginning.
+  case documentID
+  /// The name of an index or a view that exists.
+  case index, view
   case command
   case number
   /// A word that depends on the database or its user.
@@ -29,12 +33,13 @@ enum ArgumentKind: Sendable {
     case "VALUE", "BODY", "JSON", "SELECTOR": self = .value
     case "STATEMENT": self = .statement
     case "NAME=VALUE": self = .parameter
+    case "ID": self = .documentID
     case "KEYSPACE": self = .keyspace
     case "COLLECTION": self = .collection
     case "COMMAND": self = .command
     case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
       self = .number
-    case "NAME", "ID", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
+    case "NAME", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
       "LINE",
       "HEX":
       self = .text

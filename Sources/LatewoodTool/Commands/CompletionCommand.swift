@@ -10,7 +10,8 @@ extension CommandDescription {
     ],
     discussion: [
       "With it, tab completes commands, options and their choices, paths and, once the line names a database, "
-        + "its keyspaces and collections. bash must be 4.4 or newer."
+        + "its keyspaces, collections, indexes and views, and the first hundred keys, or ids of documents, that "
+        + "begin with what was typed. bash must be 4.4 or newer."
     ],
     examples: [
       ExampleDescription(
@@ -40,9 +41,7 @@ extension CommandDescription {
     isHidden: true
   ) { arguments, console throws(Failure) in
     let parsed = ShellWords(partial: String(decoding: arguments.operand(0) ?? [], as: UTF8.self))
-    let names = Completion.Names(
-      keyspaces: { Completion.Names.fromFile.keyspaces(expanded($0)) },
-      collections: { Completion.Names.fromFile.collections(expanded($0)) })
+    let names = Completion.Names.fromFile.at { expanded($0) }
     let completion = Completion.of(
       Array(parsed.words.dropFirst()), partial: parsed.last ?? "", names: names)
     try console.line(completion.filesBehind == nil ? "words" : "files")

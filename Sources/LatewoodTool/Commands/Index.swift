@@ -17,7 +17,9 @@ extension CommandDescription {
       OperandDescription(
         name: "ACTION", summary: "list (the default), create or drop", isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
-      OperandDescription(name: "NAME", summary: "create, drop: the name of the index", isOptional: true),
+      OperandDescription(
+        name: "NAME", summary: "create, drop: the name of the index", isOptional: true,
+        kinds: ["drop": .index]),
       OperandDescription(
         name: "FIELDS", summary: "create: year:desc,title; cast[] for each element of an array",
         isOptional: true),

@@ -11,7 +11,8 @@ extension CommandDescription {
         isOptional: true),
       OperandDescription(name: "DATABASE", summary: "path of the database file", isOptional: true),
       OperandDescription(
-        name: "NAME", summary: "rows, failures, drop: the name of the view", isOptional: true),
+        name: "NAME", summary: "rows, failures, drop: the name of the view", isOptional: true,
+        kinds: ["rows": .view, "failures": .view, "drop": .view]),
     ],
     options: [.documentCollection, .limit, .skip],
     discussion: [

@@ -1,3 +1,5 @@
+import LatewoodDocuments
+
 /// The possible continuations of an unfinished command line, according to the descriptions of the
 /// commands.
 struct Completion: Equatable {
@@ -13,10 +15,19 @@ struct Completion: Equatable {
   /// not.
   var filesBehind: String?
 
-  /// The source of the names of keyspaces and collections, called only when needed.
+  /// The names in a database, read only when needed.
   struct Names: Sendable {
+    /// The greatest number of keys, or of ids, that are offered.
+    static let limit = 100
+
     var keyspaces: @Sendable (_ database: String) -> [String]
     var collections: @Sendable (_ database: String) -> [String]
+    var indexes: @Sendable (_ database: String, _ collection: String) -> [String]
+    var views: @Sendable (_ database: String, _ collection: String) -> [String]
+    /// The first ids of documents that begin with a text.
+    var documentIDs: @Sendable (_ database: String, _ collection: String, _ prefix: String) -> [String]
+    /// The first keys that begin with a text, and are text.
+    var keys: @Sendable (_ database: String, _ keyspace: String, _ prefix: String) -> [String]
   }
 
   /// - Parameters:
@@ -37,14 +48,12 @@ struct Completion: Equatable {
     guard let command = CommandTable.command(named: name) else { return completion }
     let line = UnfinishedLine(Array(words.dropFirst()), for: command, database: database)
     if let option = line.openOption {
-      completion.offerValues(
-        option.kind, option.choices, partial, prefix: "", line.database, names)
+      completion.offerValues(option.kind, option.choices, partial, prefix: "", line, names)
     } else if !line.onlyOperands, partial.hasPrefix("--"), let equals = partial.firstIndex(of: "=") {
       let prefix = String(partial[...equals])
       if let option = command.allOptions.first(where: { $0.name + "=" == prefix }) {
         completion.offerValues(
-          option.kind, option.choices, String(partial.dropFirst(prefix.count)), prefix: prefix, line.database,
-          names)
+          option.kind, option.choices, String(partial.dropFirst(prefix.count)), prefix: prefix, line, names)
       }
     } else if !line.onlyOperands, partial.hasPrefix("-") {
       for option in command.allOptions where !line.options.contains(option.name) {
@@ -53,7 +62,7 @@ struct Completion: Equatable {
     } else if let operand = line.nextOperand {
       completion.offerValues(
         line.firstOperand.flatMap { operand.kinds[$0] } ?? operand.kind, operand.choices, partial, prefix: "",
-        line.database, names)
+        line, names)
     } else if partial.isEmpty, !line.onlyOperands {
       for option in command.allOptions where !line.options.contains(option.name) {
         completion.offer(option.name, option.summary, partial)
@@ -76,9 +85,10 @@ struct Completion: Equatable {
   }
 
   private mutating func offerValues(
-    _ kind: ArgumentKind?, _ choices: [String], _ partial: String, prefix: String, _ database: String?,
+    _ kind: ArgumentKind?, _ choices: [String], _ partial: String, prefix: String, _ line: UnfinishedLine,
     _ names: Names
   ) {
+    let (database, collection) = (line.database, line.collection)
     func offer(_ list: [String]) {
       for name in list where name.hasPrefix(partial) { candidates.append(Candidate(text: prefix + name)) }
     }
@@ -87,6 +97,10 @@ struct Completion: Equatable {
     case .database, .file, .newFile: filesBehind = prefix
     case .keyspace: offer(database.map(names.keyspaces) ?? [])
     case .collection: offer(database.map(names.collections) ?? [])
+    case .index: offer(database.map { names.indexes($0, collection) } ?? [])
+    case .view: offer(database.map { names.views($0, collection) } ?? [])
+    case .documentID: offer(database.map { names.documentIDs($0, collection, partial) } ?? [])
+    case .key: offer(database.map { names.keys($0, line.keyspace, partial) } ?? [])
     case .command:
       for command in CommandTable.commands where !command.isHidden {
         self.offer(command.name, command.summary, partial)
@@ -99,6 +113,10 @@ struct Completion: Equatable {
 /// The meaning of the complete words of a line, as far as it can be determined.
 private struct UnfinishedLine {
   var options: Set<String> = []
+  /// The values of options, by name.
+  private var values: [String: String] = [:]
+  var collection: String { values["--collection"] ?? CollectionHandle.defaultName }
+  var keyspace: String { values["--keyspace"] ?? Database.defaultKeyspace }
   /// An option whose value is the next word.
   var openOption: OptionDescription?
   var nextOperand: OperandDescription?
@@ -116,7 +134,8 @@ private struct UnfinishedLine {
     }
     var place = 0
     for word in words {
-      if openOption != nil {
+      if let option = openOption {
+        values[option.name] = word
         openOption = nil
       } else if onlyOperands || !word.hasPrefix("-") || word == "-" {
         if self.database == nil, place < operands.count, operands[place].kind == .database {
@@ -129,6 +148,7 @@ private struct UnfinishedLine {
       } else {
         let name = String(word.prefix { $0 != "=" })
         options.insert(name)
+        if name != word { values[name] = String(word.dropFirst(name.count + 1)) }
         guard name == word, let option = command.options.first(where: { $0.name == name }) else { continue }
         if option.value != nil { openOption = option }
       }

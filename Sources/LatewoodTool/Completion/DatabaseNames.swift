@@ -1,23 +1,88 @@
 import LatewoodDocuments
+import LatewoodStore
 
 extension Completion.Names {
   /// Reads the names from the file each time, opening it only briefly. Completion shows no errors,
   /// so an unreadable file has no names.
   static let fromFile = Completion.Names(
     keyspaces: { path in
-      do throws(Failure) {
-        return try Database.reading(path).closing { (database) throws(Failure) in
-          do { return try database.store.keyspaces().map(\.name) } catch { throw Failure(error) }
-        }
-      } catch { return [] }
+      entries(path) { (database) throws(Failure) in
+        do { return try database.store.keyspaces().map(\.name) } catch { throw Failure(error) }
+      }
     },
     collections: { path in
-      do throws(Failure) {
-        return try DocumentDatabase.open(path: path, .readOnly).closing { (database) throws(Failure) in
-          do throws(DocumentError) { return try database.store.snapshot().collectionNames() } catch {
-            throw Failure(error)
-          }
+      documents(path) { (database) throws(Failure) in
+        do throws(DocumentError) { return try database.store.snapshot().collectionNames() } catch {
+          throw Failure(error)
         }
-      } catch { return [] }
+      }
+    },
+    indexes: { path, collection in
+      documents(path) { (database) throws(Failure) in
+        let reads = try database.reads(try database.collection(collection))
+        do throws(DocumentError) { return try reads.indexList().map(\.name) } catch { throw Failure(error) }
+      }
+    },
+    views: { path, collection in
+      documents(path) { (database) throws(Failure) in
+        let reads = try database.reads(try database.collection(collection))
+        do throws(DocumentError) { return try reads.viewList().map(\.name) } catch { throw Failure(error) }
+      }
+    },
+    documentIDs: { path, collection, prefix in
+      documents(path) { (database) throws(Failure) in
+        let reads = try database.reads(try database.collection(collection))
+        var query = DocumentQuery()
+        query.range = KeyRange.prefix(Array(prefix.utf8))
+        query.limit = limit
+        var ids: [String] = []
+        do {
+          try reads.forEachDocument(query) { id, _ in
+            ids.append(id)
+            return true
+          }
+        } catch { throw Failure(error) }
+        return ids
+      }
+    },
+    keys: { path, keyspace, prefix in
+      entries(path) { (database) throws(Failure) in
+        var keys: [String] = []
+        do {
+          guard let keyspace = try database.store.existingKeyspace(keyspace) else { return [] }
+          try database.store.forEach(in: keyspace, .prefix(Array(prefix.utf8))) { key, _ in
+            let text = key.withUnsafeBytes { KeyText.shown($0) }
+            // Others are shown in hexadecimal.
+            if text.hasPrefix(prefix), !text.hasPrefix("0x") { keys.append(text) }
+            return keys.count < limit
+          }
+        } catch { throw Failure(error) }
+        return keys
+      }
     })
+
+  /// The same, of paths that are changed first.
+  func at(_ place: @escaping @Sendable (String) -> String) -> Completion.Names {
+    Completion.Names(
+      keyspaces: { [keyspaces] in keyspaces(place($0)) },
+      collections: { [collections] in collections(place($0)) },
+      indexes: { [indexes] in indexes(place($0), $1) },
+      views: { [views] in views(place($0), $1) },
+      documentIDs: { [documentIDs] in documentIDs(place($0), $1, $2) },
+      keys: { [keys] in keys(place($0), $1, $2) })
+  }
+
+  private static func entries(
+    _ path: String, _ names: (Database) throws(Failure) -> [String]
+  ) -> [String] {
+    do throws(Failure) { return try Database.reading(path).closing(names) } catch { return [] }
+  }
+
+  private static func documents(
+    _ path: String, _ names: (DocumentDatabase) throws(Failure) -> [String]
+  ) -> [String] {
+    do throws(Failure) { return try DocumentDatabase.open(path: path, .readOnly).closing(names) } catch {
+      return []
+    }
+  }
 }

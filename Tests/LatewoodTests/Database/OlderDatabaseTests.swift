@@ -3,8 +3,8 @@ import Latewood
 import LatewoodSimulation
 import Testing
 
-/// A file in the form of release 0.2.0, which kept every body apart from the record of its document.
-/// It is opened as it is, and what changes gets today's form.
+/// A file in the form of release 0.2.0, which kept every body apart from the record of its
+/// document. It is opened as it is, and what changes gets today's form.
 @Suite struct OlderDatabaseTests {
   private struct Film: Codable, Identifiable, Sendable {
     var id: String

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTool
@@ -32,6 +33,33 @@ import Testing
         == "words\nuser groups\t\nusers\t\n")
     #expect(BuiltTool.run(["complete", "latewood list \(place("nowhere")) --keyspace "]).output == "words\n")
     #expect(BuiltTool.run(["complete", ""]).output.contains("\nverify\t"))
+  }
+
+  @Test func `ids and keys are read from the file, the first hundred of them`() throws {
+    let place = try Workplace()
+    try place.fill()
+    func offered(_ line: String) -> [String] {
+      BuiltTool.run(["complete", "latewood \(line)"]).output.split(separator: "\n").dropFirst().map {
+        String($0.prefix { $0 != "\t" })
+      }
+    }
+    let lines = (0..<120).map { #"{"id":"film \#($0 + 1000)"}"# }.joined(separator: "\n")
+    try Repository.write(Array(lines.utf8), to: place("films.json"))
+    #expect(
+      BuiltTool.run(["import", place("films"), place("films.json"), "--documents", "--id", "id"]).code
+        == .success)
+    #expect(BuiltTool.run(["index", "create", place("films"), "by n", "n"]).code == .success)
+    #expect(offered("doc get \(place("films")) ").count == 100)
+    #expect(offered("doc get \(place("films")) 'film 100") == (1000..<1010).map { "film \($0)" })
+    #expect(offered("doc get \(place("films")) --collection none ").isEmpty)
+    #expect(offered("index drop \(place("films")) ") == ["by n"])
+    #expect(offered("view rows \(place("films")) ").isEmpty && offered("get \(place("films")) ").isEmpty)
+    for key in ["plain", "plum", "0xff00"] {
+      #expect(BuiltTool.run(["put", place("keys"), key, "1"]).code == .success)
+    }
+    #expect(offered("get \(place("keys")) ") == ["plain", "plum"])
+    #expect(offered("get \(place("keys")) plu") == ["plum"] && offered("get \(place("keys")) x").isEmpty)
+    #expect(offered("get \(place("nowhere")) ").isEmpty && offered("doc get \(place("keys")) ").isEmpty)
   }
 
   @Test(.enabled(if: InstalledProgram.path("bash") != nil)) func `in bash, Tab completes`() throws {

@@ -5,7 +5,14 @@ import Testing
 @Suite struct CompletionTests {
   private let names = Completion.Names(
     keyspaces: { $0 == "db" ? ["default", "users", "user groups"] : [] },
-    collections: { $0 == "db" ? ["_default", "films"] : [] })
+    collections: { $0 == "db" ? ["_default", "films"] : [] },
+    indexes: { $0 == "db" && $1 == "films" ? ["by year", "cast"] : [] },
+    views: { $0 == "db" && $1 == "_default" ? ["tags"] : [] },
+    documentIDs: { database, collection, prefix in
+      guard database == "db" else { return [] }
+      return (collection == "films" ? ["alien", "aliens"] : ["anna", "ben"]).filter { $0.hasPrefix(prefix) }
+    },
+    keys: { $0 == "db" && "apple".hasPrefix($2) ? ["\($1 == "users" ? "apple pie" : "apple")"] : [] })
 
   /// Returns the candidates at the end of a line, which begins with the command.
   private func words(_ line: String, inShellOf database: String? = nil) -> [String] {
@@ -38,8 +45,22 @@ import Testing
     #expect(words("list other --keyspace ").isEmpty && words("list --keyspace ").isEmpty)
     #expect(words("export db --documents --collection f") == ["films"])
     #expect(words("doc get db --collection ") == ["_default", "films"])
-    #expect(words("doc list db ") == ["_default", "films"] && words("doc get db ") == [])
+    #expect(words("doc list db ") == ["_default", "films"])
     #expect(words("doc list f", inShellOf: "db") == ["films"])
+  }
+
+  @Test func `ids, keys, indexes and views come from the collection or keyspace on the line`() {
+    #expect(words("doc get db ") == ["anna", "ben"] && words("doc purge db b") == ["ben"])
+    #expect(words("doc get --collection films db al") == ["alien", "aliens"])
+    #expect(words("doc get --collection=films db al") == ["alien", "aliens"])
+    #expect(words("doc get al", inShellOf: "db").isEmpty && words("doc get a", inShellOf: "db") == ["anna"])
+    #expect(words("doc list db --collection films --prefix a") == ["alien", "aliens"])
+    #expect(words("doc get other ").isEmpty && words("expiry set db an") == ["anna"])
+    #expect(words("get db a") == ["apple"] && words("delete db --keyspace users a") == ["apple pie"])
+    #expect(words("list db --from=a") == ["--from=apple"] && words("get db x").isEmpty)
+    #expect(words("index drop db --collection films ") == ["by year", "cast"])
+    #expect(words("index create db --collection films ").isEmpty && words("index drop db ").isEmpty)
+    #expect(words("view rows db ") == ["tags"] && words("view drop db t") == ["tags"])
   }
 
   @Test func `choices and commands are offered`() {

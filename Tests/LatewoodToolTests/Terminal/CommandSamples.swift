@@ -74,7 +74,7 @@ struct CommandSamples {
     case .collection: [collection]
     case .command: ["info"]
     case .number: ["3", "16384"]
-    case .text: ["x"]
+    case .text, .documentID, .index, .view: ["x"]
     }
   }
 }
