@@ -115,7 +115,11 @@ private struct UnfinishedLine {
   var options: Set<String> = []
   /// The values of options, by name.
   private var values: [String: String] = [:]
-  var collection: String { values["--collection"] ?? CollectionHandle.defaultName }
+  /// The collection among the operands, for commands that take it there.
+  private var collectionOperand: String?
+  var collection: String {
+    values["--collection"] ?? collectionOperand ?? CollectionHandle.defaultName
+  }
   var keyspace: String { values["--keyspace"] ?? Database.defaultKeyspace }
   /// An option whose value is the next word.
   var openOption: OptionDescription?
@@ -142,6 +146,9 @@ private struct UnfinishedLine {
           self.database = word
         }
         if place == 0 { firstOperand = word }
+        if place < operands.count, let action = firstOperand, operands[place].kinds[action] == .collection {
+          collectionOperand = word
+        }
         place += 1
       } else if word == "--" {
         onlyOperands = true

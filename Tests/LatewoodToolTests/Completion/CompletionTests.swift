@@ -55,6 +55,7 @@ import Testing
     #expect(words("doc get --collection=films db al") == ["alien", "aliens"])
     #expect(words("doc get al", inShellOf: "db").isEmpty && words("doc get a", inShellOf: "db") == ["anna"])
     #expect(words("doc list db --collection films --prefix a") == ["alien", "aliens"])
+    #expect(words("doc list db films --prefix a") == ["alien", "aliens"])
     #expect(words("doc get other ").isEmpty && words("expiry set db an") == ["anna"])
     #expect(words("get db a") == ["apple"] && words("delete db --keyspace users a") == ["apple pie"])
     #expect(words("list db --from=a") == ["--from=apple"] && words("get db x").isEmpty)
