@@ -55,6 +55,10 @@ extension CommandDescription {
             throw Failure(error)
           }
         }
+        // The list of those bodies is removed with them, and what the tree needs for each.
+        for list in info.keyspaces where list.name.hasPrefix("superseded/") {
+          info.reclaimable &+= list.bytes &+ UInt64(list.entries) &* (8 + KeyspaceContent.entryOverhead)
+        }
       }
       return info
     }
@@ -83,7 +87,8 @@ private struct DatabaseInfo {
   var collections: [CollectionFacts] = []
   /// Whether the keyspaces are those of documents.
   var holdsDocuments = false
-  /// The approximate bytes of bodies of old revisions, which a compaction omits.
+  /// The approximate bytes of bodies of old revisions, and of what goes with them, which a
+  /// compaction omits.
   var reclaimable: UInt64 = 0
 
   init(of database: Database) throws(Failure) {
