@@ -84,11 +84,10 @@ package final class DatabaseFile: @unchecked Sendable {
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
     progress = SharedProgress(open: .empty(chunk, at: FileLayout.logStart))
     group = GroupCommit(frames, progress)
-    let chunks = LogChunks(
+    let log = LogBuffer(
       chunk, mapping, group, progress, seed: header.seed, path: path, isReadOnly: isReadOnly)
     let reserve = SpaceReserve(device, path: path)
-    writer = LogWriter(
-      TransactionEncoder(chunks, reserve, progress, seed: header.seed), progress, isReadOnly: isReadOnly)
+    writer = LogWriter(log, reserve, progress, seed: header.seed, isReadOnly: isReadOnly)
   }
 
   deinit { close() }

@@ -40,8 +40,8 @@ final class FrameWriter: Sendable {
   }
 
   /// Writes the frames between two offsets so that a walk finds all of them or none.
-  func write(_ sealed: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(StorageError) {
-    let first = sealed.first { $0.offset + UInt64($0.length) > from } ?? open
+  func write(_ waiting: [Segment], _ open: Segment, from: UInt64, through: UInt64) throws(StorageError) {
+    let first = waiting.first { $0.offset + UInt64($0.length) > from } ?? open
     // SAFETY: `from` is the end of a frame and less than `through`, so another frame follows, with
     // its header complete in memory.
     let header = first.memory + Int(from - first.offset)
@@ -49,12 +49,12 @@ final class FrameWriter: Sendable {
     // A walk rejects a single incomplete frame. But the first of several could be complete.
     let isAlone = (end ?? from) >= through
     let start = isAlone ? from : from + UInt64(FrameHeader.length)
-    for segment in sealed { try write(segment, from: start) }
+    for segment in waiting { try write(segment, from: start) }
     try write(open, from: start)
     if !isAlone {
       try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
     }
-    for segment in sealed { try keep(segment, from: from) }
+    for segment in waiting { try keep(segment, from: from) }
     try keep(open, from: from)
   }
 

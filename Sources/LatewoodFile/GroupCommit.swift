@@ -15,7 +15,7 @@ import LatewoodDevice
 /// Invariants:
 /// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the
 ///    turn writes frames, or syncs, without holding the monitor.
-/// 2. Sealed segments and the complete part of the open one never change, so the thread that writes
+/// 2. Waiting segments and the complete part of the open one never change, so the thread that writes
 ///    reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
 ///    ever written again.
@@ -128,7 +128,7 @@ final class GroupCommit: @unchecked Sendable {
   private func leadWrite(isSyncing: Bool) {
     let (from, through) = (progress.held.writtenThrough, progress.held.completedThrough)
     turns.pointee.writing.begin(through: through)
-    let (sealed, open) = (progress.held.sealed, progress.held.open)
+    let (waiting, open) = (progress.held.waiting, progress.held.open)
     let space = isSyncing ? rangeToReserve(from: from, through: through) : nil
     let failure = unlocked { () throws(StorageError) in
       try frames.inTurn { () throws(StorageError) in
@@ -137,7 +137,7 @@ final class GroupCommit: @unchecked Sendable {
         if let space {
           frames.device.reserve(offset: space.lowerBound, length: space.upperBound - space.lowerBound)
         }
-        try frames.write(sealed, open, from: from, through: through)
+        try frames.write(waiting, open, from: from, through: through)
       }
     }
     if let failure {

@@ -5,7 +5,7 @@ import LatewoodConcurrency
 ///
 /// ```
 /// syncedThrough <= writtenThrough <= completedThrough   offsets in the file, ends of frames
-/// | on the disk  | in the file    | in sealed and open segments
+/// | on the disk  | in the file    | in waiting and open segments
 /// ```
 ///
 /// ```
@@ -39,7 +39,7 @@ struct LogProgress {
   private(set) var isStopped = false
 
   /// Segments that wait to be written, oldest first.
-  private(set) var sealed: [Segment] = []
+  private(set) var waiting: [Segment] = []
   private(set) var open: Segment
   private(set) var completedThrough: UInt64 = FileLayout.logStart
   private(set) var writtenThrough: UInt64 = FileLayout.logStart
@@ -103,7 +103,7 @@ struct LogProgress {
   mutating func restart(at tail: UInt64) {
     if completedThrough > writtenThrough { discarded.append(writtenThrough..<completedThrough) }
     if !needsCheckpoint { gapStart = writtenThrough }
-    sealed = []
+    waiting = []
     chainStart = tail
     completedThrough = tail
     writtenThrough = tail
@@ -161,10 +161,10 @@ struct LogProgress {
   /// was when the write began.
   mutating func finishWriting(through: UInt64, open written: Segment) {
     writtenThrough = through
-    for segment in sealed where segment.end <= through {
+    for segment in waiting where segment.end <= through {
       readableThrough = max(readableThrough, segment.readable)
     }
-    if !sealed.isEmpty { sealed.removeAll { $0.end <= through } }
+    if !waiting.isEmpty { waiting.removeAll { $0.end <= through } }
     if written.length > 0 {
       readableThrough = max(readableThrough, written.offset + UInt64(written.length))
     }
@@ -190,12 +190,12 @@ struct LogProgress {
 
   /// Ends the open segment at `length` and opens `next`. The bytes in between, up to `end`, are
   /// written separately.
-  mutating func seal(length: Int, end: UInt64, readable: UInt64, next: Segment) {
+  mutating func endSegment(length: Int, end: UInt64, readable: UInt64, next: Segment) {
     completeFrames(length: length)
     open.end = end
     open.readable = readable
     completedThrough = end
-    if end > writtenThrough { sealed.append(open) }
+    if end > writtenThrough { waiting.append(open) }
     open = next
   }
 
@@ -203,8 +203,8 @@ struct LogProgress {
   mutating func rewind(to tail: UInt64) { open = .empty(open.chunk, at: tail) }
 
   /// Returns the unwritten segment that contains the byte at `offset`.
-  func sealedSegment(at offset: UInt64) -> Segment? {
-    guard let segment = sealed.last(where: { $0.offset <= offset }),
+  func waitingSegment(at offset: UInt64) -> Segment? {
+    guard let segment = waiting.last(where: { $0.offset <= offset }),
       offset < segment.offset + UInt64(segment.length)
     else { return nil }
     return segment
@@ -266,8 +266,8 @@ extension StorageError {
 /// The progress of the log (``LogProgress``) and the monitor that guards it.
 ///
 /// ```
-/// LogChunks                      SharedProgress                  GroupCommit
-/// completes frames, seals    ->  open and sealed segments,   ->  writes them, syncs,
+/// LogBuffer                      SharedProgress                  GroupCommit
+/// completes frames, ends     ->  open and waiting segments,  ->  writes them, syncs,
 /// segments, empties chunks       how far they have come          and notes what is done
 /// ```
 ///

@@ -2,12 +2,18 @@ import LatewoodBytes
 
 /// Appends to the log: transactions, and the frames of checkpoints.
 ///
+/// One transaction is open at a time. Its records are encoded into one frame or, if it is long or
+/// has large values, into several:
+///
 /// ```
-/// begin      put, delete ...             commit
-///   \        TransactionEncoder      ->  the frame is complete:   ->  GroupCommit writes
-///    \       encodes into LogChunks      LogChunks hands it over      and syncs it
-///     abort: the open frame is dropped; complete ones of a long transaction stay without effect
+/// begin    put, delete ...                                          commit
+///   | frame of records ... | frame of a large value | frame of ...  |   ->  GroupCommit writes
+///     continues              continues                ends the transaction  and syncs them
+///
+/// abort: the open frame is dropped
 /// ```
+///
+/// Frames marked as continuing cannot be taken back. Without the last frame readers skip them.
 ///
 /// Thread safety: all calls need the store's writer lock: one thread at a time, each seeing what
 /// the one before did.
@@ -16,19 +22,44 @@ package final class LogWriter: @unchecked Sendable {
   /// The minimum length of values that are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
 
-  private let progress: SharedProgress
+  private struct State: ~Copyable {
+    /// The end of the log in memory.
+    var log: LogBuffer
+    /// The blocks reserved for operations that free space.
+    var reserve: SpaceReserve
+    /// The open transaction, or the last one.
+    var transaction = OpenTransaction()
+  }
+
+  private struct OpenTransaction {
+    var isOpen = false
+    var hasPut = false
+    /// The end of the log when it began.
+    var start = FileLayout.logStart
+    /// The number of its complete frames, which can no longer be taken back.
+    var closedFrames = 0
+    /// The reason why it cannot commit; nil if it can.
+    var failure: StorageError?
+  }
+
+  let progress: SharedProgress
+  private let seed: UInt64
   private let isReadOnly: Bool
   /// The state that every record reads and changes. It is in raw memory, so that a put counts no
   /// references and checks no exclusivity.
-  private let state: UnsafeMutablePointer<TransactionEncoder>
+  private let state: UnsafeMutablePointer<State>
   /// The `CheckpointRecord.branch` of new checkpoints.
   var branch: UInt64 = 0
 
-  init(_ transactions: consuming TransactionEncoder, _ progress: SharedProgress, isReadOnly: Bool) {
+  init(
+    _ log: consuming LogBuffer, _ reserve: SpaceReserve, _ progress: SharedProgress, seed: UInt64,
+    isReadOnly: Bool
+  ) {
     self.progress = progress
+    self.seed = seed
     self.isReadOnly = isReadOnly
     state = .allocate(capacity: 1)
-    state.initialize(to: transactions)
+    state.initialize(to: State(log: log, reserve: reserve))
   }
 
   deinit {
@@ -36,13 +67,28 @@ package final class LogWriter: @unchecked Sendable {
     state.deallocate()
   }
 
+  var log: LogBuffer {
+    @inline(__always) _read { yield state.pointee.log }
+    @inline(__always) _modify { yield &state.pointee.log }
+  }
+
+  var reserve: SpaceReserve {
+    @inline(__always) _read { yield state.pointee.reserve }
+    @inline(__always) _modify { yield &state.pointee.reserve }
+  }
+
+  private var transaction: OpenTransaction {
+    @inline(__always) _read { yield state.pointee.transaction }
+    @inline(__always) _modify { yield &state.pointee.transaction }
+  }
+
   // MARK: Places
 
   /// The offset at which the next frame will start.
-  package var tail: UInt64 { state.pointee.log.tail }
+  package var tail: UInt64 { log.tail }
 
   /// The checksum of the log's last frame; 0 at its start.
-  package var lastFrameChecksum: UInt64 { state.pointee.log.frames.lastFrameChecksum }
+  package var lastFrameChecksum: UInt64 { log.lastFrameChecksum }
 
   /// The end of all commits, for a flush of everything.
   package var position: CommitPosition { CommitPosition(offset: tail) }
@@ -53,22 +99,22 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   /// The offset below which the log's records are in the mapping.
-  package var flushedThrough: UInt64 { state.pointee.log.flushedThrough }
+  package var flushedThrough: UInt64 { log.flushedThrough }
 
   /// The number of the newest transaction in the log.
-  package var lastTransaction: UInt64 { state.pointee.log.frames.transaction }
+  package var lastTransaction: UInt64 { log.transaction }
 
   /// The number of bytes of memory in chunks.
-  package var chunkMemory: UInt64 { state.pointee.log.memory }
+  package var chunkMemory: UInt64 { log.memoryLength }
 
   /// Whether a transaction is open.
-  var isInTransaction: Bool { state.pointee.isOpen }
+  var isInTransaction: Bool { transaction.isOpen }
 
   /// *No transaction open.* Sets the number of the last transaction, so that the next one gets
   /// `number + 1`.
   package func continueTransactions(after number: UInt64) {
     precondition(!isInTransaction && number >= lastTransaction)
-    state.pointee.log.frames.transaction = number
+    log.transaction = number
   }
 
   /// Begins to append to a log that was read.
@@ -82,19 +128,15 @@ package final class LogWriter: @unchecked Sendable {
   func begin(
     at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
   ) {
-    state.pointee.log.frames.transaction = lastTransaction
-    state.pointee.log.frames.setLastFrame(
-      checksum: hasGap ? 0 : reader.position.previousChecksum, kind: hasGap ? nil : reader.lastFrame?.kind)
-    state.pointee.log.begin(at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap)
-    state.pointee.log.frames.countEarlierAsCommits()
+    log.transaction = lastTransaction
+    log.begin(
+      at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap,
+      checksum: hasGap ? 0 : reader.position.previousChecksum,
+      isSeal: !hasGap && reader.lastFrame?.kind == .seal)
   }
 
   /// *No transaction open.* Discards everything that is not in the file, and continues at `tail`.
-  func restart(at tail: UInt64) {
-    state.pointee.log.frames.setLastFrame(checksum: 0, kind: nil)
-    state.pointee.log.restart(at: tail)
-    state.pointee.log.frames.countEarlierAsCommits()
-  }
+  func restart(at tail: UInt64) { log.restart(at: tail) }
 
   // MARK: Transactions
 
@@ -106,7 +148,12 @@ package final class LogWriter: @unchecked Sendable {
   package func beginTransaction() throws(StorageError) -> UInt64 {
     precondition(!isInTransaction, "a transaction is open")
     try prepareToAppend(beginning: true)
-    return try state.pointee.begin()
+    let (number, overflow) = log.transaction.addingReportingOverflow(1)
+    guard !overflow else { throw StorageError(.fileTooLarge, "transaction numbers are exhausted") }
+    log.transaction = number
+    transaction = OpenTransaction(isOpen: true, start: log.tail)
+    log.openFrame()
+    return number
   }
 
   /// Completes the transaction in memory; `DatabaseFile.flush` writes it to the file.
@@ -124,7 +171,7 @@ package final class LogWriter: @unchecked Sendable {
   ) throws(StorageError) -> CommitPosition {
     precondition(isInTransaction, "no transaction is open")
     do throws(StorageError) {
-      try state.pointee.complete(freesSpace: freesSpace, refused)
+      try completeTransaction(freesSpace: freesSpace, refused)
     } catch {
       abortTransaction()
       throw error
@@ -132,15 +179,41 @@ package final class LogWriter: @unchecked Sendable {
     return position
   }
 
+  private func completeTransaction(
+    freesSpace: Bool?, _ refused: (UnsafeRawBufferPointer) -> Void
+  ) throws(StorageError) {
+    if let failure = transaction.failure { throw failure }
+    if !log.frameHasRecords, transaction.closedFrames == 0 { return abortTransaction() }
+    do throws(StorageError) {
+      try claimOpenFrame(freesSpace: freesSpace)
+    } catch {
+      if transaction.closedFrames == 0 { refused(log.openRecords) }
+      throw error
+    }
+    try log.commitFrame()
+    transaction.isOpen = false
+  }
+
   /// Drops the open transaction.
   ///
   /// Complete frames of a long transaction stay in the log, where readers skip them, and its number
   /// is not reused. Does nothing if no transaction is open.
-  package func abortTransaction() { state.pointee.abort() }
+  package func abortTransaction() {
+    guard isInTransaction else { return }
+    log.dropFrame()
+    transaction.isOpen = false
+    if transaction.closedFrames == 0 { log.transaction -= 1 }
+  }
+
+  /// Drops the open frame. From now on the open transaction can only be aborted.
+  private func fail(_ error: StorageError) {
+    log.dropFrame()
+    transaction.failure = error
+  }
 
   /// The length of the open transaction's complete frames in the log. After its end, even by an
   /// abort, and until the next append, that of the last transaction.
-  package var transactionLength: UInt64 { state.pointee.length }
+  package var transactionLength: UInt64 { log.tail - transaction.start }
 
   // MARK: Records
 
@@ -157,7 +230,7 @@ package final class LogWriter: @unchecked Sendable {
   package func put(
     fullKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(StorageError) -> UInt64 {
-    try state.pointee.put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
+    try put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
   }
 
   /// *Transaction open.* Encodes a put whose full key is the keyspace's number followed by a key of
@@ -165,17 +238,17 @@ package final class LogWriter: @unchecked Sendable {
   package func put(
     keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(StorageError) -> UInt64 {
-    try state.pointee.put(keyspace: keyspace, prefix: 4, key, value, asExtent)
+    try put(keyspace: keyspace, prefix: 4, key, value, asExtent)
   }
 
   /// *Transaction open.* Encodes the deletion of a key; as `put`.
   package func delete(fullKey: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
-    try state.pointee.delete(keyspace: 0, prefix: 0, fullKey)
+    try delete(keyspace: 0, prefix: 0, fullKey)
   }
 
   /// *Transaction open.* Encodes the deletion of a key; as `put`.
   package func delete(keyspace: UInt32, key: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
-    try state.pointee.delete(keyspace: keyspace, prefix: 4, key)
+    try delete(keyspace: keyspace, prefix: 4, key)
   }
 
   /// *Transaction open.* Encodes the deletion of all full keys in `low ..< high`.
@@ -185,7 +258,14 @@ package final class LogWriter: @unchecked Sendable {
   package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(StorageError)
     -> UInt64
   {
-    try state.pointee.deleteRange(low: low, high: high)
+    precondition(isInTransaction, "no transaction is open")
+    guard low.count <= FileLayout.boundLimit, high.count <= FileLayout.boundLimit else {
+      throw StorageError(.keyTooLong, "a bound of a range has at most \(FileLayout.boundLimit) bytes")
+    }
+    try ensureSpace(for: LogRecord.overhead + low.count + high.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
+    let end = LogRecord.encodeDeleteRange(to: log.nextRecord, low: low, high: high)
+    return log.take(recordEndingAt: end)
   }
 
   /// *Transaction open.* Re-encodes an operation that this process encoded before, and returns the
@@ -205,107 +285,138 @@ package final class LogWriter: @unchecked Sendable {
   /// The pointers are valid until the writer appends or begins again. O(1), unless 4 MiB or more
   /// have not been flushed. Throws `damaged` if the file no longer has a record there.
   package func record(at offset: UInt64) throws(StorageError) -> LogRecord {
-    try state.pointee.log.record(at: offset)
+    try log.record(at: offset)
   }
 
-  // MARK: Checkpoints
+  // MARK: Encoding
 
-  /// *No transaction open.* Reserves space for nodes and returns the offset of the first one, a
-  /// multiple of 64.
-  ///
-  /// - Parameter length: the number of bytes to reserve; greater than 0.
-  ///
-  /// Throws `poisoned`, `closed`, `outOfSpace`, `fileTooLarge`.
-  package func reserveNodes(length: Int) throws(StorageError) -> UInt64 {
-    precondition(length > 0 && !isInTransaction)
-    try prepareToAppend()
-    try state.pointee.log.cover(length)
-    let payload = tail + UInt64(FrameHeader.length)
-    let first = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
-    try state.pointee.reserve.claim(from: tail, through: first + UInt64(length), freesSpace: true)
-    state.pointee.log.appendNodesHeader(payloadLength: Int(first - payload) + length)
-    return first
-  }
-
-  /// *No transaction open.* Appends the frame of a checkpoint. All nodes and values of its tree
-  /// must already be durable.
-  ///
-  /// If the log has no operations from the record's replay position on, the replay position is
-  /// moved to the checkpoint's own frame, so that opening the file does not walk over the frames of
-  /// nodes, whatever the length of the tree.
-  ///
-  /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
-  /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
-  package func appendCheckpoint(_ record: CheckpointRecord) throws(StorageError) -> AppendedCheckpoint {
-    precondition(!isInTransaction)
-    try prepareToAppend()
-    guard progress.isBeyondGap(record.replay.offset) else {
-      throw StorageError(.unsupported, "the log restarted after this checkpoint was begun")
+  /// - Parameters:
+  ///   - keyspace: the keyspace number of the full key, if `prefix` is 4.
+  ///   - prefix: 4, or 0 if `key` is the full key.
+  @inline(__always) private func put(
+    keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
+    _ asExtent: Bool
+  ) throws(StorageError) -> UInt64 {
+    precondition(isInTransaction, "no transaction is open")
+    let keyCount = key.count &+ prefix
+    try LogRecord.checkKey(keyCount)
+    let checksumSeed = asExtent ? seed : nil
+    if value.count >= LogWriter.largeValueLength {
+      transaction.hasPut = true
+      return try putLarge(keyCount, value) {
+        LogRecord.encodePut(
+          to: $0, keyspace: keyspace, prefix: prefix, key, value, checksumSeed: checksumSeed)
+      }
     }
-    let offset = tail
-    var record = record
-    record.branch = branch
-    // A walk from the replay position would pass only frames of nodes, one for each MiB of the
-    // tree, and find nothing to apply.
-    if record.replay.offset > state.pointee.log.frames.lastCommitOffset { record.replay = replayPosition }
-    // SAFETY: `prepareToAppend` ensures space for a few thousand bytes.
-    state.pointee.log.frames.appendFrame(.checkpoint, payloadLength: CheckpointRecord.length) {
-      record.encode(into: $0)
-    }
-    state.pointee.log.handOver()
-    return AppendedCheckpoint(
-      offset: offset, checksum: lastFrameChecksum, position: position, record: record)
+    try ensureSpace(for: LogRecord.overhead &+ keyCount &+ value.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
+    let valueStart = LogRecord.encodePut(
+      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value,
+      checksumSeed: checksumSeed)
+    transaction.hasPut = true
+    return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
 
-  /// *No transaction open.* Appends a frame that only records how far the file is known to be
-  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another
-  /// seal.
-  package func appendSeal() throws(StorageError) {
-    precondition(!isInTransaction)
-    try prepareToAppend()
-    if state.pointee.log.frames.logEndsInSeal { return }
-    state.pointee.log.frames.appendFrame(.seal)
-    state.pointee.log.handOver()
+  /// - Parameters: as `put`.
+  @inline(__always) private func delete(
+    keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
+  ) throws(StorageError) -> UInt64 {
+    precondition(isInTransaction, "no transaction is open")
+    let keyCount = key.count &+ prefix
+    try LogRecord.checkKey(keyCount)
+    try ensureSpace(for: LogRecord.overhead &+ keyCount)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
+    let end = LogRecord.encodeDelete(
+      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key)
+    return log.take(recordEndingAt: end)
+  }
+
+  /// Encodes a value of 1 MiB or more in a commit frame of its own, and writes the value to the
+  /// file from the caller's memory.
+  ///
+  /// - Parameter encode: encodes the record up to its value at an address, and returns the end.
+  private func putLarge(
+    _ keyCount: Int, _ value: UnsafeRawBufferPointer,
+    _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+  ) throws(StorageError) -> UInt64 {
+    guard UInt64(value.count) <= FileLayout.valueLimitHere else {
+      throw StorageError(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
+    }
+    try closeContinuingFrame()
+    // An upper bound of the frame's length without its value, with padding.
+    let headLimit = FrameHeader.length + LogRecord.overhead + keyCount + 8
+    do throws(StorageError) {
+      let end = log.tail + UInt64(headLimit + value.count)
+      try reserve.claim(from: log.tail, through: end, freesSpace: false)
+    } catch {
+      fail(error)
+      throw error
+    }
+    do throws(StorageError) {
+      let record = try log.append(largeValue: value, headLimit: headLimit, encode)
+      transaction.closedFrames += 1
+      try log.flush()
+      log.openFrame()
+      return record
+    } catch {
+      // Part of the value may be in the file after the log, so these offsets cannot be reused.
+      if error.kind == .outOfSpace { progress.fail(error) }
+      fail(error)
+      throw error
+    }
+  }
+
+  // MARK: Frames
+
+  /// Makes sure that a record of at most `count` bytes fits into the chunk.
+  @inline(__always) private func ensureSpace(for count: Int) throws(StorageError) {
+    if count > log.recordCapacity { try breakFrame() }
+  }
+
+  /// Continues the transaction in a new frame and chunk, because this chunk is full.
+  @inline(never) private func breakFrame() throws(StorageError) {
+    try closeContinuingFrame()
+    do throws(StorageError) {
+      try log.cover(0)
+      try log.switchChunk()
+    } catch {
+      fail(error)
+      throw error
+    }
+    log.openFrame()
+  }
+
+  /// Completes the open frame, if it has records, and marks its transaction as continuing.
+  /// Afterwards the next frame can begin.
+  private func closeContinuingFrame() throws(StorageError) {
+    if let failure = transaction.failure { throw failure }
+    guard log.frameHasRecords else { return log.dropFrame() }
+    do throws(StorageError) {
+      try claimOpenFrame()
+    } catch {
+      fail(error)
+      throw error
+    }
+    log.continueFrame()
+    transaction.closedFrames += 1
+  }
+
+  /// Makes sure that blocks are allocated for the open frame, before it is completed.
+  ///
+  /// - Parameter freesSpace: whether they may lie in the reserve; nil to allow that unless the
+  ///   transaction has a put.
+  ///
+  /// Throws `outOfSpace`; then nothing has changed.
+  private func claimOpenFrame(freesSpace: Bool? = nil) throws(StorageError) {
+    let end = log.end
+    try reserve.claim(from: log.tail, through: end, freesSpace: freesSpace ?? !transaction.hasPut)
   }
 
   /// Makes space to begin a frame. No transaction may be open.
   ///
   /// Throws `unsupported` while a checkpoint is needed, if `beginning` a transaction.
-  private func prepareToAppend(beginning: Bool = false) throws(StorageError) {
+  func prepareToAppend(beginning: Bool = false) throws(StorageError) {
     precondition(!isReadOnly, "the file was opened for reading")
-    try state.pointee.log.prepare(isTransaction: beginning)
+    try log.prepare(isTransaction: beginning)
   }
-
-  // MARK: Reserve
-
-  /// Whether the disk was low on space when last checked.
-  package var isLowOnSpace: Bool { state.pointee.reserve.isLow }
-
-  /// Whether so little space is left outside the reserve that a checkpoint to free some is
-  /// worthwhile.
-  package var isTight: Bool { state.pointee.reserve.isTight(at: tail) }
-
-  /// The number of bytes allocated after the end of the log.
-  package var reservedLength: UInt64 { state.pointee.reserve.length(at: tail) }
-
-  /// Sets the length of the reserve. A log has none until this is called.
-  package func setReserve(_ lengths: ReserveLengths) { state.pointee.reserve.set(lengths) }
-
-  /// Releases the reserve, so that another file can be written; until `refillReserve` only
-  /// transactions that free space can commit. Returns false if there was no reserve.
-  package func lendReserve() -> Bool { state.pointee.reserve.lend(from: tail) }
-
-  /// Tries to allocate the full reserve again.
-  package func refillReserve() { state.pointee.reserve.refill(from: tail) }
-}
-
-/// A checkpoint frame that has been appended.
-package struct AppendedCheckpoint: Sendable, Equatable {
-  /// The offset of the frame.
-  package var offset: UInt64
-  /// The checksum of the frame.
-  package var checksum: UInt64
-  /// The position to flush through so that the frame is in the file.
-  package var position: CommitPosition
-  package var record: CheckpointRecord
 }

@@ -1,0 +1,413 @@
+import LatewoodBytes
+import LatewoodDevice
+
+/// The end of the log in memory: the chunks that the writer fills with frames, and the frames in
+/// them that are not in the file yet. Chunks are written to the file verbatim.
+///
+/// ```
+/// file    ... in the file ..... | waits to be written ......................... | not written
+/// memory            chunk 1     | waiting segments     | chunk 2: open segment  | room
+///                               flushedThrough                       tail: the next frame
+///
+/// file            segmentOffset      tail
+/// open segment    | frames ......... | header 56 | records ........ |        room        | 8 |
+///                 memory             frameStart                     position        capacity
+/// ```
+///
+/// Invariants:
+/// 1. For `n` below `position`, byte `n` of `memory` will be byte `segmentOffset + n` of the file.
+/// 2. `tail` is the end of the log's last complete frame, rounded up; the next frame starts there.
+/// 3. The mapping covers everything that may be appended before the next `cover`.
+/// 4. Frames handed over do not change until they have been written.
+///
+/// Belongs to the writer of the log.
+struct LogBuffer: ~Copyable {
+  /// The least free space in a chunk, in bytes, with which a frame is begun.
+  private static let minimumFree = 4096
+  private static let valuePieceLength = 1 << 20
+  /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
+  /// of a large value.
+  static var mappedAhead: UInt64 { UInt64(LogChunks.length) + (64 << 10) }
+
+  /// The log's last frame, which the next one names.
+  private struct LastFrame {
+    /// Its checksum; 0 at the start of the log and after a gap.
+    var checksum: UInt64 = 0
+    var isSeal = false
+    /// The offset of the last frame with operations. Everything before the frame at which this
+    /// writer began counts as one.
+    var commitOffset: UInt64 = 0
+  }
+
+  private var memory: UnsafeMutableRawPointer
+  private var capacity: Int
+  private var position = 0
+  /// The offset in the file of the first byte in memory.
+  private var segmentOffset = FileLayout.logStart
+  /// The number of bytes in complete frames and their padding.
+  private var frameStart = 0
+  private var last = LastFrame()
+  /// The *durable through* of the next frames.
+  private var durableThrough: UInt64 = 0
+  /// The number of the open transaction, or of the last one.
+  var transaction: UInt64 = 0
+
+  private let seed: UInt64
+  private let group: GroupCommit
+  private let progress: SharedProgress
+  private let mapping: MappedFile
+  private let path: String
+  private var chunks: LogChunks
+  /// The start of the mapping.
+  private var base: UnsafeRawPointer
+  /// The number of bytes that the mapping covers.
+  private var mappedThrough: UInt64
+  /// The offset below which all frames are in the file and are read through the mapping.
+  private(set) var flushedThrough = FileLayout.logStart
+
+  /// - Parameter chunk: the first chunk, in which the open segment begins.
+  init(
+    _ chunk: UnsafeMutableRawPointer, _ mapping: MappedFile, _ group: GroupCommit,
+    _ progress: SharedProgress, seed: UInt64, path: String, isReadOnly: Bool
+  ) {
+    memory = chunk
+    capacity = LogChunks.length(isReadOnly: isReadOnly)
+    self.seed = seed
+    self.group = group
+    self.progress = progress
+    self.mapping = mapping
+    self.path = path
+    chunks = LogChunks(chunk)
+    base = mapping.space.base
+    mappedThrough = mapping.space.capacity
+  }
+
+  /// The offset at which the next frame will start.
+  var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
+  /// The end of the open frame if it were completed now, with padding.
+  var end: UInt64 { segmentOffset + UInt64((position + 7) & ~7) }
+  var lastFrameChecksum: UInt64 { last.checksum }
+  var lastCommitOffset: UInt64 { last.commitOffset }
+  var endsInSeal: Bool { last.isSeal }
+  /// The number of bytes of memory in chunks.
+  var memoryLength: UInt64 { chunks.memoryLength }
+
+  // MARK: Beginning
+
+  /// Begins to append at `tail`: see ``LogProgress/begin(at:after:floor:hasGap:)``.
+  ///
+  /// - Parameters:
+  ///   - checksum: the checksum of the frame that the next one follows; 0 after a gap.
+  ///   - isSeal: whether that frame is a seal.
+  mutating func begin(
+    at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool, checksum: UInt64, isSeal: Bool
+  ) {
+    let chunk = progress.locked { progress in
+      progress.begin(at: tail, after: end, floor: floor, hasGap: hasGap)
+      return progress.open.chunk
+    }
+    begin(in: chunk, at: tail, after: LastFrame(checksum: checksum, isSeal: isSeal))
+  }
+
+  /// Discards everything that has not been written, and continues at `tail`, after a gap.
+  mutating func restart(at tail: UInt64) {
+    let chunk = progress.locked { progress in
+      progress.restart(at: tail)
+      return progress.open.chunk
+    }
+    begin(in: chunk, at: tail, after: LastFrame())
+  }
+
+  private mutating func begin(in chunk: UnsafeMutableRawPointer, at tail: UInt64, after frame: LastFrame) {
+    last = frame
+    reuse(chunk, at: tail)
+    // Earlier frames are not known here, so all of them count as commits.
+    last.commitOffset = tail &- 1
+  }
+
+  /// Takes note of flushes by other threads, and makes space to begin a frame. No frame may be
+  /// open.
+  ///
+  /// - Parameter isTransaction: whether a transaction begins: then no checkpoint may be needed, and
+  ///   space is preallocated.
+  mutating func prepare(isTransaction: Bool) throws(StorageError) {
+    let tail = tail
+    let isUsed = frameStart > 0
+    var refusal: StorageError?
+    var emptied: UnsafeMutableRawPointer?
+    let (written, durable) = progress.locked { progress in
+      if progress.isStopped {
+        refusal = progress.reasonToStop()
+      } else if isTransaction, progress.needsCheckpoint {
+        refusal = .checkpointNeeded
+      } else if isUsed, progress.writtenThrough == progress.completedThrough {
+        // Everything is in the file: start over at the beginning of the chunk, so that small
+        // transactions stay in the CPU cache.
+        progress.rewind(to: tail)
+        emptied = progress.open.chunk
+      }
+      return (progress.writtenThrough, progress.durableMark)
+    }
+    if let refusal { throw refusal }
+    if isTransaction { try group.writeZeros(ahead: tail) }
+    flushedThrough = written
+    durableThrough = durable
+    if let emptied { reuse(emptied, at: tail) }
+    if capacity &- position < LogBuffer.minimumFree { try switchChunk() }
+    try cover(0)
+  }
+
+  /// Checks that the file may grow by `more` bytes plus everything that may be appended before the
+  /// next call, and maps that range.
+  mutating func cover(_ more: Int) throws(StorageError) {
+    let reserve = UInt64(2 * LogChunks.length)
+    let limit = FileLayout.fileLimit
+    let tail = tail
+    guard UInt64(more) < limit, tail < limit - UInt64(more), limit - UInt64(more) - tail > reserve
+    else {
+      throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
+    }
+    let end = tail + UInt64(more)
+    if end + LogBuffer.mappedAhead > mappedThrough { try growMapping(toCover: end) }
+  }
+
+  private mutating func growMapping(toCover end: UInt64) throws(StorageError) {
+    let space = try mapping.grown(toCover: end, ahead: LogBuffer.mappedAhead)
+    base = space.base
+    mappedThrough = space.capacity
+  }
+
+  // MARK: Records
+
+  /// Begins a frame of records.
+  mutating func openFrame() { position = frameStart + FrameHeader.length }
+
+  /// Drops the open frame.
+  mutating func dropFrame() { position = frameStart }
+
+  var frameHasRecords: Bool { position > frameStart + FrameHeader.length }
+
+  /// The records of the open frame, until another is begun.
+  var openRecords: UnsafeRawBufferPointer {
+    let start = frameStart + FrameHeader.length
+    return UnsafeRawBufferPointer(start: memory + start, count: max(0, position - start))
+  }
+
+  /// The number of bytes left for records. Eight more are for the padding after the frame.
+  var recordCapacity: Int { capacity &- position &- 8 }
+
+  /// The address for the next record.
+  var nextRecord: UnsafeMutableRawPointer { memory + position }
+
+  /// Adds the record that was encoded at `nextRecord`, and returns its offset in the file.
+  ///
+  /// - Parameter end: the end of the record, within `recordCapacity`.
+  @inline(__always) mutating func take(recordEndingAt end: UnsafeMutableRawPointer) -> UInt64 {
+    let offset = segmentOffset &+ UInt64(truncatingIfNeeded: position)
+    position = end - memory
+    return offset
+  }
+
+  /// Returns the record appended at `offset`, from memory or the file's mapping; see
+  /// `LogWriter.record`.
+  @inline(__always) func record(at offset: UInt64) throws(StorageError) -> LogRecord {
+    if offset >= segmentOffset { return LogRecord(trusted: memory + Int(offset &- segmentOffset)) }
+    // SAFETY: the mapping covers these bytes, and they are in the file.
+    let written = min(flushedThrough, mappedThrough)
+    if let record = LogRecord.validated(at: offset, base: base, end: written) { return record }
+    return try progress.waitingRecord(at: offset, mapping)
+  }
+
+  // MARK: Frames
+
+  /// Completes the last frame of a transaction and hands it over to `GroupCommit`. Throws, and
+  /// changes nothing, if writing has stopped.
+  mutating func commitFrame() throws(StorageError) {
+    let before = (position, frameStart, last)
+    closeFrame(continues: false)
+    let length = frameStart
+    let refusal = progress.locked { progress -> StorageError? in
+      if progress.isStopped { return progress.reasonToStop() }
+      progress.completeFrames(length: length)
+      return nil
+    }
+    guard let refusal else { return }
+    (position, frameStart, last) = before
+    throw refusal
+  }
+
+  /// Completes the open frame, marks its transaction as continuing, and hands it over. At once,
+  /// because the next frame may be refused, but this one stays part of the log.
+  mutating func continueFrame() {
+    closeFrame(continues: true)
+    handOver()
+  }
+
+  private mutating func closeFrame(continues: Bool) {
+    var header = header(.commit, payloadLength: position - frameStart - FrameHeader.length)
+    header.continues = continues
+    finish(header)
+  }
+
+  /// Appends a frame without records, and hands it over.
+  ///
+  /// - Parameters:
+  ///   - payloadLength: the number of bytes of the payload, which `encode` writes.
+  ///   - encode: called with the address for the payload, which must fit into the chunk.
+  mutating func append(
+    _ kind: FrameKind, payloadLength: Int = 0, _ encode: (UnsafeMutableRawPointer) -> Void = { _ in }
+  ) {
+    openFrame()
+    encode(memory + position)
+    position += payloadLength
+    finish(header(kind, payloadLength: payloadLength))
+    handOver()
+  }
+
+  /// Returns a header for a frame at the tail.
+  private func header(_ kind: FrameKind, payloadLength: Int) -> FrameHeader {
+    FrameHeader(
+      kind: kind, ownOffset: tail, transaction: transaction, previousChecksum: last.checksum,
+      durableThrough: durableThrough, payloadLength: UInt64(payloadLength))
+  }
+
+  /// Writes the header of the open frame, and zeros up to the next multiple of 8, where the next
+  /// frame starts.
+  private mutating func finish(_ header: FrameHeader) {
+    // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
+    didAppend(header.kind, checksum: header.encode(into: memory + frameStart, seed: seed))
+    let end = (position + 7) & ~7
+    // SAFETY: `recordCapacity` leaves 8 bytes of the chunk for this. Chunks are reused, so the
+    // zeros must be written.
+    for at in position..<end { memory.set(UInt8(0), at: at) }
+    position = end
+    frameStart = end
+  }
+
+  /// Records the frame at the tail as the one that the next frame follows.
+  private mutating func didAppend(_ kind: FrameKind, checksum: UInt64) {
+    last.checksum = checksum
+    last.isSeal = kind == .seal
+    if kind == .commit { last.commitOffset = tail }
+  }
+
+  // MARK: Frames that are not complete in memory
+
+  /// Appends a commit frame of one large value, and writes the value to the file from the caller's
+  /// memory. Returns the offset of its record. `flush` must follow: the record is not complete in
+  /// memory, so it is read through the mapping.
+  ///
+  /// ```
+  /// chunk   ... | header 56 | code, lengths, checksum, key |                       | next frame ...
+  /// file    ... | header 56 | code, lengths, checksum, key | value ...... | 0 to 7 | next frame ...
+  /// ```
+  ///
+  /// The value is written first, so that a flush by another thread never counts the frame as
+  /// written before its value is. The frame is always marked as continuing, because the next
+  /// operation is not known yet.
+  ///
+  /// - Parameters:
+  ///   - headLimit: an upper bound of the bytes of the frame besides its value.
+  ///   - encode: encodes the record up to its value at an address, and returns the end.
+  mutating func append(
+    largeValue value: UnsafeRawBufferPointer, headLimit: Int,
+    _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+  ) throws(StorageError) -> UInt64 {
+    try cover(value.count)
+    if headLimit > capacity &- position { try switchChunk() }
+    // SAFETY: the chunk has space for `headLimit` bytes.
+    let frame = memory + frameStart
+    let length = encode(frame + FrameHeader.length) - frame
+    var header = header(.commit, payloadLength: length - FrameHeader.length + value.count)
+    header.continues = true
+    header.encodeFields(into: frame)
+    var stream = XXH64.Stream(seed: seed)
+    stream.update(UnsafeRawBufferPointer(start: frame + 8, count: length - 8))
+    stream.update(value)
+    let checksum = stream.finish()
+    frame.set(checksum, at: FrameHeader.Offset.checksum)
+    let record = tail + UInt64(FrameHeader.length)
+    let start = tail + UInt64(length)
+    let end = start + UInt64(value.count)
+    try group.writeOutOfBand(value, at: start, pieces: LogBuffer.valuePieceLength)
+    try mapping.device.keepMapped(start..<end)
+    didAppend(.commit, checksum: checksum)
+    endSegment(after: length, of: end, exists: true)
+    return record
+  }
+
+  /// Appends the header of a nodes frame. `GroupCommit.writeOutOfBand` writes its payload of
+  /// `payloadLength` bytes at any later time.
+  mutating func appendNodesHeader(payloadLength: Int) {
+    let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)
+    // SAFETY: a frame begins only where the chunk has space for a header.
+    let header = header(.nodes, payloadLength: payloadLength)
+    didAppend(.nodes, checksum: header.encode(into: memory + frameStart, seed: seed))
+    endSegment(after: FrameHeader.length, of: end, exists: false)
+  }
+
+  /// Ends the open segment after a frame of which only the first `length` bytes are in memory. The
+  /// next segment follows at `end`, the end of that frame in the file, in the same chunk.
+  ///
+  /// - Parameter exists: whether the rest has been written.
+  private mutating func endSegment(after length: Int, of end: UInt64, exists: Bool) {
+    let readable = exists ? end : tail + UInt64(length)
+    let used = frameStart + length
+    let skipped = (used + 7) & ~7
+    let (next, tail) = (memory + skipped, (end + 7) & ~7)
+    move(to: next, at: tail, capacity: capacity - skipped)
+    progress.locked { progress in
+      var segment = Segment.empty(progress.open.chunk, at: tail)
+      segment.memory = UnsafeRawPointer(next)
+      progress.endSegment(length: used, end: tail, readable: readable, next: segment)
+    }
+  }
+
+  // MARK: Chunks
+
+  /// Hands the complete frames over to `GroupCommit`.
+  private func handOver() {
+    let length = frameStart
+    progress.locked { $0.completeFrames(length: length) }
+  }
+
+  /// Hands the chunk's frames over and continues in an empty chunk.
+  ///
+  /// The full chunk is written at once, so that a transaction of any size takes little memory. But
+  /// while another thread writes, the writer takes a spare or new chunk and continues.
+  mutating func switchChunk() throws(StorageError) {
+    handOver()
+    guard group.isWriting, let chunk = chunks.next(progress) else { return try flush() }
+    let (length, tail) = (frameStart, tail)
+    progress.locked {
+      $0.endSegment(length: length, end: tail, readable: tail, next: .empty(chunk, at: tail))
+    }
+    move(to: chunk, at: tail, capacity: LogChunks.length)
+  }
+
+  /// Writes everything that was handed over, and starts over at the beginning of the chunk.
+  mutating func flush() throws(StorageError) {
+    let tail = tail
+    try group.flush(through: tail, durable: false)
+    let chunk = progress.locked { progress in
+      progress.rewind(to: tail)
+      return progress.open.chunk
+    }
+    reuse(chunk, at: tail)
+  }
+
+  /// Continues at the start of a chunk, at `tail` in the file. Everything before `tail` is in the
+  /// file.
+  private mutating func reuse(_ chunk: UnsafeMutableRawPointer, at tail: UInt64) {
+    move(to: chunk, at: tail, capacity: LogChunks.length)
+    flushedThrough = max(flushedThrough, tail)
+  }
+
+  private mutating func move(to memory: UnsafeMutableRawPointer, at offset: UInt64, capacity: Int) {
+    self.memory = memory
+    segmentOffset = offset
+    self.capacity = capacity
+    position = 0
+    frameStart = 0
+  }
+}
