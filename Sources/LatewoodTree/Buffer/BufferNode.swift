@@ -111,6 +111,20 @@ struct BufferNode {
 // MARK: - Search
 
 extension BufferNode {
+  /// Returns the entry of a key in the tree under this node, and its record, verified against the
+  /// tag. O(log n).
+  @inline(__always) func entry(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> (reference: RecordReference, record: LogRecord)? {
+    var node = self
+    while node.isBranch { node = node.child(try node.childIndex(key, keyCount, space)) }
+    let (index, found) = try node.position(of: key, keyCount, space)
+    guard let found else { return nil }
+    let reference = node.reference(index)
+    try space.verify(found, reference)
+    return (reference, found)
+  }
+
   /// Compares a key with the node's prefix: negative if the key is below all keys with that prefix,
   /// positive if above, and 0 if it starts with it.
   @inline(__always) func comparePrefix(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {

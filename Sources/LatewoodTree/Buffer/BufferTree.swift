@@ -143,51 +143,6 @@ struct BufferTree: ~Copyable {
   }
 }
 
-// MARK: - Copying
-
-extension BufferTree {
-  /// Returns the node itself if it belongs to this version, otherwise a private copy.
-  @inline(__always) mutating func makePrivate(_ node: BufferNode) -> BufferNode {
-    if node.born != version { return copy(node) }
-    node.unsettle()
-    return node
-  }
-
-  private mutating func copy(_ node: BufferNode) -> BufferNode {
-    let count = node.count
-    var capacity = BufferNode.branchCapacity
-    if !node.isBranch {
-      capacity = BufferNode.leastLeafCapacity
-      while capacity <= count, capacity < BufferNode.leafCapacity { capacity &*= 2 }
-    }
-    let copy = slab.allocate(born: version, capacity: capacity, isBranch: node.isBranch)
-    copy.copyPrefix(of: node)
-    copy.copyEntries(of: node, 0, count, at: 0)
-    copy.count = count
-    if node.isSettled { copy.copyCounts(from: node) }
-    retired.append(Retired(node: node.pointer, died: version))
-    return copy
-  }
-
-  private mutating func enlarge(_ leaf: BufferNode) -> BufferNode {
-    let larger = slab.allocate(born: version, capacity: leaf.capacity &* 2, isBranch: false)
-    larger.copyPrefix(of: leaf)
-    larger.copyEntries(of: leaf, 0, leaf.count, at: 0)
-    larger.count = leaf.count
-    replaceAtPath(larger)
-    slab.release(leaf)
-    return larger
-  }
-
-  private mutating func replaceAtPath(_ node: BufferNode) {
-    if path.depth == 0 {
-      root = node.pointer
-    } else {
-      BufferNode(path.nodes[path.depth &- 1]).children[path.indexes[path.depth &- 1]] = node.pointer
-    }
-  }
-}
-
 // MARK: - Appending in key order
 
 extension BufferTree {
@@ -247,6 +202,53 @@ extension BufferTree {
     return true
   }
 }
+
+// MARK: - Copying
+
+extension BufferTree {
+  /// Returns the node itself if it belongs to this version, otherwise a private copy.
+  @inline(__always) mutating func makePrivate(_ node: BufferNode) -> BufferNode {
+    if node.born != version { return copy(node) }
+    node.unsettle()
+    return node
+  }
+
+  private mutating func copy(_ node: BufferNode) -> BufferNode {
+    let count = node.count
+    var capacity = BufferNode.branchCapacity
+    if !node.isBranch {
+      capacity = BufferNode.leastLeafCapacity
+      while capacity <= count, capacity < BufferNode.leafCapacity { capacity &*= 2 }
+    }
+    let copy = slab.allocate(born: version, capacity: capacity, isBranch: node.isBranch)
+    copy.copyPrefix(of: node)
+    copy.copyEntries(of: node, 0, count, at: 0)
+    copy.count = count
+    if node.isSettled { copy.copyCounts(from: node) }
+    retired.append(Retired(node: node.pointer, died: version))
+    return copy
+  }
+
+  private mutating func enlarge(_ leaf: BufferNode) -> BufferNode {
+    let larger = slab.allocate(born: version, capacity: leaf.capacity &* 2, isBranch: false)
+    larger.copyPrefix(of: leaf)
+    larger.copyEntries(of: leaf, 0, leaf.count, at: 0)
+    larger.count = leaf.count
+    replaceAtPath(larger)
+    slab.release(leaf)
+    return larger
+  }
+
+  private mutating func replaceAtPath(_ node: BufferNode) {
+    if path.depth == 0 {
+      root = node.pointer
+    } else {
+      BufferNode(path.nodes[path.depth &- 1]).children[path.indexes[path.depth &- 1]] = node.pointer
+    }
+  }
+}
+
+// MARK: - Splitting
 
 extension BufferTree {
   /// Splits a full leaf and inserts the new entry into one of the halves.
@@ -332,62 +334,5 @@ extension BufferTree {
     branch.references[index] = separator.bits
     branch.children[index] = child.pointer
     branch.count &+= 1
-  }
-}
-
-/// Reclaims nodes that are no longer reachable from any version.
-///
-/// A replaced node is reachable from the versions between the one that made it and the one that
-/// replaced it. It is assigned to the newest live version among these; when that version ends, to
-/// the next older one; if there is none, it is freed. So a long-lived snapshot keeps only nodes
-/// that it can reach, and none that were made and replaced after it.
-struct BufferReclaim {
-  /// Replaced nodes, by the number of the version that keeps them alive.
-  var held: [UInt64: [BufferTree.Retired]] = [:]
-}
-
-extension BufferTree {
-  /// Frees the nodes that no version can reach.
-  ///
-  /// - Parameters:
-  ///   - published: number of the newest published version, which may still reach nodes that were
-  ///     replaced later.
-  ///   - live: numbers of all live versions, ascending, `published` among them.
-  mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
-    for (holder, nodes) in state.held where !Self.contains(live, holder) {
-      state.held[holder] = nil
-      for node in nodes { reassignOrFree(node, live, &state) }
-    }
-    var count = 0
-    while count < retired.count, retired[count].died <= published {
-      reassignOrFree(retired[count], live, &state)
-      count += 1
-    }
-    retired.removeFirst(count)
-  }
-
-  private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
-    let buffer = BufferNode(node.node)
-    let newer = Self.firstNotBelow(live, node.died)
-    if newer > 0, live[newer - 1] >= buffer.born {
-      state.held[live[newer - 1], default: []].append(node)
-    } else {
-      slab.release(buffer)
-    }
-  }
-
-  private static func firstNotBelow(_ numbers: [UInt64], _ number: UInt64) -> Int {
-    var low = 0
-    var high = numbers.count
-    while low < high {
-      let middle = (low + high) / 2
-      if numbers[middle] < number { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-
-  private static func contains(_ numbers: [UInt64], _ number: UInt64) -> Bool {
-    let index = firstNotBelow(numbers, number)
-    return index < numbers.count && numbers[index] == number
   }
 }

@@ -70,9 +70,7 @@ extension ReadView {
   private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(StorageError) -> Bool
   {
     if layer == .base { return try base.find(key, keyCount) != nil }
-    if let root = root(of: layer),
-      let reference = try BufferLookup.find(root.pointer, key, keyCount, records)
-    {
+    if let root = root(of: layer), let (reference, _) = try root.entry(key, keyCount, records) {
       return !reference.isTombstone
     }
     return try isShown(key, keyCount, beneath: layer)

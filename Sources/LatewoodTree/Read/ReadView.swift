@@ -84,10 +84,10 @@ package struct ReadView: @unchecked Sendable {
   @inline(__always) func pending(
     _ key: UnsafeRawPointer, _ keyCount: Int
   ) throws(StorageError) -> (reference: RecordReference, record: LogRecord)? {
-    if let active, let found = try BufferLookup.entry(active, key, keyCount, records) {
+    if let active, let found = try BufferNode(active).entry(key, keyCount, records) {
       return found
     }
-    if let frozen { return try BufferLookup.entry(frozen, key, keyCount, records) }
+    if let frozen { return try BufferNode(frozen).entry(key, keyCount, records) }
     return nil
   }
 }

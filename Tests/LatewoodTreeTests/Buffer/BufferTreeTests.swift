@@ -168,7 +168,7 @@ final class RecordLog {
     for _ in 0..<50 {
       let key = Self.key(&random, style)
       let found = try key.withUnsafeBytes { bytes in
-        try root.flatMap { try BufferLookup.find($0, bytes.baseAddress!, bytes.count, space) }
+        try root.flatMap { try BufferNode($0).entry(bytes.baseAddress!, bytes.count, space)?.reference }
       }
       #expect(found == model[key])
       try key.withUnsafeBytes { try cursor.seek($0.baseAddress!, $0.count) }

@@ -56,7 +56,7 @@ import Testing
         (log.memory + Int(reference.offset) + 10).storeBytes(of: 0xEE, as: UInt8.self)
       }
       let found = try keys[number].withUnsafeBytes {
-        try BufferLookup.find(root, $0.baseAddress!, $0.count, log.space)
+        try BufferNode(root).entry($0.baseAddress!, $0.count, log.space)?.reference
       }
       #expect(found == references[number])
       log.memory.copyMemory(from: image, byteCount: image.count)

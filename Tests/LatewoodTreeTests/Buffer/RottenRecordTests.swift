@@ -46,7 +46,7 @@ import Testing
         var cursor = BufferCursor(root: root, space: log.space)
         let key = Self.key(number)
         try key.withStart { (start, count) throws(StorageError) in
-          if let root { _ = try BufferLookup.find(root, start, count, log.space) }
+          if let root { _ = try BufferNode(root).entry(start, count, log.space) }
           try cursor.seek(start, count)
         }
         while cursor.isValid { try cursor.next() }
@@ -87,7 +87,9 @@ import Testing
       address.storeBytes(of: old, as: UInt8.self)
       let key = Self.key(number)
       let found = try key.withUnsafeBytes { bytes in
-        try tree.root.flatMap { try BufferLookup.find($0, bytes.baseAddress!, bytes.count, log.space) }
+        try tree.root.flatMap {
+          try BufferNode($0).entry(bytes.baseAddress!, bytes.count, log.space)?.reference
+        }
       }
       #expect(found?.offset == offsets[number])
     }

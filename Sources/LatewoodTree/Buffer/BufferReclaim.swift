@@ -1,0 +1,56 @@
+/// Reclaims nodes that are no longer reachable from any version.
+///
+/// A replaced node is reachable from the versions between the one that made it and the one that
+/// replaced it. It is assigned to the newest live version among these; when that version ends, to
+/// the next older one; if there is none, it is freed. So a long-lived snapshot keeps only nodes
+/// that it can reach, and none that were made and replaced after it.
+struct BufferReclaim {
+  /// Replaced nodes, by the number of the version that keeps them alive.
+  var held: [UInt64: [BufferTree.Retired]] = [:]
+}
+
+extension BufferTree {
+  /// Frees the nodes that no version can reach.
+  ///
+  /// - Parameters:
+  ///   - published: number of the newest published version, which may still reach nodes that were
+  ///     replaced later.
+  ///   - live: numbers of all live versions, ascending, `published` among them.
+  mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
+    for (holder, nodes) in state.held where !Self.contains(live, holder) {
+      state.held[holder] = nil
+      for node in nodes { reassignOrFree(node, live, &state) }
+    }
+    var count = 0
+    while count < retired.count, retired[count].died <= published {
+      reassignOrFree(retired[count], live, &state)
+      count += 1
+    }
+    retired.removeFirst(count)
+  }
+
+  private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
+    let buffer = BufferNode(node.node)
+    let newer = Self.firstNotBelow(live, node.died)
+    if newer > 0, live[newer - 1] >= buffer.born {
+      state.held[live[newer - 1], default: []].append(node)
+    } else {
+      slab.release(buffer)
+    }
+  }
+
+  private static func firstNotBelow(_ numbers: [UInt64], _ number: UInt64) -> Int {
+    var low = 0
+    var high = numbers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private static func contains(_ numbers: [UInt64], _ number: UInt64) -> Bool {
+    let index = firstNotBelow(numbers, number)
+    return index < numbers.count && numbers[index] == number
+  }
+}
