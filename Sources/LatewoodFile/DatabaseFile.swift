@@ -198,18 +198,6 @@ package struct CommitPosition: Sendable, Hashable, Comparable {
 }
 
 extension DatabaseFile {
-  /// Waits until everything before `position` is in the file and, if `durable`, would survive a
-  /// power cut. From any thread.
-  ///
-  /// The first thread writes, or syncs, for all waiting threads; a caller that does not ask for
-  /// durability waits for no sync. The first failed sync, or write that fails for any reason but
-  /// lack of space, ends all writing: waiting threads get the failure itself, later calls
-  /// `poisoned`. Throws `outOfSpace` if there was no space for the commit: it will never be in the
-  /// file, and `recoverFromOutOfSpace` must be called.
-  package func flush(through position: CommitPosition, durable: Bool) throws(StorageError) {
-    try group.flush(through: position.offset, durable: durable)
-  }
-
   /// Refuses all writing from now on. From any thread.
   package func endWriting(_ error: StorageError) { progress.end(with: error) }
 

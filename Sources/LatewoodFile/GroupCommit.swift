@@ -284,6 +284,22 @@ final class GroupCommit: @unchecked Sendable {
   func setReplaced(_ isReplaced: Bool) { place.setReplaced(isReplaced) }
 }
 
+// MARK: - The file's part
+
+extension DatabaseFile {
+  /// Waits until everything before `position` is in the file and, if `durable`, would survive a
+  /// power cut. From any thread.
+  ///
+  /// The first thread writes, or syncs, for all waiting threads; a caller that does not ask for
+  /// durability waits for no sync. The first failed sync, or write that fails for any reason but
+  /// lack of space, ends all writing: waiting threads get the failure itself, later calls
+  /// `poisoned`. Throws `outOfSpace` if there was no space for the commit: it will never be in the
+  /// file, and `recoverFromOutOfSpace` must be called.
+  package func flush(through position: CommitPosition, durable: Bool) throws(StorageError) {
+    try group.flush(through: position.offset, durable: durable)
+  }
+}
+
 /// Turns at writing frames, or at syncing, which one thread at a time does for all waiting threads.
 ///
 /// ```

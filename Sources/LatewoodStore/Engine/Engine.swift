@@ -36,7 +36,7 @@ import Synchronization
 /// 2. Memory that readers may use is retired through `readers`; no thread waits for a reader.
 ///
 /// Thread safety: all methods may be called from any thread.
-final class Engine: Sendable {
+@usableFromInline final class Engine: Sendable {
   let path: String?
   let isReadOnly: Bool
   let options: Store.Options
@@ -49,7 +49,7 @@ final class Engine: Sendable {
   let versions: VersionPublisher
   /// `versions` for reads, which must not count references that all threads share.
   // SAFETY: used only by methods, during which `versions` holds it.
-  private let uncountedVersions: Unmanaged<VersionPublisher>
+  let uncountedVersions: Unmanaged<VersionPublisher>
   let pacer: WritePacer
   let checkpointer: Checkpointer
   let reclaimer: SpaceReclaimer
@@ -101,11 +101,6 @@ final class Engine: Sendable {
 
   /// The file that commits go to; see `CurrentFile`.
   var file: DatabaseFile { currentFile.file }
-
-  /// The newest version for a registered read, as `VersionPublisher.load`.
-  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
-    uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
-  }
 
   var isClosed: Bool { closed.load(ordering: .relaxed) }
 

@@ -23,16 +23,12 @@ extension Store {
   @inlinable public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
   ) throws -> R {
+    // The engine's function is not generic: with a generic result, each commit would look up the
+    // metadata of several types.
     var result: R?
-    try run(durability) { result = try body($0) }
+    try engine.write(durability) { result = try body($0) }
     guard let result else { preconditionFailure("the closure of a committed transaction has run") }
     return result
-  }
-
-  /// Runs a transaction without a result. With a generic result, each commit would look up the
-  /// metadata of several types.
-  @usableFromInline func run(_ durability: Durability?, _ body: (Transaction) throws -> Void) throws {
-    try engine.write(durability ?? engine.options.durability, body)
   }
 
   /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
@@ -51,7 +47,14 @@ extension Store {
   public func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
   ) async throws -> R {
-    try await engine.write(durability ?? engine.options.durability, body)
+    let write = QueuedWrite(durability ?? engine.options.durability, body)
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        engine.queuedWrites.add(write, in: engine) { continuation.resume(with: $0) }
+      }
+    } onCancel: {
+      write.cancel()
+    }
   }
 
   /// Runs a transaction without blocking the caller's thread and without a task, for a layer above.
@@ -63,7 +66,8 @@ extension Store {
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
   ) {
-    engine.enqueue(QueuedWrite(durability ?? engine.options.durability, body), completion)
+    let write = QueuedWrite(durability ?? engine.options.durability, body)
+    engine.queuedWrites.add(write, in: engine, completion)
   }
 
   /// Puts one entry, in a separate transaction.

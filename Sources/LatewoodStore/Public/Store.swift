@@ -26,7 +26,7 @@ import LatewoodTree
 /// The store closes with the last reference to it, but then an error of the last checkpoint cannot
 /// be reported: call ``close()``.
 public final class Store: Sendable {
-  let engine: Engine
+  @usableFromInline let engine: Engine
 
   init(engine: Engine) { self.engine = engine }
 

@@ -16,9 +16,20 @@ extension Engine {
 
   /// Runs a transaction: the closure under the writer lock, then the flush, then publishes the
   /// commit.
-  func write(_ durability: Durability, _ body: (Transaction) throws -> Void) throws {
+  ///
+  /// - Parameter durability: the durability of the commit; nil for the store's option.
+  @usableFromInline func write(
+    _ durability: Durability?, _ body: (Transaction) throws -> Void
+  ) throws {
     do {
-      let ended = try runAlone(durability, body)
+      let ended: Ended
+      do {
+        try lockForTransaction()
+        defer { unlockTransaction() }
+        ended = try run(durability ?? options.durability, body)
+      } catch let refused as RefusedTransaction {
+        ended = try runAgain(refused)
+      }
       if let awaited = ended.awaited {
         do throws(StorageError) {
           try finish(ended.transaction, awaited)
@@ -34,18 +45,6 @@ extension Engine {
   /// Returns the error for the caller of a transaction: a `StorageError` becomes a `StoreError`.
   func publicError(_ error: any Error) -> any Error {
     (error as? StorageError).map { StoreError($0, path: path) } ?? error
-  }
-
-  private func runAlone(
-    _ durability: Durability, _ body: (Transaction) throws -> Void
-  ) throws -> Ended {
-    do {
-      try lockForTransaction()
-      defer { unlockTransaction() }
-      return try run(durability, body)
-    } catch let refused as RefusedTransaction {
-      return try runAgain(refused)
-    }
   }
 
   // MARK: Under the writer lock

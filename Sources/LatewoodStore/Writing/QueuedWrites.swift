@@ -28,8 +28,12 @@ final class QueuedWrites: Sendable {
   /// The number of transactions that have not run.
   var count: Int { waiting.count }
 
-  /// Adds a transaction, which runs in its turn in `engine`.
-  func add(_ write: any QueuedTransaction, in engine: Engine) {
+  /// Adds a transaction, which runs in its turn in `engine`, and calls `completion` when it is
+  /// settled, or at once if it was cancelled before.
+  func add<R: Sendable>(
+    _ write: QueuedWrite<R>, in engine: Engine, _ completion: @escaping QueuedWrite<R>.Completion
+  ) {
+    guard write.wait(completion) else { return }
     waiting.add([write]) { [self] in runNext(in: engine) }
   }
 
@@ -115,30 +119,6 @@ final class QueuedWrites: Sendable {
     if let (transaction, durability) = outcomes.last(where: { $0.awaited != nil })?.awaited {
       engine.followUp(transaction, durability)
     }
-  }
-}
-
-extension Engine {
-  /// Runs a transaction in its turn. Throws `CancellationError` if the task is cancelled before its
-  /// turn.
-  func write<R: Sendable>(
-    _ durability: Durability, _ body: @escaping @Sendable (Transaction) throws -> R
-  ) async throws -> R {
-    let write = QueuedWrite(durability, body)
-    return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        enqueue(write) { continuation.resume(with: $0) }
-      }
-    } onCancel: {
-      write.cancel()
-    }
-  }
-
-  /// Runs a transaction in its turn, and calls `completion` when it is settled.
-  func enqueue<R: Sendable>(
-    _ write: QueuedWrite<R>, _ completion: @escaping QueuedWrite<R>.Completion
-  ) {
-    if write.wait(completion) { queuedWrites.add(write, in: self) }
   }
 }
 
