@@ -98,3 +98,240 @@ package struct DocumentRecord: Sendable, Equatable {
     static let all: UInt8 = 63
   }
 }
+
+// MARK: - Encoding
+
+extension DocumentRecord {
+  /// Returns the bytes of the record. The tree must not be empty.
+  package func encoded() -> [UInt8] {
+    var bytes: [UInt8] = []
+    append(to: &bytes)
+    return bytes
+  }
+
+  /// Appends the bytes of the record. The tree must not be empty.
+  func append(to bytes: inout [UInt8]) {
+    bytes.reserveCapacity(bytes.count + 32 + 24 * tree.nodes.count + (body?.count ?? 0))
+    var leaf = -1
+    var hasOneLeaf = true
+    for index in tree.nodes.indices where tree.nodes[index].isLeaf {
+      if leaf >= 0 { hasOneLeaf = false }
+      leaf = index
+    }
+    if hasOneLeaf {
+      appendFacts(hasConflicts: false, to: &bytes)
+      if leaf >= 0 { appendOnlyBranch(of: leaf, to: &bytes) }
+    } else {
+      appendBranches(to: &bytes)
+    }
+    if let body { bytes.append(contentsOf: body) }
+  }
+
+  /// Appends everything before the branches.
+  private func appendFacts(hasConflicts: Bool, to bytes: inout [UInt8]) {
+    bytes.append(DocumentRecord.format)
+    bytes.append(
+      (hasConflicts ? Flag.hasConflicts : 0) | (expiry == nil ? 0 : Flag.expires)
+        | (body == nil ? 0 : Flag.holdsBody))
+    bytes.append(varint: sequence)
+    if let expiry { bytes.append(varint: expiry) }
+    if let body { bytes.append(varint: UInt64(body.count)) }
+  }
+
+  /// Appends a history without conflicts, as most are.
+  private func appendOnlyBranch(of leaf: Int, to bytes: inout [UInt8]) {
+    bytes.append(varint: tree.nodes[leaf].id.generation)
+    var place = leaf
+    while place >= 0 {
+      let parent = Int(tree.nodes[place].parent)
+      append(tree.nodes[place], isRoot: parent < 0, joined: -1, to: &bytes)
+      place = parent
+    }
+  }
+
+  private func appendBranches(to bytes: inout [UInt8]) {
+    var leaves = tree.nodes.indices.filter { tree.nodes[$0].isLeaf }
+    leaves.sort { RevisionTree.precedes(tree.nodes[$0], tree.nodes[$1]) }
+    appendFacts(hasConflicts: !tree.nodes[leaves[1]].isDeleted, to: &bytes)
+    var numbers = [Int](repeating: -1, count: tree.nodes.count)
+    var count = 0
+    for leaf in leaves {
+      bytes.append(varint: tree.nodes[leaf].id.generation)
+      var place = leaf
+      while true {
+        numbers[place] = count
+        count += 1
+        let parent = Int(tree.nodes[place].parent)
+        let joined = parent < 0 ? -1 : numbers[parent]
+        append(tree.nodes[place], isRoot: parent < 0, joined: joined, to: &bytes)
+        if parent < 0 || joined >= 0 { break }
+        place = parent
+      }
+    }
+  }
+
+  private func append(
+    _ node: RevisionTree.Node, isRoot: Bool, joined: Int, to bytes: inout [UInt8]
+  ) {
+    let digest = node.id.digest
+    var flags: UInt8 = node.isDeleted ? NodeFlag.isDeleted : 0
+    // The body in the record belongs to the revision that has its body at the sequence.
+    let place = body != nil && node.body == sequence ? 0 : node.body
+    if place != 0 { flags |= NodeFlag.hasBody }
+    if digest.count != RevisionDigest.usualCount { flags |= NodeFlag.hasLength }
+    if digest.isText { flags |= NodeFlag.isText }
+    if isRoot { flags |= NodeFlag.isRoot }
+    if joined >= 0 { flags |= NodeFlag.joins }
+    bytes.append(flags)
+    if flags & NodeFlag.hasLength != 0 { bytes.append(UInt8(digest.count)) }
+    bytes.append(digest)
+    if place != 0 { bytes.append(varint: place) }
+    if joined >= 0 { bytes.append(varint: UInt64(joined)) }
+  }
+}
+
+// MARK: - Decoding
+
+extension DocumentRecord.Head {
+  /// Reads the first bytes of a record.
+  ///
+  /// - Throws: ``DocumentError`` `corruptRevisions`.
+  package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    var source = try DocumentRecord.source(bytes)
+    self = try source.head().head
+  }
+}
+
+extension DocumentRecord {
+  /// Reads a whole record. O(revisions).
+  ///
+  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not what ``encoded()`` gives
+  ///   for some record.
+  package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+    var source = try DocumentRecord.source(bytes)
+    var start = source
+    let head = try source.head().head
+    try start.skipFacts()
+    sequence = head.sequence
+    expiry = head.expiry
+    body = head.body(in: bytes).map { Array($0) }
+    tree = RevisionTree()
+    tree.nodes.reserveCapacity(min(64, start.count / 22 + 1))
+    repeat { try start.branch(into: &tree) } while !start.isAtEnd
+    if body != nil {
+      for node in tree.nodes where node.body == sequence {
+        throw start.fault("another revision has its body at the place of the winner's")
+      }
+      tree.nodes[0].body = sequence
+    }
+    try check(head, start)
+  }
+
+  static func source(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> UntrustedBytes {
+    guard let source = UntrustedBytes(bytes, what: "the record of a document", code: .corruptRevisions) else {
+      throw DocumentError(.corruptRevisions, "the record of a document is empty")
+    }
+    return source
+  }
+
+  private func check(_ head: Head, _ source: UntrustedBytes) throws(DocumentError) {
+    // The generations of one branch differ.
+    if tree.nodes.count(where: \.isLeaf) > 1 {
+      var seen = Set<RevisionID>(minimumCapacity: tree.nodes.count)
+      for node in tree.nodes where !seen.insert(node.id).inserted {
+        throw source.fault("the revision \(node.id) comes twice")
+      }
+    }
+    guard tree.winner?.id == head.winner else { throw source.fault("its winner is not the first") }
+    let others = tree.nodes.count { $0.isLeaf && !$0.isDeleted && $0.id != head.winner }
+    guard head.hasConflicts == (others > 0 && !head.isDeleted) else {
+      throw source.fault("it does not say rightly whether there are conflicts")
+    }
+  }
+}
+
+extension UntrustedBytes {
+  fileprivate typealias NodeFlag = DocumentRecord.NodeFlag
+
+  /// Reads everything before the branches, and the winner.
+  fileprivate mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
+    let (flags, sequence, expiry, bodyLength) = try facts()
+    let generation = try generation()
+    var (node, nodeFlags) = try node(generation)
+    if bodyLength > 0 {
+      guard nodeFlags & NodeFlag.hasBody == 0, sequence > 0 else {
+        throw fault("the body of the winner is in two places")
+      }
+      node.body = sequence
+    }
+    let head = DocumentRecord.Head(
+      sequence: sequence, expiry: expiry, winner: node.id, isDeleted: node.isDeleted, body: node.body,
+      hasConflicts: flags & DocumentRecord.Flag.hasConflicts != 0, bodyLength: bodyLength)
+    return (head, nodeFlags)
+  }
+
+  fileprivate mutating func skipFacts() throws(DocumentError) { _ = try facts() }
+
+  /// Reads everything before the branches, and leaves out the body behind them.
+  private mutating func facts() throws(DocumentError) -> (
+    UInt8, sequence: UInt64, expiry: UInt64?, bodyLength: Int
+  ) {
+    let format = try byte()
+    guard format == DocumentRecord.format else { throw fault("its format is \(format)") }
+    let flags = try byte()
+    guard flags & ~DocumentRecord.Flag.all == 0 else { throw fault("its flags are \(flags)") }
+    let sequence = try varint()
+    let expiry = flags & DocumentRecord.Flag.expires == 0 ? nil : try varint()
+    guard flags & DocumentRecord.Flag.holdsBody != 0 else { return (flags, sequence, expiry, 0) }
+    let length = try varint()
+    guard length > 0 else { throw fault("its body is empty") }
+    return (flags, sequence, expiry, try leaveOut(last: length))
+  }
+
+  private mutating func node(
+    _ generation: UInt64
+  ) throws(DocumentError) -> (node: RevisionTree.Node, flags: UInt8) {
+    let flags = try byte()
+    guard flags & ~NodeFlag.all == 0, flags & NodeFlag.isRoot == 0 || flags & NodeFlag.joins == 0 else {
+      throw fault("the flags of a revision are \(flags)")
+    }
+    var count = RevisionDigest.usualCount
+    if flags & NodeFlag.hasLength != 0 {
+      count = Int(try byte())
+      if count == RevisionDigest.usualCount { throw fault("a length is given that need not be") }
+    }
+    let digest = flags & NodeFlag.isText == 0 ? try digest(count) : try textDigest(count)
+    let body = flags & NodeFlag.hasBody == 0 ? 0 : try varint()
+    if flags & NodeFlag.hasBody != 0, body == 0 { throw fault("a body is nowhere") }
+    let node = RevisionTree.Node(
+      id: RevisionID(generation: generation, digest: digest), parent: -1, isLeaf: false,
+      isDeleted: flags & NodeFlag.isDeleted != 0, body: body)
+    return (node, flags)
+  }
+
+  fileprivate mutating func branch(into tree: inout RevisionTree) throws(DocumentError) {
+    var generation = try generation()
+    var isLeaf = true
+    while true {
+      var (node, flags) = try node(generation)
+      node.isLeaf = isLeaf
+      let place = tree.nodes.count
+      if flags & NodeFlag.joins != 0 {
+        let parent = try varint()
+        // The parent must be in an earlier branch, so not among these nodes; and a leaf has no
+        // children.
+        guard parent < UInt64(place), case let other = tree.nodes[Int(parent)], !other.isLeaf,
+          other.id.generation == generation - 1
+        else { throw fault("a branch joins what it cannot") }
+        node.parent = Int32(parent)
+      } else if flags & NodeFlag.isRoot == 0 {
+        guard generation > 1, place < Int(Int32.max) - 1 else { throw fault("a first revision has a parent") }
+        node.parent = Int32(place + 1)
+      }
+      tree.nodes.append(node)
+      if flags & (NodeFlag.joins | NodeFlag.isRoot) != 0 { return }
+      generation -= 1
+      isLeaf = false
+    }
+  }
+}
