@@ -62,9 +62,9 @@ import Testing
 
   @Test func `control characters of one and of two bytes are refused in ids, their neighbours are not`() {
     for id in ["a\u{1F}", "\u{7F}", "a\u{80}b", "\u{9F}", "£\u{85}"] {
-      #expect(NameRules.fault(ofID: id) != nil)
+      #expect(NameRules.objection(toID: id) != nil)
     }
-    for id in [" ", "~", "\u{A0}", "£", "é", "Â", "a b"] { #expect(NameRules.fault(ofID: id) == nil) }
+    for id in [" ", "~", "\u{A0}", "£", "é", "Â", "a b"] { #expect(NameRules.objection(toID: id) == nil) }
   }
 
   @Test func `keys that Swift considers equal are two keys`() throws {

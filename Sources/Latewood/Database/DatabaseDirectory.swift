@@ -135,7 +135,7 @@ public struct DatabaseDirectory: Sendable {
     let files: [String]
     do { files = try Directories.names(in: path) } catch { throw DatabaseError(error: error, path: path) }
     return files.filter { $0.hasSuffix(Self.suffix) }.map { Self.name(ofFile: $0) }
-      .filter { Self.fault(of: $0) == nil }.sorted()
+      .filter { Self.objection(to: $0) == nil }.sorted()
   }
 
   // MARK: Without blocking
@@ -194,13 +194,13 @@ public struct DatabaseDirectory: Sendable {
   }
 
   private static func check(_ name: String) throws(DatabaseError) {
-    guard let fault = fault(of: name) else { return }
+    guard let objection = objection(to: name) else { return }
     throw DatabaseError(
-      .invalidParameter, "the database name “\(name)” \(fault)",
+      .invalidParameter, "the database name “\(name)” \(objection)",
       advice: "Use 1 to 239 of the characters a-z, 0-9, _, $, (, ), +, - and /, and start with a letter.")
   }
 
-  private static func fault(of name: String) -> String? {
+  private static func objection(to name: String) -> String? {
     let bytes = name.utf8
     guard let first = bytes.first else { return "is empty" }
     if bytes.count >= 240 { return "is \(bytes.count) bytes long" }

@@ -16,8 +16,8 @@ package enum DocumentID {
   package static func random() -> String { UUID().uuidString.lowercased() }
 
   package static func check(_ id: String) throws(DatabaseError) {
-    guard let fault = NameRules.fault(ofID: id) else { return }
-    throw DatabaseError(.badDocumentID, "the document id “\(id.prefix(80))” \(fault)")
+    guard let objection = NameRules.objection(toID: id) else { return }
+    throw DatabaseError(.badDocumentID, "the document id “\(id.prefix(80))” \(objection)")
   }
 }
 
@@ -28,9 +28,9 @@ package enum CollectionName {
   package static let standard = CollectionHandle.defaultName
 
   package static func check(_ name: String) throws(DatabaseError) {
-    guard let fault = NameRules.fault(ofCollection: name) else { return }
+    guard let objection = NameRules.objection(toCollection: name) else { return }
     throw DatabaseError(
-      .invalidParameter, "the collection name “\(name.prefix(80))” \(fault)",
+      .invalidParameter, "the collection name “\(name.prefix(80))” \(objection)",
       advice:
         "Use 1 to \(NameRules.longestCollection) of the characters A-Z, a-z, 0-9, _, - and %, and start with none of _ and %."
     )

@@ -10,13 +10,13 @@ extension DocumentValue {
   /// - Throws: ``DatabaseError`` `invalidParameter`, with the path to a value of another type.
   public init(plain value: Any?) throws {
     self.init(unchecked: value)
-    if let fault { throw DatabaseError(.invalidParameter, fault) }
+    if let refusal { throw DatabaseError(.invalidParameter, refusal) }
   }
 
   /// Creates a value of which parts may not be storable: writing it fails.
   init(unchecked value: Any?) { self = Self.make(value, FieldTrail()) }
 
-  private var fault: String? {
+  private var refusal: String? {
     if case .refused(let reason) = content { return reason }
     return nil
   }
@@ -58,7 +58,7 @@ extension DocumentValue {
       var made: [String: DocumentValue] = [:]
       for (key, member) in members {
         let value = make(member, trail.adding(".\(key)"))
-        if value.fault != nil { return value }
+        if value.refusal != nil { return value }
         made[key] = value
       }
       return DocumentValue(made)
@@ -66,7 +66,7 @@ extension DocumentValue {
       var made: [DocumentValue] = []
       for (index, element) in elements.enumerated() {
         let value = make(element, trail.adding("[\(index)]"))
-        if value.fault != nil { return value }
+        if value.refusal != nil { return value }
         made.append(value)
       }
       return DocumentValue(made)

@@ -60,10 +60,10 @@ extension Decimal: DocumentValueConvertible {
 /// The stored form of decimal numbers: a number if reading that gives the same decimal number,
 /// otherwise its digits as text.
 enum DecimalText {
-  static let fault = "a decimal number that is no number cannot be stored"
+  static let refusal = "a decimal number that is no number cannot be stored"
 
   static func content(of decimal: Decimal) -> DocumentValue.Content {
-    guard !decimal.isNaN else { return .refused(fault) }
+    guard !decimal.isNaN else { return .refused(refusal) }
     let text = decimal.description
     if let integer = Int64(text) { return .integer(integer) }
     if let double = Double(text), double.isFinite, Self.decimal(double) == decimal { return .double(double) }

@@ -22,7 +22,7 @@ struct SpecialTypes: FleeceSpecialTypes {
       case .integer(let integer): return .integer(integer)
       case .double(let double): return .double(double)
       case .string(let text): return .string(text)
-      default: throw FleeceError(.misuse, DecimalText.fault)
+      default: throw FleeceError(.misuse, DecimalText.refusal)
       }
     }
     return nil

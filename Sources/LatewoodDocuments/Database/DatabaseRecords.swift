@@ -24,7 +24,7 @@ enum DatabaseRecords {
             throw DocumentError(.corruptData, "the value of \(key) is empty")
           }
           let number = try source.varint()
-          guard source.isAtEnd else { throw source.fault("it is too long") }
+          guard source.isAtEnd else { throw source.damaged("it is too long") }
           return number
         }
       }

@@ -12,7 +12,7 @@ package enum NameRules {
   ]
 
   /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters.
-  package static func fault(ofID id: String) -> String? {
+  package static func objection(toID id: String) -> String? {
     if id.utf8.isEmpty { return "is empty" }
     if id.utf8.count > longestID { return "is \(id.utf8.count) bytes long; at most \(longestID) are allowed" }
     if id.utf8.first == UInt8(ascii: "_") { return "starts with an underscore" }
@@ -20,14 +20,14 @@ package enum NameRules {
   }
 
   /// Indexes: 1 to 251 bytes of UTF-8, no control characters.
-  package static func fault(ofIndex name: String) -> String? {
+  package static func objection(toIndex name: String) -> String? {
     if name.utf8.isEmpty { return "is empty" }
     if name.utf8.count > longestIndex { return "is \(name.utf8.count) bytes long" }
     return controlCharacter(in: name)
   }
 
   /// Views: 1 to 251 bytes of UTF-8, no control characters.
-  package static func fault(ofView name: String) -> String? { fault(ofIndex: name) }
+  package static func objection(toView name: String) -> String? { objection(toIndex: name) }
 
   private static func controlCharacter(in text: String) -> String? {
     // Nearly all names have no byte that could be part of one: C2 begins those from U+0080 on.
@@ -41,17 +41,17 @@ package enum NameRules {
 
   /// Collections: a name, or the name of a scope, a period and a name. Each name is 1 to 251 of the
   /// characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %. `_default` is valid, too.
-  package static func fault(ofCollection name: String) -> String? {
+  package static func objection(toCollection name: String) -> String? {
     if name == CollectionHandle.defaultName { return nil }
     guard let period = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {
-      return fault(ofCollectionPart: name[...])
+      return objection(toPart: name[...])
     }
-    if let fault = fault(ofCollectionPart: name[..<period]) { return "has a scope that \(fault)" }
-    return fault(ofCollectionPart: name[name.utf8.index(after: period)...])
+    if let objection = objection(toPart: name[..<period]) { return "has a scope that \(objection)" }
+    return objection(toPart: name[name.utf8.index(after: period)...])
       .map { "has, after its scope, a part that \($0)" }
   }
 
-  private static func fault(ofCollectionPart name: Substring) -> String? {
+  private static func objection(toPart name: Substring) -> String? {
     guard let first = name.utf8.first else { return "is empty" }
     if name.utf8.count > longestCollection { return "is \(name.utf8.count) bytes long" }
     if first == UInt8(ascii: "_") || first == UInt8(ascii: "%") { return "starts with _ or %" }

@@ -41,7 +41,7 @@ extension DocumentWriter {
     isSalvaged: Bool = false
   ) throws(DocumentError) -> IndexProgress {
     let work = try work(collection)
-    if let reason = NameRules.fault(ofIndex: name) {
+    if let reason = NameRules.objection(toIndex: name) {
       throw DocumentError(.badArgument, "the name of the index \(reason)")
     }
     // Read from the store: the cached copy may have an outdated `builtThrough`.

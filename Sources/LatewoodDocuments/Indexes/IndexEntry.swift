@@ -138,7 +138,7 @@ struct StoredEntry {
       throw DocumentError(.corruptData, "an entry of an index is empty")
     }
     let number = try source.varint()
-    guard source.isAtEnd else { throw source.fault("it is too long") }
+    guard source.isAtEnd else { throw source.damaged("it is too long") }
     return number
   }
 

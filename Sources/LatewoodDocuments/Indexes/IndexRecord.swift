@@ -69,19 +69,19 @@ struct IndexRecord: Sendable, Equatable {
       throw DocumentError(.tooNew, "the definition of an index has the format \(format)")
     }
     let flags = try source.byte()
-    guard flags & ~(Flag.ready | Flag.unique) == 0 else { throw source.fault("its flags are \(flags)") }
+    guard flags & ~(Flag.ready | Flag.unique) == 0 else { throw source.damaged("its flags are \(flags)") }
     number = try source.varint()
     let count = try source.byte()
     var parts: [IndexDefinition.Part] = []
     for _ in 0..<count {
       let flags = try source.byte()
       guard flags & ~(PartFlag.descending | PartFlag.each) == 0 else {
-        throw source.fault("the flags of a field are \(flags)")
+        throw source.damaged("the flags of a field are \(flags)")
       }
       let text = try IndexRecord.text(&source)
       let path: FieldPath
       do throws(QueryError) { path = try FieldPath(parsing: text) } catch {
-        throw source.fault(error.description)
+        throw source.damaged(error.description)
       }
       parts.append(
         IndexDefinition.Part(
@@ -91,9 +91,9 @@ struct IndexRecord: Sendable, Equatable {
     let condition = Array(try source.bytes(Int(clamping: length)))
     do throws(QueryError) {
       definition = try IndexDefinition(parts, condition: condition, isUnique: flags & Flag.unique != 0)
-    } catch { throw source.fault(error.description) }
+    } catch { throw source.damaged(error.description) }
     let isReady = flags & Flag.ready != 0
-    guard !isReady || source.isAtEnd else { throw source.fault("it is too long") }
+    guard !isReady || source.isAtEnd else { throw source.damaged("it is too long") }
     builtThrough = isReady ? nil : String(decoding: source.rest(), as: UTF8.self)
   }
 
@@ -101,7 +101,7 @@ struct IndexRecord: Sendable, Equatable {
     let length = try source.varint()
     let bytes = try source.bytes(Int(clamping: length))
     guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw source.fault("a path is not valid UTF-8")
+      throw source.damaged("a path is not valid UTF-8")
     }
     return text
   }

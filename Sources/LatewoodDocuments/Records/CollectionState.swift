@@ -83,13 +83,13 @@ struct CollectionState: Sendable, Equatable {
     indexChanges = try source.varint()
     if format == CollectionState.formatWithViews {
       views = try source.varint()
-      guard views > 0 else { throw source.fault("it counts no views, and has their format") }
+      guard views > 0 else { throw source.damaged("it counts no views, and has their format") }
     }
-    guard source.isAtEnd else { throw source.fault("it is too long") }
+    guard source.isAtEnd else { throw source.damaged("it is too long") }
     // Later additions to any of these cannot overflow.
     let number =
       lastSequence | documents | tombstones | bodies | bodyBytes | superseded | references | indexes
       | indexChanges | views
-    guard number < 1 << 62 else { throw source.fault("one of its counts is too large") }
+    guard number < 1 << 62 else { throw source.damaged("one of its counts is too large") }
   }
 }

@@ -220,7 +220,7 @@ extension DocumentRecord {
     repeat { try start.branch(into: &tree) } while !start.isAtEnd
     if body != nil {
       for node in tree.nodes where node.body == sequence {
-        throw start.fault("another revision has its body at the place of the winner's")
+        throw start.damaged("another revision has its body at the place of the winner's")
       }
       tree.nodes[0].body = sequence
     }
@@ -239,13 +239,13 @@ extension DocumentRecord {
     if tree.nodes.count(where: \.isLeaf) > 1 {
       var seen = Set<RevisionID>(minimumCapacity: tree.nodes.count)
       for node in tree.nodes where !seen.insert(node.id).inserted {
-        throw source.fault("the revision \(node.id) comes twice")
+        throw source.damaged("the revision \(node.id) comes twice")
       }
     }
-    guard tree.winner?.id == head.winner else { throw source.fault("its winner is not the first") }
+    guard tree.winner?.id == head.winner else { throw source.damaged("its winner is not the first") }
     let others = tree.nodes.count { $0.isLeaf && !$0.isDeleted && $0.id != head.winner }
     guard head.hasConflicts == (others > 0 && !head.isDeleted) else {
-      throw source.fault("it does not say rightly whether there are conflicts")
+      throw source.damaged("it does not say rightly whether there are conflicts")
     }
   }
 }
@@ -260,7 +260,7 @@ extension UntrustedBytes {
     var (node, nodeFlags) = try node(generation)
     if bodyLength > 0 {
       guard nodeFlags & NodeFlag.hasBody == 0, sequence > 0 else {
-        throw fault("the body of the winner is in two places")
+        throw damaged("the body of the winner is in two places")
       }
       node.body = sequence
     }
@@ -277,14 +277,14 @@ extension UntrustedBytes {
     UInt8, sequence: UInt64, expiry: UInt64?, bodyLength: Int
   ) {
     let format = try byte()
-    guard format == DocumentRecord.format else { throw fault("its format is \(format)") }
+    guard format == DocumentRecord.format else { throw damaged("its format is \(format)") }
     let flags = try byte()
-    guard flags & ~DocumentRecord.Flag.all == 0 else { throw fault("its flags are \(flags)") }
+    guard flags & ~DocumentRecord.Flag.all == 0 else { throw damaged("its flags are \(flags)") }
     let sequence = try varint()
     let expiry = flags & DocumentRecord.Flag.expires == 0 ? nil : try varint()
     guard flags & DocumentRecord.Flag.holdsBody != 0 else { return (flags, sequence, expiry, 0) }
     let length = try varint()
-    guard length > 0 else { throw fault("its body is empty") }
+    guard length > 0 else { throw damaged("its body is empty") }
     return (flags, sequence, expiry, try leaveOut(last: length))
   }
 
@@ -293,16 +293,16 @@ extension UntrustedBytes {
   ) throws(DocumentError) -> (node: RevisionTree.Node, flags: UInt8) {
     let flags = try byte()
     guard flags & ~NodeFlag.all == 0, flags & NodeFlag.isRoot == 0 || flags & NodeFlag.joins == 0 else {
-      throw fault("the flags of a revision are \(flags)")
+      throw damaged("the flags of a revision are \(flags)")
     }
     var count = RevisionDigest.usualCount
     if flags & NodeFlag.hasLength != 0 {
       count = Int(try byte())
-      if count == RevisionDigest.usualCount { throw fault("a length is given that need not be") }
+      if count == RevisionDigest.usualCount { throw damaged("a length is given that need not be") }
     }
     let digest = flags & NodeFlag.isText == 0 ? try digest(count) : try textDigest(count)
     let body = flags & NodeFlag.hasBody == 0 ? 0 : try varint()
-    if flags & NodeFlag.hasBody != 0, body == 0 { throw fault("a body is nowhere") }
+    if flags & NodeFlag.hasBody != 0, body == 0 { throw damaged("a body is nowhere") }
     let node = RevisionTree.Node(
       id: RevisionID(generation: generation, digest: digest), parent: -1, isLeaf: false,
       isDeleted: flags & NodeFlag.isDeleted != 0, body: body)
@@ -322,10 +322,12 @@ extension UntrustedBytes {
         // children.
         guard parent < UInt64(place), case let other = tree.nodes[Int(parent)], !other.isLeaf,
           other.id.generation == generation - 1
-        else { throw fault("a branch joins what it cannot") }
+        else { throw damaged("a branch joins what it cannot") }
         node.parent = Int32(parent)
       } else if flags & NodeFlag.isRoot == 0 {
-        guard generation > 1, place < Int(Int32.max) - 1 else { throw fault("a first revision has a parent") }
+        guard generation > 1, place < Int(Int32.max) - 1 else {
+          throw damaged("a first revision has a parent")
+        }
         node.parent = Int32(place + 1)
       }
       tree.nodes.append(node)

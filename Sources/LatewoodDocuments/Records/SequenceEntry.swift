@@ -78,7 +78,7 @@ package struct SequenceEntry: Sendable, Equatable {
       throw DocumentError(.corruptData, "an entry of the feed is empty")
     }
     let flags = try source.byte()
-    guard flags & ~Flag.all == 0 else { throw source.fault("its flags are \(flags)") }
+    guard flags & ~Flag.all == 0 else { throw source.damaged("its flags are \(flags)") }
     let generation = try source.generation()
     let count = Int(try source.byte())
     revision = RevisionID(
@@ -86,7 +86,7 @@ package struct SequenceEntry: Sendable, Equatable {
       digest: flags & Flag.isText == 0 ? try source.digest(count) : try source.textDigest(count))
     isDeleted = flags & Flag.isDeleted != 0
     hasConflicts = flags & Flag.hasConflicts != 0
-    guard source.count > 0 else { throw source.fault("it names no document") }
+    guard source.count > 0 else { throw source.damaged("it names no document") }
     id = String(decoding: source.rest(), as: UTF8.self)
   }
 }

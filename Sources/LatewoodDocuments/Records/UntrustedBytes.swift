@@ -24,37 +24,37 @@ struct UntrustedBytes {
   var isAtEnd: Bool { at == end }
   var count: Int { end - at }
 
-  func fault(_ reason: String) -> DocumentError {
+  func damaged(_ reason: String) -> DocumentError {
     DocumentError(code, "\(what) is damaged: \(reason)")
   }
 
   @inline(__always) mutating func byte() throws(DocumentError) -> UInt8 {
-    guard at < end else { throw fault("it ends early") }
+    guard at < end else { throw damaged("it ends early") }
     defer { at += 1 }
     return at.u8(0)
   }
 
   @inline(__always) mutating func varint() throws(DocumentError) -> UInt64 {
-    guard let (value, length) = Varint.read(at, end: end) else { throw fault("a number is not one") }
+    guard let (value, length) = Varint.read(at, end: end) else { throw damaged("a number is not one") }
     at += length
     return value
   }
 
   @inline(__always) mutating func bytes(_ count: Int) throws(DocumentError) -> UnsafeRawBufferPointer {
-    guard count >= 0, count <= end - at else { throw fault("it ends early") }
+    guard count >= 0, count <= end - at else { throw damaged("it ends early") }
     defer { at += count }
     return UnsafeRawBufferPointer(start: at, count: count)
   }
 
   /// Excludes the last bytes from reading, and returns their number.
   @inline(__always) mutating func leaveOut(last count: UInt64) throws(DocumentError) -> Int {
-    guard count <= UInt64(end - at) else { throw fault("it ends early") }
+    guard count <= UInt64(end - at) else { throw damaged("it ends early") }
     end -= Int(count)
     return Int(count)
   }
 
   mutating func bigEndian() throws(DocumentError) -> UInt64 {
-    guard end - at >= 8 else { throw fault("it ends early") }
+    guard end - at >= 8 else { throw damaged("it ends early") }
     defer { at += 8 }
     return at.u64(0).byteSwapped
   }
@@ -66,23 +66,23 @@ struct UntrustedBytes {
 
   @inline(__always) mutating func digest(_ count: Int) throws(DocumentError) -> RevisionDigest {
     guard count >= 1, count <= RevisionDigest.maximumCount else {
-      throw fault("a digest has \(count) bytes")
+      throw damaged("a digest has \(count) bytes")
     }
     let bytes = try bytes(count)
-    guard let start = bytes.baseAddress else { throw fault("it ends early") }
+    guard let start = bytes.baseAddress else { throw damaged("it ends early") }
     if count == RevisionDigest.usualCount {
       return RevisionDigest(
         words: start.u64(0).byteSwapped, start.u64(8).byteSwapped,
         UInt64(start.u32(16).byteSwapped) &<< 32, 0, count: count)
     }
-    guard let digest = RevisionDigest(bytes) else { throw fault("a digest has \(count) bytes") }
+    guard let digest = RevisionDigest(bytes) else { throw damaged("a digest has \(count) bytes") }
     return digest
   }
 
   /// Reads a digest that is a text. What pairs of hexadecimal digits spell is never kept as one.
   @inline(never) mutating func textDigest(_ count: Int) throws(DocumentError) -> RevisionDigest {
     guard let digest = RevisionDigest(text: try bytes(count)), digest.isText else {
-      throw fault("the text of a digest is not one")
+      throw damaged("the text of a digest is not one")
     }
     return digest
   }
@@ -90,7 +90,7 @@ struct UntrustedBytes {
   mutating func generation() throws(DocumentError) -> UInt64 {
     let generation = try varint()
     guard generation >= 1, generation <= RevisionID.maximumGeneration else {
-      throw fault("there is no generation \(generation)")
+      throw damaged("there is no generation \(generation)")
     }
     return generation
   }

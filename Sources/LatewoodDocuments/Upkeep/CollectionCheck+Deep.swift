@@ -11,7 +11,7 @@ extension CollectionCheck {
     func fault(_ what: String, _ revision: RevisionID? = nil) -> DocumentFault {
       DocumentFault(what, collection: name, document: id, revision: revision)
     }
-    if let reason = NameRules.fault(ofID: id) { report.add(fault("its id \(reason)")) }
+    if let reason = NameRules.objection(toID: id) { report.add(fault("its id \(reason)")) }
     report.require(record.encoded() == bytes, fault("its record is not in the form in which it is written"))
     var tree = record.tree
     report.require(

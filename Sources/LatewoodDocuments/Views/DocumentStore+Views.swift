@@ -26,7 +26,7 @@ extension DocumentStore {
   package func register(
     _ view: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) {
-    if let reason = NameRules.fault(ofView: view.name) {
+    if let reason = NameRules.objection(toView: view.name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
     }
     let core = try opened()

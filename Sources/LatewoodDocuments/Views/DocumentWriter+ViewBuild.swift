@@ -82,7 +82,7 @@ extension DocumentWriter {
     _ definition: ViewDefinition, _ work: CollectionWork
   ) throws(DocumentError) -> ViewWork {
     let name = definition.name
-    if let reason = NameRules.fault(ofView: name) {
+    if let reason = NameRules.objection(toView: name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
     }
     try core.checkRegistered(definition, of: work.collection)

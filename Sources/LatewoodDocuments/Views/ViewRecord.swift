@@ -58,16 +58,16 @@ struct ViewRecord: Sendable, Equatable {
     }
     let kind = try source.byte()
     guard let reduction = ViewReduction(rawValue: kind) else {
-      throw source.fault("its reduction \(kind) is unknown")
+      throw source.damaged("its reduction \(kind) is unknown")
     }
     self.reduction = reduction
     number = try source.varint()
     version = try source.varint()
     through = try source.varint()
     failures = try source.varint()
-    guard source.isAtEnd else { throw source.fault("it is too long") }
+    guard source.isAtEnd else { throw source.damaged("it is too long") }
     // So that later additions cannot overflow.
-    guard through | failures < 1 << 62 else { throw source.fault("one of its counts is too large") }
+    guard through | failures < 1 << 62 else { throw source.damaged("one of its counts is too large") }
   }
 }
 

@@ -34,7 +34,7 @@ package struct ViewRow {
     let length = try source.varint()
     guard key.count > ViewRow.tailCount, length > 0, length < UInt64(key.count - ViewRow.tailCount),
       key[key.count - ViewRow.tailCount] == 0
-    else { throw source.fault("it has no document id") }
+    else { throw source.damaged("it has no document id") }
     stored = key
     keyCount = Int(length)
     valueBytes = source.rest()
@@ -136,13 +136,13 @@ enum EmittedRows: Equatable {
       var keys: [[UInt8]] = []
       while !source.isAtEnd {
         let length = try source.varint()
-        guard length > 0, keys.count < ViewRow.rowLimit else { throw source.fault("a key has no bytes") }
+        guard length > 0, keys.count < ViewRow.rowLimit else { throw source.damaged("a key has no bytes") }
         keys.append(Array(try source.bytes(Int(clamping: length))))
       }
-      guard !keys.isEmpty else { throw source.fault("it lists no rows") }
+      guard !keys.isEmpty else { throw source.damaged("it lists no rows") }
       self = .rows(keys)
     case Kind.failure: self = .failure(String(decoding: source.rest(), as: UTF8.self))
-    case let kind: throw source.fault("its kind is \(kind)")
+    case let kind: throw source.damaged("its kind is \(kind)")
     }
   }
 

@@ -24,13 +24,13 @@ package struct ViewStats: Sendable, Equatable {
       throw DocumentError(.corruptData, "a sum of a view is empty")
     }
     let count = try source.varint()
-    guard count > 0, count < 1 << 48 else { throw source.fault("it counts \(count) values") }
+    guard count > 0, count < 1 << 48 else { throw source.damaged("it counts \(count) values") }
     self.count = Int(count)
     sum = Double(bitPattern: try source.bigEndian())
     least = Double(bitPattern: try source.bigEndian())
     greatest = Double(bitPattern: try source.bigEndian())
     sumOfSquares = Double(bitPattern: try source.bigEndian())
-    guard source.isAtEnd else { throw source.fault("it is too long") }
+    guard source.isAtEnd else { throw source.damaged("it is too long") }
   }
 
   package mutating func add(_ value: Double) {

@@ -53,7 +53,7 @@ package struct JSONParser: ~Copyable {
     reader.skipByteOrderMark()
     try value(&reader)
     reader.skipSpace()
-    if !reader.isAtEnd { throw reader.fault(.somethingFollows) }
+    if !reader.isAtEnd { throw reader.refusal(.somethingFollows) }
   }
 
   /// Reads one value with everything in it.
@@ -71,7 +71,7 @@ package struct JSONParser: ~Copyable {
         add(kind, payload, parent, key)
       case UInt8(ascii: "{"), UInt8(ascii: "["):
         let isObject = reader.peek == UInt8(ascii: "{")
-        guard open.count < FleeceLimits.depth else { throw reader.fault(.tooDeep) }
+        guard open.count < FleeceLimits.depth else { throw reader.refusal(.tooDeep) }
         reader.at &+= 1
         reader.skipSpace()
         let node = add(isObject ? .dictionary : .array, ValueTape.noChildren, parent, key)
@@ -92,7 +92,7 @@ package struct JSONParser: ~Copyable {
       case UInt8(ascii: "n"):
         try reader.word("null")
         add(.null, 0, parent, key)
-      default: throw reader.fault(reader.isAtEnd ? .endInsteadOfValue : .noValue)
+      default: throw reader.refusal(reader.isAtEnd ? .endInsteadOfValue : .noValue)
       }
       guard let isMember = try nextFollows(&reader, &parent) else { return }
       key = isMember ? try name(&reader) : ValueTape.none
@@ -116,7 +116,7 @@ package struct JSONParser: ~Copyable {
         reader.at &+= 1
         open.removeLast()
         parent = open.last ?? ValueTape.none
-      default: throw reader.fault(isObject ? .noCommaInObject : .noCommaInArray)
+      default: throw reader.refusal(isObject ? .noCommaInObject : .noCommaInArray)
       }
     }
     return nil
@@ -131,10 +131,10 @@ package struct JSONParser: ~Copyable {
   /// Reads the name of a member and the colon after it.
   @inline(__always) private mutating func name(_ reader: inout JSONReader) throws(JSONError) -> UInt32 {
     reader.skipSpace()
-    guard reader.peek == UInt8(ascii: "\"") else { throw reader.fault(.noName) }
+    guard reader.peek == UInt8(ascii: "\"") else { throw reader.refusal(.noName) }
     let key = try string(&reader, isKey: true)
     reader.skipSpace()
-    guard reader.peek == UInt8(ascii: ":") else { throw reader.fault(.noColon) }
+    guard reader.peek == UInt8(ascii: ":") else { throw reader.refusal(.noColon) }
     reader.at &+= 1
     return UInt32(truncatingIfNeeded: key)
   }

@@ -10,10 +10,10 @@ extension JSONReader {
     let whole = at
     if peek == UInt8(ascii: "0") {
       at &+= 1
-      if isDigit(peek) { throw fault(.superfluousZero) }
+      if isDigit(peek) { throw refusal(.superfluousZero) }
     } else {
       take(&digits)
-      if at == whole { throw fault(.noDigit) }
+      if at == whole { throw refusal(.noDigit) }
     }
     var exponent = 0
     var isWhole = true
@@ -22,7 +22,7 @@ extension JSONReader {
       at &+= 1
       let from = at
       take(&digits)
-      if at == from { throw fault(.noDigit) }
+      if at == from { throw refusal(.noDigit) }
       exponent = from &- at
     }
     if peek | 0x20 == UInt8(ascii: "e") {
@@ -83,7 +83,7 @@ extension JSONReader {
       if value < 1_000_000 { value = value &* 10 &+ Int(peek &- 0x30) }
       at &+= 1
     }
-    if at == from { throw fault(.noDigit) }
+    if at == from { throw refusal(.noDigit) }
     return isNegative ? -value : value
   }
 

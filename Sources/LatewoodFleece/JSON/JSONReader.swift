@@ -19,7 +19,7 @@ struct JSONReader {
   /// The next byte; 0 at the end, where no token can start.
   @inline(__always) var peek: UInt8 { at < end ? start.u8(at) : 0 }
 
-  @inline(never) func fault(_ reason: JSONError.Reason) -> JSONError { JSONError(reason, at) }
+  @inline(never) func refusal(_ reason: JSONError.Reason) -> JSONError { JSONError(reason, at) }
 
   mutating func skipByteOrderMark() {
     if end >= 3, start.u8(0) == 0xEF, start.u8(1) == 0xBB, start.u8(2) == 0xBF { at = 3 }
@@ -45,7 +45,7 @@ struct JSONReader {
 
   mutating func word(_ word: StaticString) throws(JSONError) {
     for index in 0..<word.utf8CodeUnitCount {
-      guard peek == word.utf8Start[index] else { throw fault(.noWord) }
+      guard peek == word.utf8Start[index] else { throw refusal(.noWord) }
       at &+= 1
     }
   }
@@ -56,7 +56,7 @@ struct JSONReader {
     at &+= 1
     while true {
       at = UTF8Text.plainEnd(start, at, end)
-      if at == end { throw fault(.endInString) }
+      if at == end { throw refusal(.endInString) }
       let byte = start.u8(at)
       if byte == UInt8(ascii: "\"") {
         at &+= 1
@@ -71,10 +71,10 @@ struct JSONReader {
   @inline(__always) private mutating func skipScalars() throws(JSONError) {
     repeat {
       let byte = start.u8(at)
-      if byte < 0x20 { throw fault(byte == 0x0A ? .lineBreakInString : .controlInString) }
+      if byte < 0x20 { throw refusal(byte == 0x0A ? .lineBreakInString : .controlInString) }
       if byte < 0x80 { return }
       let length = UTF8Text.scalarLength(start, at, end)
-      if length == 0 { throw fault(.notUTF8) }
+      if length == 0 { throw refusal(.notUTF8) }
       at &+= length
     } while at < end
   }
@@ -85,7 +85,7 @@ struct JSONReader {
       let from = at
       at = UTF8Text.plainEnd(start, at, end)
       output.append(start + from, at &- from)
-      if at == end { throw fault(.endInString) }
+      if at == end { throw refusal(.endInString) }
       switch start.u8(at) {
       case UInt8(ascii: "\""):
         at &+= 1
@@ -102,7 +102,7 @@ struct JSONReader {
   private mutating func escape(into output: inout GrowingBytes) throws(JSONError) {
     let backslash = at
     at &+= 1
-    if at == end { throw fault(.endInString) }
+    if at == end { throw refusal(.endInString) }
     let byte = start.u8(at)
     at &+= 1
     switch byte {

@@ -1,5 +1,5 @@
 extension FleeceValue {
-  /// Checks the value and everything in it, and throws the first fault.
+  /// Checks the value and everything in it, and throws the first error.
   package func validate() throws(FleeceError) {
     var nothing = NoVisitor()
     try FleeceWalk.run(self, into: &nothing)

@@ -118,7 +118,7 @@ private struct FieldPathParser {
       try takeName()
       while at < scalars.count, scalars[at] == "[" { try takeIndex() }
       if at == scalars.count { return steps }
-      guard scalars[at] == "." else { throw fault("a dot must separate two names") }
+      guard scalars[at] == "." else { throw refusal("a dot must separate two names") }
       at += 1
     }
   }
@@ -131,7 +131,7 @@ private struct FieldPathParser {
       name.append(scalars[at])
       at += 1
     }
-    guard at > start else { throw fault("a name is empty") }
+    guard at > start else { throw refusal("a name is empty") }
     try add(String(name))
   }
 
@@ -143,18 +143,18 @@ private struct FieldPathParser {
       at += 1
     }
     guard !digits.isEmpty, at < scalars.count, scalars[at] == "]" else {
-      throw fault("an index must be a number in brackets, such as [0]")
+      throw refusal("an index must be a number in brackets, such as [0]")
     }
     at += 1
     try add(String(digits))
   }
 
   private mutating func add(_ name: String) throws(QueryError) {
-    guard steps.count < FieldPath.depthLimit else { throw fault("the path has too many levels") }
+    guard steps.count < FieldPath.depthLimit else { throw refusal("the path has too many levels") }
     steps.append(FieldPath.Step(name))
   }
 
-  private func fault(_ reason: String) -> QueryError {
+  private func refusal(_ reason: String) -> QueryError {
     QueryError(.invalidPath, "\(reason), at character \(at + 1) of the path \"\(text)\"")
   }
 }

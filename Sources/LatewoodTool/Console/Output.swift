@@ -72,7 +72,7 @@ final class Output {
   }
 
   private func check(_ stream: ByteOutput) throws(Failure) {
-    guard let fault = stream.failure else { return }
-    throw fault.isBrokenPipe ? .brokenPipe : Failure(fault)
+    guard let failure = stream.failure else { return }
+    throw failure.isBrokenPipe ? .brokenPipe : Failure(failure)
   }
 }

@@ -60,8 +60,8 @@ struct ActionArguments {
   /// Returns an operand that is the id of a document.
   func documentID(_ index: Int) throws(Failure) -> String {
     let id = try text(index)
-    if let fault = NameRules.fault(ofID: id) {
-      throw .badInput("the document id \(Arguments.quoted(Array(id.utf8))) \(fault)")
+    if let objection = NameRules.objection(toID: id) {
+      throw .badInput("the document id \(Arguments.quoted(Array(id.utf8))) \(objection)")
     }
     return id
   }

@@ -42,8 +42,8 @@ struct DocumentDatabase {
 
   static func collectionName(_ arguments: Arguments) throws(Failure) -> String {
     let name = try arguments.text(of: .collection) ?? CollectionHandle.defaultName
-    if let fault = NameRules.fault(ofCollection: name) {
-      throw .usage("the name of the collection \(fault)")
+    if let objection = NameRules.objection(toCollection: name) {
+      throw .usage("the name of the collection \(objection)")
     }
     return name
   }

@@ -37,8 +37,8 @@ struct DocumentImport: ImportTarget {
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
     do throws(Failure) {
       let id = String(decoding: key, as: UTF8.self)
-      if let fault = NameRules.fault(ofID: id) {
-        throw .badInput("the document id \(Arguments.quoted(key)) \(fault)")
+      if let objection = NameRules.objection(toID: id) {
+        throw .badInput("the document id \(Arguments.quoted(key)) \(objection)")
       }
       batch.append((id, try reader.body(of: value), line))
     } catch {
@@ -54,7 +54,7 @@ struct DocumentImport: ImportTarget {
   ) throws(Failure) -> Bool {
     guard let value = reader.value(ofText: text), let key = key(value) else { return false }
     let id = String(decoding: key, as: UTF8.self)
-    guard NameRules.fault(ofID: id) == nil else { return false }
+    guard NameRules.objection(toID: id) == nil else { return false }
     do throws(Failure) { try BodyReader.check(value) } catch {
       var failure = error
       failure.line = line

@@ -32,8 +32,8 @@ struct DocumentListing {
         throw .usage("the collection is given twice, as an argument and in --collection")
       }
       collectionName = try words.text(1)
-      if let fault = NameRules.fault(ofCollection: collectionName) {
-        throw .usage("the name of the collection \(fault)")
+      if let objection = NameRules.objection(toCollection: collectionName) {
+        throw .usage("the name of the collection \(objection)")
       }
     } else {
       collectionName = try DocumentDatabase.collectionName(arguments)

@@ -34,7 +34,7 @@ struct SQLBinder {
 
   mutating func addUnnest(_ unnest: SQLStatement.Unnest) throws(QueryError) {
     if unnest.alias == statement.alias || variables.contains(unnest.alias) {
-      throw fault("the name \(unnest.alias) is already taken; give another one after AS", unnest.offset)
+      throw refusal("the name \(unnest.alias) is already taken; give another one after AS", unnest.offset)
     }
     variables.append(unnest.alias)
     unnestCount += 1
@@ -42,9 +42,9 @@ struct SQLBinder {
 
   mutating func addGroupKey(_ syntax: SQLSyntax) throws(QueryError) { groupKeys.append(try bind(syntax)) }
 
-  private func fault(
+  private func refusal(
     _ reason: String, _ offset: Int, _ kind: QueryError.Kind = .invalidStatement
-  ) -> QueryError { statement.fault(kind, reason, at: offset) }
+  ) -> QueryError { statement.refusal(kind, reason, at: offset) }
 
   // MARK: Expressions
 
@@ -54,7 +54,7 @@ struct SQLBinder {
     case .literal(let literal): return .literal(literal)
     case .parameter(let name):
       guard let value = parameters[name] else {
-        throw fault("there is no value for the parameter $\(name)", syntax.offset)
+        throw refusal("there is no value for the parameter $\(name)", syntax.offset)
       }
       return .literal(value)
     case .name(let name): return try lookUp(name, syntax.offset)
@@ -146,14 +146,14 @@ struct SQLBinder {
       return .variable(index, [])
     }
     if outerVariables.contains(name) {
-      throw fault("an aggregate is computed from rows, but \(name) is an element of a whole group", offset)
+      throw refusal("an aggregate is computed from rows, but \(name) is an element of a whole group", offset)
     }
     if isGrouped, !isInAggregate { throw notShared(name, offset) }
     return name == statement.alias ? .document([]) : .document([.member(FieldPath.Step(name))])
   }
 
   private func notShared(_ name: String, _ offset: Int) -> QueryError {
-    fault(
+    refusal(
       "\(name) is not the same for all rows of a group: use it in GROUP BY or in an aggregate such as MIN",
       offset)
   }
@@ -219,18 +219,18 @@ struct SQLBinder {
     if call.name.lowercased() == "meta" { return try meta(call, syntax.offset) }
     guard let function = SQLFunction(name: call.name) else {
       let advice = Suggestion.best(for: call.name.lowercased(), among: SQLFunction.names)
-      throw fault(
+      throw refusal(
         advice.map { "there is no function \(call.name); did you mean \($0.uppercased())?" }
           ?? "there is no function \(call.name)", syntax.offset)
     }
     if call.hasStar || call.isDistinct {
-      throw fault(
+      throw refusal(
         "\(call.hasStar ? "*" : "DISTINCT") is only for aggregates such as COUNT", syntax.offset)
     }
     guard function.arity.contains(call.arguments.count) else {
       let (least, most) = (function.arity.lowerBound, function.arity.upperBound)
       let wanted = least == most ? "\(least)" : "\(least) to \(most)"
-      throw fault(
+      throw refusal(
         "\(call.name.uppercased()) takes \(wanted) argument\(wanted == "1" ? "" : "s"), "
           + "not \(call.arguments.count)", syntax.offset)
     }
@@ -241,7 +241,7 @@ struct SQLBinder {
   private func meta(_ call: SQLCall, _ offset: Int) throws(QueryError) -> SQLExpression {
     if let argument = call.arguments.first {
       guard case .name(statement.alias) = argument.form, call.arguments.count == 1 else {
-        throw fault("the argument of meta() is the collection: meta(\(statement.alias))", argument.offset)
+        throw refusal("the argument of meta() is the collection: meta(\(statement.alias))", argument.offset)
       }
     }
     if isGrouped, !isInAggregate { throw notShared("meta()", offset) }
@@ -253,22 +253,22 @@ struct SQLBinder {
       SQLFact(rawValue: name) == nil
     else { return }
     let known = SQLFact.allCases.map(\.rawValue).joined(separator: ", ")
-    throw fault("meta() has no member \(name); it has \(known)", offset)
+    throw refusal("meta() has no member \(name); it has \(known)", offset)
   }
 
   private mutating func aggregate(
     _ kind: SQLAggregate.Kind, _ call: SQLCall, _ offset: Int
   ) throws(QueryError) -> SQLExpression {
     let name = call.name.uppercased()
-    if isInAggregate { throw fault("\(name) is inside another aggregate", offset) }
+    if isInAggregate { throw refusal("\(name) is inside another aggregate", offset) }
     guard isGrouped else {
-      throw fault(
+      throw refusal(
         "\(name) is computed from many rows, and can only be in SELECT, HAVING and ORDER BY", offset)
     }
     guard kind == .count || !call.hasStar, call.arguments.count == (call.hasStar ? 0 : 1) else {
       let advice =
         kind == .min ? "; LEAST compares several" : kind == .max ? "; GREATEST compares several" : ""
-      throw fault("\(name) takes one argument\(advice)", offset)
+      throw refusal("\(name) takes one argument\(advice)", offset)
     }
     isInAggregate = true
     defer { isInAggregate = false }

@@ -156,7 +156,7 @@ package struct SQLProgram: Sendable {
         }
       }
       for name in added.compactMap(\.name) where !names.insert(name).inserted {
-        throw statement.fault(
+        throw statement.refusal(
           "two columns have the name \(name); give one of them another after AS", at: column.offset)
       }
       columns += added
@@ -174,7 +174,7 @@ package struct SQLProgram: Sendable {
     for term in statement.order {
       let value = try binder.bind(term.expression)
       if isDistinct, !columns.contains(where: { $0.value.determines(value) }) {
-        throw statement.fault(
+        throw statement.refusal(
           "SELECT DISTINCT sorts only by its columns: add this as a column, and sort by its name",
           at: term.expression.offset)
       }
@@ -191,7 +191,7 @@ package struct SQLProgram: Sendable {
     switch try binder.bind(syntax).literal {
     case .number(.integer(let count))? where count >= 0: return Int(clamping: count)
     case .number(.unsigned)?: return .max
-    default: throw statement.fault("\(clause) takes a whole number of at least 0", at: syntax.offset)
+    default: throw statement.refusal("\(clause) takes a whole number of at least 0", at: syntax.offset)
     }
   }
 
@@ -267,7 +267,9 @@ extension SQLStatement {
       || order.contains { $0.expression.hasAggregate }
   }
 
-  func fault(_ reason: String, at offset: Int) -> QueryError { fault(.invalidStatement, reason, at: offset) }
+  func refusal(_ reason: String, at offset: Int) -> QueryError {
+    refusal(.invalidStatement, reason, at: offset)
+  }
 }
 
 extension SQLExpression {

@@ -53,7 +53,7 @@ extension SQLParser {
   }
 
   private func tooDeep() -> QueryError {
-    fault("expressions are nested more than \(SQLParser.depthLimit) levels deep", at: offset, .tooDeep)
+    refusal("expressions are nested more than \(SQLParser.depthLimit) levels deep", at: offset, .tooDeep)
   }
 
   mutating func node(
@@ -67,7 +67,7 @@ extension SQLParser {
   ) throws(QueryError) -> SQLSyntax {
     if case .literal = form {} else { partCount += 1 }
     guard partCount <= SQLParser.partLimit else {
-      throw fault(
+      throw refusal(
         "the statement has more than \(SQLParser.partLimit) names, operators and calls. "
           + "Give long lists as parameters", at: start, .tooLarge)
     }
@@ -201,7 +201,7 @@ extension SQLParser {
   private mutating func group() throws(QueryError) -> SQLSyntax {
     advance()
     if keyword() == .select {
-      throw fault("a SELECT inside another is not supported", at: offset, .unsupported)
+      throw refusal("a SELECT inside another is not supported", at: offset, .unsupported)
     }
     let inner = try expression()
     try expect(.rightParenthesis, "here")

@@ -94,22 +94,22 @@ struct SQLParser {
     return takeName()
   }
 
-  func fault(_ reason: String, at offset: Int, _ kind: QueryError.Kind = .invalidStatement) -> QueryError {
+  func refusal(_ reason: String, at offset: Int, _ kind: QueryError.Kind = .invalidStatement) -> QueryError {
     QueryError(kind, reason, position: TextPosition(offset: offset, in: text))
   }
 
   /// Returns the error for a token that is not allowed here.
   func unexpected(_ reason: String) -> QueryError {
     switch token.kind {
-    case .end: return fault("the statement ends, but \(reason)", at: offset)
+    case .end: return refusal("the statement ends, but \(reason)", at: offset)
     case .keyword(let word) where SQLParser.unsupported.contains(word):
-      return fault("\(word.rawValue.uppercased()) is not supported here", at: offset, .unsupported)
+      return refusal("\(word.rawValue.uppercased()) is not supported here", at: offset, .unsupported)
     case .keyword(let word):
       let name = String(decoding: text[token.range], as: UTF8.self)
-      return fault(
+      return refusal(
         "\(reason); \(word.rawValue.uppercased()) is a keyword: as a name, write it `\(name)`", at: offset
       )
-    default: return fault(reason, at: offset)
+    default: return refusal(reason, at: offset)
     }
   }
 
@@ -132,7 +132,7 @@ struct SQLParser {
     try source(into: &statement)
     while let unnest = try unnest() {
       guard statement.unnests.count < SQLParser.unnestLimit else {
-        throw fault("at most \(SQLParser.unnestLimit) UNNEST are allowed", at: unnest.offset, .tooDeep)
+        throw refusal("at most \(SQLParser.unnestLimit) UNNEST are allowed", at: unnest.offset, .tooDeep)
       }
       statement.unnests.append(unnest)
     }
@@ -161,7 +161,7 @@ struct SQLParser {
 
   private func checkListLimit(_ count: Int) throws(QueryError) {
     guard count < SQLParser.listLimit else {
-      throw fault("a clause lists more than \(SQLParser.listLimit) expressions", at: offset, .tooLarge)
+      throw refusal("a clause lists more than \(SQLParser.listLimit) expressions", at: offset, .tooLarge)
     }
   }
 
@@ -194,10 +194,10 @@ struct SQLParser {
       name = inScope
     }
     if symbol() == .dot {
-      throw fault("a collection has only a scope and a name, no third part", at: offset, .unsupported)
+      throw refusal("a collection has only a scope and a name, no third part", at: offset, .unsupported)
     }
     if symbol() == .comma {
-      throw fault(
+      throw refusal(
         "only one collection can be queried; UNNEST flattens its arrays", at: offset, .unsupported)
     }
     statement.collection = SQLStatement.fullName(of: name, in: scope)

@@ -102,7 +102,7 @@ package struct SQLStatement: Sendable {
     return scope.map { $0 == standard || $0 == "_" ? name : "\($0).\(name)" } ?? name
   }
 
-  func fault(_ kind: QueryError.Kind = .invalidStatement, _ reason: String, at offset: Int) -> QueryError {
+  func refusal(_ kind: QueryError.Kind = .invalidStatement, _ reason: String, at offset: Int) -> QueryError {
     QueryError(kind, reason, position: TextPosition(offset: offset, in: Array(text.utf8)))
   }
 }

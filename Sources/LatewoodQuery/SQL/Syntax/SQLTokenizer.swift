@@ -43,7 +43,7 @@ struct SQLTokenizer {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try number())
     case UInt8(ascii: "$"):
       at += 1
-      guard byte().map(isLetter) == true else { throw fault("a parameter is a name after a $", at - 1) }
+      guard byte().map(isLetter) == true else { throw refusal("a parameter is a name after a $", at - 1) }
       return .parameter(word())
     case let letter where isLetter(letter):
       let word = word()
@@ -59,7 +59,7 @@ struct SQLTokenizer {
         return symbol
       }
     }
-    throw fault("\"\(Unicode.Scalar(text[at]))\" has no meaning here")
+    throw refusal("\"\(Unicode.Scalar(text[at]))\" has no meaning here")
   }
 
   private mutating func skipBlanks() throws(QueryError) {
@@ -73,7 +73,7 @@ struct SQLTokenizer {
         let start = at
         at += 2
         while byte() != UInt8(ascii: "*") || byte(1) != UInt8(ascii: "/") {
-          guard at < text.count else { throw fault("this comment has no end", start) }
+          guard at < text.count else { throw refusal("this comment has no end", start) }
           at += 1
         }
         at += 2
@@ -110,14 +110,14 @@ struct SQLTokenizer {
       at += 1
       if next == quote {
         guard byte() == quote else {
-          guard !name.isEmpty else { throw fault("a name is empty", start) }
+          guard !name.isEmpty else { throw refusal("a name is empty", start) }
           return String(decoding: name, as: UTF8.self)
         }
         at += 1
       }
       name.append(next)
     }
-    throw fault("the backquote of this name is not closed", start)
+    throw refusal("the backquote of this name is not closed", start)
   }
 
   // MARK: Numbers
@@ -144,7 +144,7 @@ struct SQLTokenizer {
       if let unsigned = UInt64(written) { return .unsigned(unsigned) }
       if let double = Double(written), double.isFinite { return .double(double) }
     }
-    throw fault("this is not a number that can be stored", start)
+    throw refusal("this is not a number that can be stored", start)
   }
 
   // MARK: Strings
@@ -164,13 +164,13 @@ struct SQLTokenizer {
       default: bytes.append(next)
       }
     }
-    throw fault("the quote of this string is not closed", start)
+    throw refusal("the quote of this string is not closed", start)
   }
 
   /// Returns the bytes of an escape, whose backslash has been read.
   private mutating func escaped() throws(QueryError) -> [UInt8] {
     let start = at - 1
-    guard let escape = byte() else { throw fault("the quote of this string is not closed", start) }
+    guard let escape = byte() else { throw refusal("the quote of this string is not closed", start) }
     at += 1
     switch escape {
     case UInt8(ascii: "b"): return [0x08]
@@ -186,12 +186,12 @@ struct SQLTokenizer {
       if code & 0xFC00 == 0xD800, byte() == UInt8(ascii: "\\"), byte(1) == UInt8(ascii: "u") {
         at += 2
         let low = try codeUnit(start)
-        guard low & 0xFC00 == 0xDC00 else { throw fault("half of a character is missing", start) }
+        guard low & 0xFC00 == 0xDC00 else { throw refusal("half of a character is missing", start) }
         code = 0x10000 + (code & 0x3FF) << 10 + low & 0x3FF
       }
-      guard let scalar = Unicode.Scalar(code) else { throw fault("half of a character is missing", start) }
+      guard let scalar = Unicode.Scalar(code) else { throw refusal("half of a character is missing", start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw fault("there is no such escape; write two backslashes for one", start)
+    default: throw refusal("there is no such escape; write two backslashes for one", start)
     }
   }
 
@@ -200,12 +200,12 @@ struct SQLTokenizer {
     let digits = text[at..<min(at + 4, text.count)]
     guard digits.count == 4, digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
       let code = UInt32(String(decoding: digits, as: UTF8.self), radix: 16)
-    else { throw fault("\\u must be followed by four hexadecimal digits", start) }
+    else { throw refusal("\\u must be followed by four hexadecimal digits", start) }
     at += 4
     return code
   }
 
-  private func fault(_ reason: String, _ offset: Int? = nil) -> QueryError {
+  private func refusal(_ reason: String, _ offset: Int? = nil) -> QueryError {
     QueryError(.invalidStatement, reason, position: TextPosition(offset: offset ?? at, in: text))
   }
 }
