@@ -23,7 +23,7 @@ package final class BufferedDevice: Device {
     try pages.makeReadable(bytes, at: offset)
   }
 
-  package func keepMapped(_ range: Range<UInt64>) throws(StorageError) { try pages.keep(range) }
+  package func pinMapped(_ range: Range<UInt64>) throws(StorageError) { try pages.pin(range) }
 
   package func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     // If this throws, some of the bytes may have been written. No reader accesses that part of the
@@ -50,7 +50,7 @@ package final class BufferedDevice: Device {
   package func copyAttributes(from other: any Device) throws(StorageError) {
     try file.copyAttributes(from: other)
   }
-  package func place() throws(StorageError) -> FilePlace { try file.place() }
+  package func pathStatus() throws(StorageError) -> PathStatus { try file.pathStatus() }
   package func dropCache(_ range: Range<UInt64>) { file.dropCache(range) }
   package func startWriteback(offset: UInt64, length: UInt64) {
     file.startWriteback(offset: offset, length: length)

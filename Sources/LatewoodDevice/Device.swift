@@ -35,7 +35,7 @@ package protocol Device: AnyObject, Sendable {
   func copyAttributes(from other: any Device) throws(StorageError)
 
   /// Whether the path of the file still leads to it. Takes 3 to 8 microseconds.
-  func place() throws(StorageError) -> FilePlace
+  func pathStatus() throws(StorageError) -> PathStatus
 
   /// Maps the first `capacity` bytes of the file, which may be shorter. The mapping shows later
   /// writes of any process.
@@ -71,9 +71,9 @@ package protocol Device: AnyObject, Sendable {
   /// The cache that fills the addresses returned by `map`; nil if they show the file itself.
   var cache: PageCache? { get }
 
-  /// Keeps a part of the file in memory in all mappings until calls of `PageCache.unpin` release
+  /// Pins a part of the file in memory in all mappings until calls of `PageCache.unpin` release
   /// it. Does nothing if mappings show the file itself. Throws the same as `makeReadable`.
-  func keepMapped(_ range: Range<UInt64>) throws(StorageError)
+  func pinMapped(_ range: Range<UInt64>) throws(StorageError)
 
   /// Whether the file is known to be on another machine, or in a file system served by a process.
   /// If such a file becomes unavailable, reading a mapping of it can end this process.
@@ -156,7 +156,7 @@ package protocol Device: AnyObject, Sendable {
   /// Releases the lock taken by `lockForWriting`.
   func unlockWriting()
 
-  /// Sets the file's new path after it was renamed, for errors and `place`.
+  /// Sets the file's new path after it was renamed, for errors and `pathStatus`.
   func wasRenamed(to path: String)
 
   /// Closes the file. Idempotent. Address spaces stay valid until they are released.
@@ -166,7 +166,7 @@ package protocol Device: AnyObject, Sendable {
 extension Device {
   package func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace? { nil }
   package var cache: PageCache? { nil }
-  package func keepMapped(_ range: Range<UInt64>) throws(StorageError) {}
+  package func pinMapped(_ range: Range<UInt64>) throws(StorageError) {}
   package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation { .unsupported }
   package func freeSpace() -> UInt64? { nil }
   package var isRemote: Bool { false }
@@ -182,7 +182,7 @@ extension Device {
   package func unlockWriting() {}
   package func wasRenamed(to path: String) {}
   package func copyAttributes(from other: any Device) throws(StorageError) {}
-  package func place() throws(StorageError) -> FilePlace { .inPlace(links: 1) }
+  package func pathStatus() throws(StorageError) -> PathStatus { .inPlace(links: 1) }
 }
 
 /// The outcome of `Device.allocateBlocks`.
@@ -195,7 +195,7 @@ package enum BlockAllocation: Sendable, Equatable {
 }
 
 /// The state of an open file's name.
-package enum FilePlace: Sendable, Equatable {
+package enum PathStatus: Sendable, Equatable {
   /// The name still leads to the file, which has this many names (hard links), this one included.
   case inPlace(links: UInt64)
   /// Nothing has the name any more, or another file has it.

@@ -124,7 +124,7 @@ package final class FileDevice: Device {
   package func allocatedSize() throws(StorageError) -> UInt64 { try status().allocated }
   package func permissions() throws(StorageError) -> UInt16 { try status().permissions }
 
-  package func place() throws(StorageError) -> FilePlace {
+  package func pathStatus() throws(StorageError) -> PathStatus {
     do throws(ErrorNumber) {
       let there = try SystemCalls.place(ofPath: path)
       return there.identity == identity ? .inPlace(links: there.links) : .lost

@@ -87,13 +87,13 @@ extension PageCache {
 
   // MARK: Holding
 
-  /// Returns a hold that pins everything handed out to the caller from now on, as long as it is
+  /// Returns a pin on everything handed out to the caller from now on, as long as it is
   /// retained.
-  package func hold() -> CacheHold { CacheHold(self) }
+  package func pin() -> CachePin { CachePin(self) }
 
   /// Pins what is handed out during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket {
-    let ticket = holds.enter()
+    let ticket = pinned.enter()
     // Proofs are checked with relaxed loads, none of which may move before this point.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     return ticket
@@ -101,17 +101,17 @@ extension PageCache {
 
   /// Whether everything handed out under an earlier ticket is certainly still in memory. The caller
   /// must have a new ticket.
-  package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool { holds.isCurrent(ticket) }
+  package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool { pinned.isCurrent(ticket) }
 }
 
-/// A hold that pins what a cache hands out, for longer than a single call.
+/// A pin on what a cache hands out, for longer than a single call.
 ///
 /// While it is active, everything that was in memory when it was created, or is read later, stays
-/// in memory. So long-lived holds should be paused from time to time, especially while running code
+/// in memory. So long-lived pins should be paused from time to time, especially while running code
 /// that may take long.
 ///
 /// Thread safety: one thread at a time.
-package final class CacheHold {
+package final class CachePin {
   private let cache: PageCache
   private var ticket: ReaderRegistry.Ticket
   private var isPaused = false
@@ -123,19 +123,19 @@ package final class CacheHold {
 
   deinit { if !isPaused { ticket.leave() } }
 
-  /// Deactivates the hold until `resume`.
+  /// Deactivates the pin until `resume`.
   package func pause() {
     ticket.leave()
     isPaused = true
   }
 
-  /// Reactivates the hold. Returns true if anything may have been evicted in the meantime: then
+  /// Reactivates the pin. Returns true if anything may have been evicted in the meantime: then
   /// every address must be requested again.
   package func resume() -> Bool {
     let last = ticket
     ticket = cache.enter()
     isPaused = false
-    return !cache.holds.isCurrent(last)
+    return !cache.pinned.isCurrent(last)
   }
 }
 

@@ -22,7 +22,7 @@ import Synchronization
 ///
 /// A segment of 64 KiB cools as a whole: its proofs are cleared, so that readers must ask for it
 /// from then on. Its memory is released once all readers that were registered before have left:
-/// short reads in the registries passed to `waitFor`, longer ones with a `CacheHold`. Until then it
+/// short reads in the registries passed to `waitFor`, longer ones with a `CachePin`. Until then it
 /// can be warmed again without reading. The cache never waits for readers; while they stay, it may
 /// hold more than its budget.
 ///
@@ -67,9 +67,9 @@ package final class PageCache: @unchecked Sendable {
   package let budget: Int
   let monitor = Monitor()
   var state: State
-  /// The readers that are in no registry passed to `waitFor`: those with a `CacheHold` or a ticket
+  /// The readers that are in no registry passed to `waitFor`: those with a `CachePin` or a ticket
   /// of `enter`.
-  let holds = ReaderRegistry(later: { _, _ in })
+  let pinned = ReaderRegistry(later: { _, _ in })
   private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
 
   /// - Parameters:
@@ -80,7 +80,7 @@ package final class PageCache: @unchecked Sendable {
   ) {
     self.budget = max(budget, CachedRange.segmentLength)
     readFile = read
-    state = State(registries: [holds])
+    state = State(registries: [pinned])
   }
 
   /// Makes the cache keep what it hands out to the readers of a registry until they leave. Must be
@@ -144,7 +144,7 @@ package final class PageCache: @unchecked Sendable {
   }
 
   /// Keeps a part of the file in memory in all ranges until `unpin` releases it.
-  func keep(_ part: Range<UInt64>) throws(StorageError) {
+  func pin(_ part: Range<UInt64>) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
     for range in state.ranges {

@@ -38,8 +38,8 @@ extension DatabaseFile {
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
-    let hold = view.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
     do throws(StorageError) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
     // SAFETY: the bytes are below the limit of the view.
     return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)

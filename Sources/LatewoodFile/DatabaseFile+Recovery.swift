@@ -37,8 +37,8 @@ extension DatabaseFile {
   package func recover(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(StorageError) -> RecoveryReport {
-    let hold = device.cache?.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = device.cache?.pin()
+    defer { withExtendedLifetime(pin) {} }
     let found = try findNewest()
     let size = found.size
     progress.setReadable(through: size)

@@ -22,8 +22,8 @@ extension DatabaseFile {
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
   ) throws(StorageError) -> RefreshOutcome {
     precondition(isReadOnly, "the file was not opened read-only")
-    let hold = device.cache?.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = device.cache?.pin()
+    defer { withExtendedLifetime(pin) {} }
     try progress.check()
     guard try isStillInPlace() else { return .replaced }
     guard let reader = try findNewer() else { return .newCheckpoint }

@@ -29,7 +29,7 @@ extension DatabaseFile {
   package func createReplacement() throws(StorageError) -> DatabaseFile {
     try checkWriting()
     guard let lock = frames.fileLock else { throw StorageError(.readOnly, "the file was opened for reading") }
-    try checkPlaceAndLinks()
+    try checkPathAndLinks()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file at the path.
     file.keepsLock = true
@@ -40,7 +40,7 @@ extension DatabaseFile {
   /// would throw because of its path, its hard links or its owner. Leaves no file behind.
   package func checkReplaceable() throws(StorageError) {
     try checkWriting()
-    try checkPlaceAndLinks()
+    try checkPathAndLinks()
     let unfinished = SideName.path(path, DatabaseFile.replacementSuffix)
     try volume.removeIfPresent(unfinished)
     let probe = try volume.open(
@@ -125,7 +125,7 @@ extension DatabaseFile {
   /// failed rename, nothing has changed. If the directory cannot be synced, it is unknown which
   /// file a power cut would leave, so both files are poisoned.
   package func replace(_ old: DatabaseFile) throws(StorageError) {
-    try old.checkPlaceAndLinks()
+    try old.checkPathAndLinks()
     try device.copyAttributes(from: old.device)
     // Commits still being written to the old file are in this one too.
     old.group.setReplaced(true)
@@ -146,9 +146,9 @@ extension DatabaseFile {
     }
   }
 
-  private func checkPlaceAndLinks() throws(StorageError) {
-    try group.checkPlace()
-    guard case .inPlace(let links) = try device.place(), links > 1 else { return }
+  private func checkPathAndLinks() throws(StorageError) {
+    try group.checkPath()
+    guard case .inPlace(let links) = try device.pathStatus(), links > 1 else { return }
     throw StorageError(
       .hardLinked,
       "the file has \(links) hard links: compaction would turn each of them into a separate database",

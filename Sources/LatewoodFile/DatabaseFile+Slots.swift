@@ -37,13 +37,13 @@ extension DatabaseFile {
   func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
     try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
       var slots: [RootSlot] = []
-      for place in 0..<2 {
-        let offset = FileLayout.slotOffset(place)
+      for index in 0..<2 {
+        let offset = FileLayout.slotOffset(index)
         let count =
           fromDisk ? try readFromDisk(into: block, at: offset) : try device.read(into: block, at: offset)
         let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
         do throws(StorageError) {
-          slots.append(try RootSlot.decode(from: bytes, place: place, seed: header.seed))
+          slots.append(try RootSlot.decode(from: bytes, index: index, seed: header.seed))
         } catch {
           // A torn write: the other slot exists for this case.
           continue
@@ -94,8 +94,8 @@ extension DatabaseFile {
   package func checkpoint(
     at offset: UInt64, in view: FileView
   ) throws(StorageError) -> (record: CheckpointRecord, frame: FrameHeader)? {
-    let hold = view.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let frame = try LogReader.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
     else { return nil }
@@ -130,10 +130,10 @@ extension DatabaseFile {
     slot.transaction = checkpoint.record.transaction
     slot.oldestWhole = oldestWholeCheckpoint
     slot.durableThrough = progress.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
-    let place = FileLayout.slotOffset(slot.place)
+    let offset = FileLayout.slotOffset(slot.index)
     try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
       slot.encode(into: block, seed: header.seed)
-      try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: place, pieces: block.count)
+      try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: offset, pieces: block.count)
     }
     if isNeeded {
       try group.sync()

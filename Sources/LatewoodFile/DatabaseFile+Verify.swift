@@ -27,8 +27,8 @@ extension DatabaseFile {
       }
     }
     let slots = try readSlots()
-    for place in 0..<2 where !slots.contains(where: { $0.place == place }) {
-      result.faults.append(.damaged(at: FileLayout.slotOffset(place), "a root slot is damaged"))
+    for index in 0..<2 where !slots.contains(where: { $0.index == index }) {
+      result.faults.append(.damaged(at: FileLayout.slotOffset(index), "a root slot is damaged"))
     }
     // Sized after the slots were read: they may name a checkpoint that another process has just
     // written.

@@ -45,13 +45,13 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
-  /// The shared use of the file, retained until this is closed; versions retain it too.
-  private let sharedUse: Guarded<Use?>
+  /// The pins on the file, retained until this is closed; versions retain them too.
+  private let pins: Guarded<Pins?>
 
-  private struct Use: Sendable {
-    var file: FileLease
+  private struct Pins: Sendable {
+    var file: FilePin
     /// Pins log records of a file that is read through a `PageCache`.
-    var records: LogLease?
+    var records: LogPin?
   }
   /// Whether another `DatabaseFile` has taken over the writer lock.
   private let isLockElsewhere = Atomic<Bool>(false)
@@ -78,7 +78,7 @@ package final class DatabaseFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     mapping = opened.mapping
-    sharedUse = Guarded(Use(file: FileLease(opened.mapping, on: opened.device)))
+    pins = Guarded(Pins(file: FilePin(opened.mapping, on: opened.device)))
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
@@ -144,20 +144,20 @@ package final class DatabaseFile: @unchecked Sendable {
 
   /// A reference that pins the mapping, and the file's blocks under it, as long as it is retained.
   /// From any thread.
-  package var use: any AnyObject & Sendable {
-    sharedUse.withLock { use in
-      guard let use else { return mapping }
-      return use.records ?? use.file
+  package var pin: any AnyObject & Sendable {
+    pins.withLock { pins in
+      guard let pins else { return mapping }
+      return pins.records ?? pins.file
     }
   }
 
   /// Declares that versions made from now on need no log records before `floor`. From any thread.
   package func requireRecords(from floor: UInt64) {
     guard let cache = device.cache else { return }
-    // Releasing the old use frees memory, so it happens outside the lock.
-    let old = sharedUse.withLock { use in
-      defer { use = use.map { Use(file: $0.file, records: LogLease($0.file, cache, floor)) } }
-      return use
+    // Releasing the old pins frees memory, so it happens outside the lock.
+    let old = pins.withLock { pins in
+      defer { pins = pins.map { Pins(file: $0.file, records: LogPin($0.file, cache, floor)) } }
+      return pins
     }
     withExtendedLifetime(old) {}
   }
@@ -171,12 +171,12 @@ package final class DatabaseFile: @unchecked Sendable {
 
   /// Releases the locks and the file. Unflushed commits are lost. Idempotent; from any thread.
   ///
-  /// The file stays mapped, and locked for reading, as long as `use` is retained anywhere.
+  /// The file stays mapped, and locked for reading, as long as `pin` is retained anywhere.
   package func close() {
     guard progress.close() else { return }
     group.waitUntilIdle()
     let lock = keepsLock ? nil : frames.fileLock
-    guard var last = sharedUse.withLock({ $0.take() }) else { return }
+    guard var last = pins.withLock({ $0.take() }) else { return }
     last.records = nil
     if isKnownUniquelyReferenced(&last.file) {
       device.close()

@@ -138,10 +138,10 @@ extension FileView {
   /// The cache that contains the bytes; nil if the file is mapped.
   var cache: PageCache? { isBuffered ? owner?.takeUnretainedValue().device.cache : nil }
 
-  /// Returns a hold that pins everything read through this view from now on; nil if nothing is ever
-  /// evicted. A caller that reads in place needs a hold, unless it is in a registry that the file's
+  /// Returns a pin on everything read through this view from now on; nil if nothing is ever
+  /// evicted. A caller that reads in place needs a pin, unless it is in a registry that the file's
   /// cache waits for.
-  package func hold() -> CacheHold? { cache?.hold() }
+  package func pin() -> CachePin? { cache?.pin() }
 
   /// Pins what is read during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket { cache?.enter() ?? .none }
@@ -152,9 +152,9 @@ extension FileView {
     cache?.isUndisturbed(since: ticket) ?? true
   }
 
-  /// Keeps part of the log in memory for readers of records. It must lie below `limit`.
-  func keep(_ part: Range<UInt64>) throws(StorageError) {
-    try owner?.takeUnretainedValue().device.keepMapped(part)
+  /// Pins part of the log in memory for readers of records. It must lie below `limit`.
+  func pin(_ part: Range<UInt64>) throws(StorageError) {
+    try owner?.takeUnretainedValue().device.pinMapped(part)
   }
 
   /// Copies a range below `limit` with a system call. Throws errors of the device.

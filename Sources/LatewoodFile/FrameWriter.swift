@@ -54,8 +54,8 @@ final class FrameWriter: Sendable {
     if !isAlone {
       try device.write(UnsafeRawBufferPointer(start: header, count: FrameHeader.length), at: from)
     }
-    for segment in waiting { try keep(segment, from: from) }
-    try keep(open, from: from)
+    for segment in waiting { try pin(segment, from: from) }
+    try pin(open, from: from)
   }
 
   private func write(_ segment: Segment, from: UInt64) throws(StorageError) {
@@ -66,9 +66,9 @@ final class FrameWriter: Sendable {
   }
 
   /// Keeps a segment in memory, because readers find its records through the mapping from now on.
-  private func keep(_ segment: Segment, from: UInt64) throws(StorageError) {
+  private func pin(_ segment: Segment, from: UInt64) throws(StorageError) {
     let end = segment.offset + UInt64(segment.length)
-    if end > from { try device.keepMapped(max(from, segment.offset)..<end) }
+    if end > from { try device.pinMapped(max(from, segment.offset)..<end) }
   }
 
   /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.

@@ -44,13 +44,13 @@ final class GroupCommit: @unchecked Sendable {
 
   private let frames: FrameWriter
   private let progress: SharedProgress
-  private let place: PathCheck
+  private let path: PathCheck
   private let turns: UnsafeMutablePointer<Turns>
 
   init(_ frames: FrameWriter, _ progress: SharedProgress) {
     self.frames = frames
     self.progress = progress
-    place = PathCheck(frames.device)
+    path = PathCheck(frames.device)
     turns = .allocate(capacity: 1)
     turns.initialize(
       to: Turns(
@@ -133,7 +133,7 @@ final class GroupCommit: @unchecked Sendable {
     let failure = unlocked { () throws(StorageError) in
       try frames.inTurn { () throws(StorageError) in
         try frames.checkOwner()
-        if isSyncing { try endWriting(ifLost: try place.isKnownLost()) }
+        if isSyncing { try endWriting(ifLost: try path.isKnownLost()) }
         if let space {
           frames.device.reserve(offset: space.lowerBound, length: space.upperBound - space.lowerBound)
         }
@@ -179,7 +179,7 @@ final class GroupCommit: @unchecked Sendable {
     let isSyncable = progress.held.isSyncable(through)
     if isSyncable {
       let sync = { () throws(StorageError) in
-        if !writes { try self.checkPlace() }
+        if !writes { try self.checkPath() }
         try self.frames.device.sync()
       }
       if let failure = unlocked(sync) {
@@ -269,10 +269,10 @@ final class GroupCommit: @unchecked Sendable {
   /// Whether a thread is writing frames now.
   var isWriting: Bool { progress.monitor.withLock { turns.pointee.writing.isTaken } }
 
-  // MARK: Place
+  // MARK: Path
 
   /// Ends all writing if the file is no longer at its path, where later commits could not be found.
-  func checkPlace() throws(StorageError) { try endWriting(ifLost: try place.isLost()) }
+  func checkPath() throws(StorageError) { try endWriting(ifLost: try path.isLost()) }
 
   private func endWriting(ifLost isLost: Bool) throws(StorageError) {
     guard isLost else { return }
@@ -281,7 +281,7 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   /// Sets whether a compaction of this process is replacing this file, or has replaced it.
-  func setReplaced(_ isReplaced: Bool) { place.setReplaced(isReplaced) }
+  func setReplaced(_ isReplaced: Bool) { path.setReplaced(isReplaced) }
 }
 
 // MARK: - The file's part

@@ -330,7 +330,7 @@ struct LogBuffer: ~Copyable {
     let start = tail + UInt64(length)
     let end = start + UInt64(value.count)
     try group.writeOutOfBand(value, at: start, pieces: LogBuffer.valuePieceLength)
-    try mapping.device.keepMapped(start..<end)
+    try mapping.device.pinMapped(start..<end)
     didAppend(.commit, checksum: checksum)
     endSegment(after: length, of: end, exists: true)
     return record

@@ -20,7 +20,7 @@ struct LogReader {
   private var chain: FrameChain
   private var readable: ReadableWindow
   /// Pins the walked frames in memory.
-  private let hold: CacheHold?
+  private let pin: CachePin?
 
   var position: ReplayPosition { chain.position }
   /// The greatest *durable through* of the frames walked.
@@ -40,7 +40,7 @@ struct LogReader {
     chain = FrameChain(from: position, lastTransaction: lastTransaction, after: lastFrame)
     self.view = view
     self.size = size
-    hold = view.hold()
+    pin = view.pin()
     readable = ReadableWindow(view)
   }
 
@@ -49,8 +49,8 @@ struct LogReader {
   ///
   /// Throws `inputOutput` if the disk cannot read its bytes.
   static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(StorageError) -> FrameHeader? {
-    let hold = view.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
     var readable = ReadableWindow(view)
     return try frame(at: offset, view: view, size: size, &readable)
   }

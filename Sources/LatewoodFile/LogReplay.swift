@@ -41,8 +41,8 @@ struct LogReplay {
   private mutating func takeFrames(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(StorageError) {
-    let hold = view.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
     var offset = start
     var readable = ReadableWindow(view)
     while offset < end {
@@ -55,7 +55,7 @@ struct LogReplay {
       if header.kind == .commit {
         try readable.need(offset, frameEnd - offset)
         // Records of these frames are read in place, bypassing the cache's checks.
-        if !verifiesFrames { try view.keep(offset..<frameEnd) }
+        if !verifiesFrames { try view.pin(offset..<frameEnd) }
         try take(header, frameEnd, view, action)
       }
       offset = next

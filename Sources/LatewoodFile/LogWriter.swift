@@ -82,7 +82,7 @@ package final class LogWriter: @unchecked Sendable {
     @inline(__always) _modify { yield &state.pointee.transaction }
   }
 
-  // MARK: Places
+  // MARK: Positions
 
   /// The offset at which the next frame will start.
   package var tail: UInt64 { log.tail }

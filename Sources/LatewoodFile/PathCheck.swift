@@ -34,7 +34,7 @@ final class PathCheck: Sendable {
   /// Whether the file was removed, renamed or replaced by someone else.
   func isLost() throws(StorageError) -> Bool {
     lastLookup.store(clock(), ordering: .relaxed)
-    guard try device.place() == .lost else { return false }
+    guard try device.pathStatus() == .lost else { return false }
     // Read after the lookup: the flag is set before the file loses its place.
     return !isReplaced.load(ordering: .sequentiallyConsistent)
   }

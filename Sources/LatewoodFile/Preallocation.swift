@@ -105,8 +105,8 @@ extension DatabaseFile {
   private func isWritten(_ part: Range<UInt64>) throws(StorageError) -> Bool {
     if part.isEmpty { return true }
     let view = try view(through: part.upperBound)
-    let hold = view.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
     try view.makeReadable(part.lowerBound, part.count)
     let base = view.base
     // SAFETY: the caller guarantees that these bytes are in the file, and has walked to them.

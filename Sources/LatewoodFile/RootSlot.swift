@@ -37,7 +37,7 @@ package struct RootSlot: Sendable, Equatable {
   }
 
   /// The index of the slot that this one belongs in, 0 or 1.
-  package var place: Int { Int(generation & 1) }
+  package var index: Int { Int(generation & 1) }
 
   /// Writes the slot and the zeros after it: 4 KiB.
   package func encode(into target: UnsafeMutableRawBufferPointer, seed: UInt64) {
@@ -55,13 +55,13 @@ package struct RootSlot: Sendable, Equatable {
     base.set(XXH64.hash(base + 8, RootSlot.length - 8, seed: seed), at: Offset.checksum)
   }
 
-  /// Decodes the slot at `place`. Does not check its checkpoint.
+  /// Decodes the slot at `index`. Does not check its checkpoint.
   ///
   /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(
-    from bytes: UnsafeRawBufferPointer, place: Int, seed: UInt64
+    from bytes: UnsafeRawBufferPointer, index: Int, seed: UInt64
   ) throws(StorageError) -> RootSlot {
-    let at = FileLayout.slotOffset(place)
+    let at = FileLayout.slotOffset(index)
     // SAFETY: all offsets are below the 64 bytes asked for here.
     guard bytes.count >= length, let base = bytes.baseAddress else {
       throw StorageError.damaged(at: at, "the file ends within a root slot")
@@ -75,7 +75,7 @@ package struct RootSlot: Sendable, Equatable {
     slot.durableThrough = base.u64(Offset.durableThrough)
     slot.transaction = base.u64(Offset.transaction)
     slot.oldestWhole = base.u64(Offset.oldestWhole)
-    guard slot.place == place, slot.oldestWhole <= slot.checkpointOffset,
+    guard slot.index == index, slot.oldestWhole <= slot.checkpointOffset,
       slot.checkpointOffset != 0 || slot.checkpointChecksum == 0
     else {
       throw StorageError.damaged(at: at, "a root slot has impossible fields")

@@ -36,7 +36,7 @@ import Testing
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
     let space = try device.map(capacity: 1 << 20)
-    let hold = cache.hold()
+    let pin = cache.pin()
     for count in [1, 63, 4096, 65_536, 65_537] where start + count <= length {
       let range = start..<start + count
       try device.makeReadable(bytes(space, range), at: UInt64(start))
@@ -47,14 +47,14 @@ import Testing
     let error = fault { try device.makeReadable(bytes(space, start..<length + 1), at: UInt64(start)) }
     #expect(error?.kind == .inputOutput)
     #expect(error?.offset == UInt64(length))
-    withExtendedLifetime(hold) {}
+    withExtendedLifetime(pin) {}
   }
 
   @Test func `what is appended to a page that was read is shown, and what was there does not change`() throws
   {
     let device = BufferedDevice(try file(length: 5000), cacheBytes: 1 << 20)
     let space = try device.map(capacity: 1 << 20)
-    let hold = device.cache?.hold()
+    let pin = device.cache?.pin()
     var length = 5000
     for step in [1, 100, 4095, 4096, 3, 70_000, 1] {
       try device.makeReadable(bytes(space, length - 1..<length), at: UInt64(length - 1))
@@ -64,14 +64,14 @@ import Testing
       try device.makeReadable(bytes(space, 0..<length), at: 0)
       #expect(isAsWritten(space, 0..<length))
     }
-    withExtendedLifetime(hold) {}
+    withExtendedLifetime(pin) {}
   }
 
   @Test func `what is written behind a gap is shown with zeros before it`() throws {
     let device = BufferedDevice(try file(length: 5000), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
     let space = try device.map(capacity: 1 << 20)
-    let hold = cache.hold()
+    let pin = cache.pin()
     try device.makeReadable(bytes(space, 0..<5000), at: 0)
     // The part that is forgotten is in memory, but no reader looks at it.
     cache.forget(from: 4500)
@@ -82,7 +82,7 @@ import Testing
     #expect(isAsWritten(space, 0..<4500))
     #expect(bytes(space, 4500..<6000).allSatisfy { $0 == 0 })
     #expect(Array(bytes(space, 6000..<6003)) == [1, 2, 3])
-    withExtendedLifetime(hold) {}
+    withExtendedLifetime(pin) {}
   }
 
   @Test func `no more is in memory than the budget when nobody stays`() throws {
@@ -106,7 +106,7 @@ import Testing
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
     let space = try device.map(capacity: UInt64(length))
-    var hold: CacheHold? = cache.hold()
+    var pin: CachePin? = cache.pin()
     try device.makeReadable(bytes(space, 0..<100_000), at: 0)
     let readAll = {
       for start in stride(from: 0, to: length, by: Self.segment) {
@@ -118,15 +118,15 @@ import Testing
     try readAll()
     #expect(isAsWritten(space, 0..<100_000))
     #expect(cache.length.cached > 1 << 20)
-    hold?.pause()
-    #expect(hold?.resume() == true)
-    hold?.pause()
-    #expect(hold?.resume() == false)
+    pin?.pause()
+    #expect(pin?.resume() == true)
+    pin?.pause()
+    #expect(pin?.resume() == false)
     try readAll()
     // The bytes that may have been released are requested again.
     try device.makeReadable(bytes(space, 0..<100_000), at: 0)
     #expect(isAsWritten(space, 0..<100_000))
-    hold = nil
+    pin = nil
     try readAll()
     #expect(cache.length.cached <= 1 << 20 + 2 * Self.segment)
   }
@@ -138,7 +138,7 @@ import Testing
     var space = try device.map(capacity: UInt64(length))
     cache.pin(from: 100_000)
     cache.pin(from: 300_000)
-    try device.keepMapped(100_000..<500_000)
+    try device.pinMapped(100_000..<500_000)
     let readAll = {
       for start in stride(from: 0, to: length, by: Self.segment) {
         let ticket = cache.enter()
@@ -169,7 +169,7 @@ import Testing
     let file = try file(length: 100_000)
     let device = BufferedDevice(file, cacheBytes: 1 << 20)
     let space = try device.map(capacity: 1 << 20)
-    let hold = device.cache?.hold()
+    let pin = device.cache?.pin()
     try device.makeReadable(bytes(space, 0..<100_000), at: 0)
     let other = try volume.open("a", .readWrite)
     try [UInt8](repeating: 9, count: 90_000).withUnsafeBytes { try other.write($0, at: 50_001) }
@@ -178,7 +178,7 @@ import Testing
     try device.makeReadable(bytes(space, 0..<140_001), at: 0)
     #expect(isAsWritten(space, 0..<50_001))
     #expect(bytes(space, 50_001..<140_001).allSatisfy { $0 == 9 })
-    withExtendedLifetime(hold) {}
+    withExtendedLifetime(pin) {}
   }
 
   @Test func `bytes never change under readers while others have them given back`() throws {

@@ -40,7 +40,7 @@ import Testing
     var bytes = [UInt8](repeating: 1, count: 4096)
     bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
     func decode(_ place: Int, _ seed: UInt64) throws -> RootSlot {
-      try bytes.withUnsafeBytes { try RootSlot.decode(from: $0, place: place, seed: seed) }
+      try bytes.withUnsafeBytes { try RootSlot.decode(from: $0, index: place, seed: seed) }
     }
     #expect(try decode(0, 3) == slot)
     #expect(faultKind { _ = try decode(1, 3) } == .damaged)

@@ -103,7 +103,7 @@ private final class InjectingDevice: Device {
 
   func wasRenamed(to path: String) { self.path.withLock { $0 = path } }
 
-  func place() throws(StorageError) -> FilePlace {
+  func pathStatus() throws(StorageError) -> PathStatus {
     try volume.memory.identity(of: path.withLock { $0 }) == identity ? .inPlace(links: 1) : .lost
   }
 

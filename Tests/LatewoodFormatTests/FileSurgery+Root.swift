@@ -23,7 +23,7 @@ extension FileSurgery {
       for place in 0..<2 {
         let start = Int(FileLayout.slotOffset(place))
         let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
-        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), place: place, seed: seed)
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, seed: seed)
         guard slot.checkpointOffset == frame.ownOffset else { continue }
         slot.checkpointChecksum = frameChecksum
         slot.encode(into: block, seed: seed)

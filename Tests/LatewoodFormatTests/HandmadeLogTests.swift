@@ -112,7 +112,7 @@ import Testing
       for place in 0..<2 {
         let start = Int(FileLayout.slotOffset(place))
         let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
-        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), place: place, seed: seed)
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, seed: seed)
         slot.checkpointChecksum ^= 1
         slot.encode(into: block, seed: seed)
       }

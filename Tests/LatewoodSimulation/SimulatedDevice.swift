@@ -164,7 +164,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func wasRenamed(to path: String) { volume.locked { currentPath = path } }
 
-  func place() throws(StorageError) -> FilePlace {
+  func pathStatus() throws(StorageError) -> PathStatus {
     try locked { () throws(StorageError) in
       guard volume.names[currentPath] == file.inode else { return .lost }
       return .inPlace(links: UInt64(volume.names.values.count { $0 == file.inode }))

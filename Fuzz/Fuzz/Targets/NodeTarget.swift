@@ -136,7 +136,7 @@ final class NodeTarget: FuzzTarget {
   ) throws {
     _ = try ([0] as [UInt8]).withUnsafeBytes { low in
       try ([UInt8](repeating: 255, count: 16389)).withUnsafeBytes { high in
-        try reads.scan(low: low, high: high, dropping: 0, isReversed: isReversed, hold: nil) { key, value in
+        try reads.scan(low: low, high: high, dropping: 0, isReversed: isReversed, pin: nil) { key, value in
           key.withUnsafeBytes { key in value.withUnsafeBytes { body([UInt8](key), $0) } }
         }
       }

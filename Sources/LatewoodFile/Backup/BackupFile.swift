@@ -236,7 +236,7 @@ package final class BackupFile {
       slot.oldestWhole = checkpoint
       try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
         slot.encode(into: block, seed: source.header.seed)
-        try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.place))
+        try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.index))
       }
     }
     try device.sync()

@@ -52,7 +52,7 @@ package struct FrameReader {
   func slot(_ place: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
     let bytes = Array(try reader.some(at: FileLayout.slotOffset(place), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, place: place, seed: seed) }
+      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: place, seed: seed) }
     }
   }
 }

@@ -203,7 +203,7 @@ final class Checkpointer: @unchecked Sendable {
     let base = try versions.current().base
     var dead = DeadSpace()
     let file = currentFile.file
-    let reading = file.view.hold()
+    let reading = file.view.pin()
     defer { withExtendedLifetime(reading) {} }
     try file.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
     var regions: [Range<UInt64>] = []

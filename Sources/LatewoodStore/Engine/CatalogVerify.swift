@@ -28,8 +28,8 @@ struct CatalogVerify {
   /// Returns the faults of the catalog, and the damage in the tree if it could not be read to the
   /// end.
   static func run(_ version: Version) -> (faults: [VerifyFault], damage: StorageError?) {
-    let hold = version.file.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = version.file.pin()
+    defer { withExtendedLifetime(pin) {} }
     var verify = CatalogVerify(version)
     do throws(StorageError) {
       try verify.gather()

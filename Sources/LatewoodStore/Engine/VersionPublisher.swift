@@ -72,7 +72,7 @@ final class VersionPublisher: Sendable {
     newest.update { old in
       Version(
         number: old.number, transaction: old.transaction, base: base, active: old.active, frozen: nil,
-        known: old.known, file: file.view, mapping: file.use, registry: registry, pin: pin)
+        known: old.known, file: file.view, mapping: file.pin, registry: registry, pin: pin)
     }
   }
 
@@ -90,7 +90,7 @@ final class VersionPublisher: Sendable {
     let file = currentFile.file
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      known: head.known, file: file.view, mapping: file.use, registry: registry, pin: pin)
+      known: head.known, file: file.view, mapping: file.pin, registry: registry, pin: pin)
   }
 }
 

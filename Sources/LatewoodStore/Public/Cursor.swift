@@ -33,7 +33,7 @@ public final class Cursor {
   private var seen: ReaderRegistry.Ticket?
 
   init(_ reader: Reader, _ bounds: (low: [UInt8], high: [UInt8]), _ keyspace: UInt32) {
-    self.reader = reader.withoutHold
+    self.reader = reader.withoutPin
     merged = MergedCursor(reader.state.view)
     low = bounds.low
     high = bounds.high
@@ -235,7 +235,7 @@ public final class Cursor {
   /// position must then be found again by `placeKey`.
   private func refreshPlace() throws(StorageError) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
-    reader = try reader.gate.currentReader().withoutHold
+    reader = try reader.gate.currentReader().withoutPin
     changeCount = reader.gate.changeCount
     merged = MergedCursor(reader.state.view)
     return true

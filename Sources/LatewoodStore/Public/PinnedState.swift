@@ -59,7 +59,7 @@ package final class PinnedState: Readable {
       try range.withFullKeys(in: keyspace.id) { low, high in
         let view = pointers.pointee.reads
         _ = try view.scan(
-          low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: view.hold(), body)
+          low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, pin: view.pin(), body)
       }
     } catch let error as StorageError {
       throw StoreError(error, path: _path)

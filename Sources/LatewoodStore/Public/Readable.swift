@@ -117,11 +117,11 @@ extension Readable {
     let reader = try _reader()
     do {
       try reader.state.check(keyspace)
-      let (view, hold) = (reader.state.view, reader.hold)
+      let (view, pin) = (reader.state.view, reader.pin)
       try reader.lending {
         try range.withFullKeys(in: keyspace.id) { low, high in
           _ = try view.scan(
-            low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, hold: hold, body)
+            low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, pin: pin, body)
         }
       }
     } catch let error as StorageError {

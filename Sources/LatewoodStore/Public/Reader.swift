@@ -8,9 +8,9 @@ import LatewoodTree
 public struct Reader {
   /// The owner of the memory that `state` points into.
   let owner: AnyObject
-  /// The hold on read memory, if the file is read through a cache. Nil if the file is mapped, or if
+  /// The pin on read memory, if the file is read through a cache. Nil if the file is mapped, or if
   /// each read is registered separately.
-  private(set) var hold: CacheHold?
+  private(set) var pin: CachePin?
   /// Checks whether reading is still allowed.
   let gate: any ReadGate
   let state: ReadState
@@ -21,14 +21,14 @@ public struct Reader {
     self.owner = owner
     self.gate = gate
     self.state = state
-    hold = state.view.hold()
+    pin = state.view.pin()
     isOfTransaction = gate.lendsMemoryThatChanges
   }
 
-  /// A copy of this reader without a hold, for a caller that registers for each read.
-  var withoutHold: Reader {
+  /// A copy of this reader without a pin, for a caller that registers for each read.
+  var withoutPin: Reader {
     var reader = self
-    reader.hold = nil
+    reader.pin = nil
     return reader
   }
 

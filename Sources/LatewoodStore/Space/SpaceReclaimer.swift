@@ -318,7 +318,7 @@ extension Version {
     // the writer's accepts only ascending numbers and transactions continue meanwhile.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      known: ValidatedKeyspaces(), file: file.view, mapping: file.use, registry: VersionRegistry(),
+      known: ValidatedKeyspaces(), file: file.view, mapping: file.pin, registry: VersionRegistry(),
       pin: pin)
   }
 }

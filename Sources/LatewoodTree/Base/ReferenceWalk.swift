@@ -22,8 +22,8 @@ package struct ReferenceWalk {
   /// Returns false if `body` did. Throws `damaged` if the node does not match its reference.
   package mutating func step(_ body: (DeadRange) -> Bool) throws(StorageError) -> Bool {
     guard let subtree = pending.popLast() else { return true }
-    let hold = source.file.hold()
-    defer { withExtendedLifetime(hold) {} }
+    let pin = source.file.pin()
+    defer { withExtendedLifetime(pin) {} }
     let node = try source.root(subtree)
     // `source.root` checked that the node lies within the file.
     let reference = subtree.reference

@@ -10,25 +10,25 @@ extension ReadView {
   ///
   /// - Parameter dropped: the number of bytes to remove from the start of each key: the length of
   ///   the keyspace's number. A shorter key throws `damaged`.
-  /// - Parameter hold: a hold on the file's cache, if there is one, that nothing else depends on.
+  /// - Parameter pin: a pin on the file's cache, if there is one, that nothing else depends on.
   ///   It is paused while `body` runs, so that even a long scan pins nothing; values of up to 64
   ///   KiB are copied for that.
   /// - Returns: the number of buffer entries passed, including deleted ones.
   @discardableResult
   package func scan(
     low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer, dropping dropped: Int, isReversed: Bool,
-    hold: CacheHold?, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+    pin: CachePin?, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Int {
     guard let lowStart = low.baseAddress, let highStart = high.baseAddress else { return 0 }
     var scratch = KeyScratch(dropping: dropped)
-    if isClean, !isReversed, hold == nil {
+    if isClean, !isReversed, pin == nil {
       if try scanLeaf(lowStart, low.count, highStart, high.count, &scratch, body) { return 0 }
       var cursor = base.cursor()
       _ = try cursor.seek(lowStart, low.count)
       try scanBase(from: &cursor, highStart, high.count, &scratch, body)
       return 0
     }
-    if isReversed, hold == nil, try isClean(lowStart, low.count, highStart, high.count) {
+    if isReversed, pin == nil, try isClean(lowStart, low.count, highStart, high.count) {
       try scanBaseBackwards(lowStart, low.count, highStart, high.count, &scratch, body)
       return 0
     }
@@ -37,7 +37,7 @@ extension ReadView {
       try cursor.seekBefore(highStart, high.count)
     } else {
       try cursor.position(lowStart, low.count)
-      if hold == nil, var base = cursor.onlyBase(before: highStart, high.count) {
+      if pin == nil, var base = cursor.onlyBase(before: highStart, high.count) {
         try scanBase(from: &base, highStart, high.count, &scratch, body)
         return cursor.steps
       }
@@ -49,7 +49,7 @@ extension ReadView {
     while cursor.isValid {
       if isReversed {
         if cursor.compareKey(lowStart, low.count) < 0 { break }
-      } else if hold == nil,
+      } else if pin == nil,
         let (leaf, wanted) = cursor.unmergedEntries(before: highStart, high.count, isFirst: isFirst)
       {
         guard try offer(leaf, wanted, in: file, &scratch, body) else { break }
@@ -62,14 +62,14 @@ extension ReadView {
       // In this order: if the value lies within the file, so does the key before it.
       let value = try cursor.value()
       let key = try scratch.take(cursor.key).bytes
-      if let hold {
-        guard try offer(key, value, &copy, hold, body) else { break }
-        if hold.resume() { try cursor.reload() }
+      if let pin {
+        guard try offer(key, value, &copy, pin, body) else { break }
+        if pin.resume() { try cursor.reload() }
       } else {
         guard try body(key, value.bytes) else { break }
       }
       if isReversed { try cursor.previous() } else { try cursor.next() }
-      if hold == nil, !isReversed { cursor.touchAhead() }
+      if pin == nil, !isReversed { cursor.touchAhead() }
     }
     return cursor.steps
   }
@@ -91,19 +91,19 @@ extension ReadView {
     return true
   }
 
-  /// Passes an entry to `body`, with the hold paused unless the value is too long to be copied.
+  /// Passes an entry to `body`, with the pin paused unless the value is too long to be copied.
   private func offer(
-    _ key: RawSpan, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8], _ hold: CacheHold,
+    _ key: RawSpan, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8], _ pin: CachePin,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws -> Bool {
     guard value.count <= ReadView.copiedLength else {
       let goesOn = try body(key, value.bytes)
-      hold.pause()
+      pin.pause()
       return goesOn
     }
     copy.removeAll(keepingCapacity: true)
     copy.append(contentsOf: value)
-    hold.pause()
+    pin.pause()
     return try body(key, copy.span.bytes)
   }
 

@@ -28,8 +28,8 @@ package struct ReadView: @unchecked Sendable {
       frozen.flatMap { $0.ranges.isEmpty ? nil : Unmanaged.passUnretained($0.ranges) }
   }
 
-  /// Returns a hold on the file's cache: see `FileView.hold`.
-  package func hold() -> CacheHold? { base.source.file.hold() }
+  /// Returns a pin on the file's cache: see `FileView.pin`.
+  package func pin() -> CachePin? { base.source.file.pin() }
 
   /// Registers a single reading call: see `FileView.enter`.
   package func enter() -> ReaderRegistry.Ticket { base.source.file.enter() }

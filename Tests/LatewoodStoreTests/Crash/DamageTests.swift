@@ -81,7 +81,7 @@ import Testing
       return try (0..<2).reduce(0) { floor, place in
         let start = 8192 + place * 4096
         let slot = UnsafeRawBufferPointer(rebasing: all[start..<start + 4096])
-        return max(floor, Int(try RootSlot.decode(from: slot, place: place, seed: seed).durableThrough))
+        return max(floor, Int(try RootSlot.decode(from: slot, index: place, seed: seed).durableThrough))
       }
     }
   }

@@ -52,7 +52,7 @@ import Testing
   }
 
   /// Checks that whatever is at the path now was not changed.
-  private func checkPlace(_ mishap: Mishap) throws {
+  private func checkPath(_ mishap: Mishap) throws {
     switch mishap {
     case .removed: #expect(try !volume.exists(directory.store))
     case .renamed: #expect(try !volume.exists(directory.store) && volume.exists(aside))
@@ -91,7 +91,7 @@ import Testing
     let rescued = directory.path + "/rescued"
     try store.copy(to: rescued)
     try store.close()
-    try checkPlace(mishap)
+    try checkPath(mishap)
     let copy = try Store.open(at: rescued, options: options)
     #expect(try copy.get("k", in: copy.keyspace("a")) == Array("before".utf8))
     #expect(try copy.verify().isSound)
@@ -131,7 +131,7 @@ import Testing
         try copy.close()
         try store.close()
       }
-      try UnderneathTests(directory).checkPlace(mishap)
+      try UnderneathTests(directory).checkPath(mishap)
     }
   }
 

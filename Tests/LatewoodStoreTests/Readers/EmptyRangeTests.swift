@@ -24,7 +24,7 @@ import Testing
     var found = 0
     let steps = try low.withUnsafeBytes { low in
       try high.withUnsafeBytes { high in
-        try view.scan(low: low, high: high, dropping: 4, isReversed: false, hold: nil) { _, _ in
+        try view.scan(low: low, high: high, dropping: 4, isReversed: false, pin: nil) { _, _ in
           found += 1
           return true
         }

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// A shared reference to an open file, retained by everything that may read its mapping: the log,
-/// and each version made from it.
+/// A pin on an open file, retained by everything that may read its mapping: the log, and each
+/// version made from it.
 ///
 /// A writer punches dead blocks, which become zeros for everyone who reads the mapping. It spares
 /// the blocks that versions of its own store still use, and punches nothing while another process
@@ -17,7 +17,7 @@ import LatewoodDevice
 /// ```
 ///
 /// Thread safety: any thread.
-final class FileLease: Sendable {
+final class FilePin: Sendable {
   private let mapping: MappedFile
   private let device: any Device
   /// The writer lock, kept if the read lock could not be taken, so that no one else can write.
@@ -46,16 +46,16 @@ final class FileLease: Sendable {
   }
 }
 
-/// A shared use of a file that is read through a `PageCache`, retained by the versions made from
-/// it. It also pins the log records that their write buffers refer to.
-final class LogLease: Sendable {
-  private let use: FileLease
+/// A pin on a file that is read through a `PageCache`, retained by the versions made from it. It
+/// also pins the log records that their write buffers refer to.
+final class LogPin: Sendable {
+  private let file: FilePin
   private let cache: PageCache
   private let floor: UInt64
 
   /// - Parameter floor: the offset of the first record that may be needed.
-  init(_ use: FileLease, _ cache: PageCache, _ floor: UInt64) {
-    self.use = use
+  init(_ file: FilePin, _ cache: PageCache, _ floor: UInt64) {
+    self.file = file
     self.cache = cache
     self.floor = floor
     cache.pin(from: floor)
