@@ -15,8 +15,8 @@ import LatewoodDevice
 /// Invariants:
 /// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the
 ///    turn writes frames, or syncs, without holding the monitor.
-/// 2. Waiting segments and the complete part of the open one never change, so the thread that writes
-///    reads them without a lock.
+/// 2. Waiting segments and the complete part of the open one never change, so the thread that
+///    writes reads them without a lock.
 /// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
 ///    ever written again.
 /// 4. After a write that failed for lack of space nothing is written until a restart of the log has
