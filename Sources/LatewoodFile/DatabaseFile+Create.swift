@@ -119,7 +119,7 @@ extension DatabaseFile {
         }
         let header = try readHeader(device, path)
         let mapping = try MappedFile(
-          device, covering: try device.size(), ahead: readOnly ? 0 : LogBuffer.mappedAhead)
+          device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead)
         let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
         return DatabaseFile(opened, on: volume, path: path, environment: environment)
       } catch {

@@ -93,7 +93,7 @@ extension DatabaseFile {
       defer { there.close() }
       try DatabaseFile.letReadersIn(to: device, asking: there)
       let header = try DatabaseFile.writeEmptyFile(to: device, environment, of: databaseID)
-      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogBuffer.mappedAhead)
+      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogMapping.ahead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
       return DatabaseFile(opened, on: volume, path: path, environment: environment)
     } catch {

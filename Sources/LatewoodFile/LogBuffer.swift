@@ -25,9 +25,6 @@ struct LogBuffer: ~Copyable {
   /// The least free space in a chunk, in bytes, with which a frame is begun.
   private static let minimumFree = 4096
   private static let valuePieceLength = 1 << 20
-  /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
-  /// of a large value.
-  static var mappedAhead: UInt64 { UInt64(LogChunks.length) + (64 << 10) }
 
   /// The log's last frame, which the next one names.
   private struct LastFrame {
@@ -55,13 +52,9 @@ struct LogBuffer: ~Copyable {
   private let seed: UInt64
   private let group: GroupCommit
   private let progress: SharedProgress
-  private let mapping: MappedFile
+  private var mapping: LogMapping
   private let path: String
   private var chunks: LogChunks
-  /// The start of the mapping.
-  private var base: UnsafeRawPointer
-  /// The number of bytes that the mapping covers.
-  private var mappedThrough: UInt64
   /// The offset below which all frames are in the file and are read through the mapping.
   private(set) var flushedThrough = FileLayout.logStart
 
@@ -75,11 +68,9 @@ struct LogBuffer: ~Copyable {
     self.seed = seed
     self.group = group
     self.progress = progress
-    self.mapping = mapping
+    self.mapping = LogMapping(mapping)
     self.path = path
     chunks = LogChunks(chunk)
-    base = mapping.space.base
-    mappedThrough = mapping.space.capacity
   }
 
   /// The offset at which the next frame will start.
@@ -167,14 +158,7 @@ struct LogBuffer: ~Copyable {
     else {
       throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
-    let end = tail + UInt64(more)
-    if end + LogBuffer.mappedAhead > mappedThrough { try growMapping(toCover: end) }
-  }
-
-  private mutating func growMapping(toCover end: UInt64) throws(StorageError) {
-    let space = try mapping.grown(toCover: end, ahead: LogBuffer.mappedAhead)
-    base = space.base
-    mappedThrough = space.capacity
+    try mapping.cover(tail + UInt64(more))
   }
 
   // MARK: Records
@@ -212,10 +196,8 @@ struct LogBuffer: ~Copyable {
   /// `LogWriter.record`.
   @inline(__always) func record(at offset: UInt64) throws(StorageError) -> LogRecord {
     if offset >= segmentOffset { return LogRecord(trusted: memory + Int(offset &- segmentOffset)) }
-    // SAFETY: the mapping covers these bytes, and they are in the file.
-    let written = min(flushedThrough, mappedThrough)
-    if let record = LogRecord.validated(at: offset, base: base, end: written) { return record }
-    return try progress.waitingRecord(at: offset, mapping)
+    if let record = mapping.record(at: offset, writtenThrough: flushedThrough) { return record }
+    return try progress.waitingRecord(at: offset, mapping.file)
   }
 
   // MARK: Frames
@@ -330,7 +312,7 @@ struct LogBuffer: ~Copyable {
     let start = tail + UInt64(length)
     let end = start + UInt64(value.count)
     try group.writeOutOfBand(value, at: start, pieces: LogBuffer.valuePieceLength)
-    try mapping.device.pinMapped(start..<end)
+    try mapping.file.device.pinMapped(start..<end)
     didAppend(.commit, checksum: checksum)
     endSegment(after: length, of: end, exists: true)
     return record

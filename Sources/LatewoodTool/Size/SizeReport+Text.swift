@@ -67,29 +67,34 @@ extension SizeReport {
   }
 
   private func printDocuments(_ console: Console) throws(Failure) {
-    guard !largestDocuments.items.isEmpty else { return }
-    try heading("largest documents: bytes of bodies, of old bodies, of revision trees", console)
-    for (document, _) in largestDocuments.items {
-      let name = "\(document.collection) \(KeyText.shown(document.size.id.utf8))"
-      try console.row(
-        Self.columns(
-          name,
-          [
-            Quantity.bytes(document.size.bodyBytes), Quantity.bytes(document.size.supersededBytes),
-            Quantity.bytes(document.size.recordBytes),
-          ]))
+    try printDocuments(
+      largestDocuments, "largest documents: bytes of bodies, of old bodies, of revision trees", console
+    ) {
+      [
+        Quantity.bytes($0.size.bodyBytes), Quantity.bytes($0.size.supersededBytes),
+        Quantity.bytes($0.size.recordBytes),
+      ]
     }
-    guard !rewrittenDocuments.items.isEmpty else { return }
-    try heading("documents saved most often: how often, revisions kept, bytes of old bodies", console)
-    for (document, _) in rewrittenDocuments.items {
+    try printDocuments(
+      rewrittenDocuments, "documents saved most often: how often, revisions kept, bytes of old bodies",
+      console
+    ) {
+      [
+        Quantity.count($0.size.generation), Quantity.count($0.size.revisions),
+        Quantity.bytes($0.size.supersededBytes),
+      ]
+    }
+  }
+
+  private func printDocuments(
+    _ documents: LargestItems<NotableDocument>, _ title: String, _ console: Console,
+    _ columns: (NotableDocument) -> [String]
+  ) throws(Failure) {
+    guard !documents.items.isEmpty else { return }
+    try heading(title, console)
+    for (document, _) in documents.items {
       let name = "\(document.collection) \(KeyText.shown(document.size.id.utf8))"
-      try console.row(
-        Self.columns(
-          name,
-          [
-            Quantity.count(document.size.generation), Quantity.count(document.size.revisions),
-            Quantity.bytes(document.size.supersededBytes),
-          ]))
+      try console.row(Self.columns(name, columns(document)))
     }
   }
 

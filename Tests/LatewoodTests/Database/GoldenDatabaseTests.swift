@@ -6,25 +6,17 @@ import Testing
 /// The file of documents in Tests/golden, as an app sees it: every release opens the files of those
 /// before it, and finds all that is in them.
 @Suite struct GoldenDatabaseTests {
-  private struct Film: Codable, Identifiable, Sendable {
-    var id: String
-    var title: String
-    var year: Int
-    var code: String
-    var cast: [String]
-  }
-
   private let directory: TestDirectory
   private let database: Database
   private let people: DocumentCollection
-  private let films: TypedCollection<Film>
+  private let films: TypedCollection<GoldenFilm>
 
   init() throws {
     directory = try TestDirectory()
     try Repository.write(try Repository.read("Tests/golden/documents.latewood"), to: directory.file)
     database = try Database.open(at: directory.file, mode: .openExisting)
     people = try database.defaultCollection
-    films = try database.collection("films", of: Film.self)
+    films = try database.collection("films", of: GoldenFilm.self)
   }
 
   @Test func `documents and collections are there`() throws {
@@ -107,9 +99,9 @@ import Testing
 
   @Test func `it can be written to, and compacted`() throws {
     refusal(.notUnique) {
-      try films.save(Film(id: "new", title: "New", year: 2000, code: "c7", cast: []))
+      try films.save(GoldenFilm(id: "new", title: "New", year: 2000, code: "c7", cast: []))
     }
-    try films.save(Film(id: "new", title: "New", year: 2000, code: "c40", cast: ["actor 0"]))
+    try films.save(GoldenFilm(id: "new", title: "New", year: 2000, code: "c40", cast: ["actor 0"]))
     #expect(try films.lastSequence == 41)
     let waiting = try #require(try people.document("waiting"))
     try people.resolveConflicts(choosing: waiting)

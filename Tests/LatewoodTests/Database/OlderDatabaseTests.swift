@@ -6,14 +6,6 @@ import Testing
 /// A file in the form of release 0.2.0, which kept every body apart from the record of its
 /// document. It is opened as it is, and what changes gets today's form.
 @Suite struct OlderDatabaseTests {
-  private struct Film: Codable, Identifiable, Sendable {
-    var id: String
-    var title: String
-    var year: Int
-    var code: String
-    var cast: [String]
-  }
-
   private let directory: TestDirectory
 
   init() throws {
@@ -24,7 +16,7 @@ import Testing
   /// Expects what is in the file, but for film 0, which the tests change.
   private func expectContents(of database: Database, films count: Int = 40) throws {
     let people = try database.defaultCollection
-    let films = try database.collection("films", of: Film.self)
+    let films = try database.collection("films", of: GoldenFilm.self)
     #expect(try database.collectionNames == ["_default", "films"])
     #expect(try films.count == count && people.count == 8 && database.revisionDepth == 3)
     let film = try #require(try films.document("film 17"))
@@ -55,9 +47,9 @@ import Testing
 
   @Test func `it is changed, compacted and backed up, and opens again`() throws {
     let database = try Database.open(at: directory.file)
-    let films = try database.collection("films", of: Film.self)
+    let films = try database.collection("films", of: GoldenFilm.self)
     try films.update("film 0") { $0.year = 2000 }
-    try films.save(Film(id: "new", title: "New", year: 2001, code: "c40", cast: []))
+    try films.save(GoldenFilm(id: "new", title: "New", year: 2001, code: "c40", cast: []))
     try expectContents(of: database, films: 41)
     _ = try database.backup(to: directory.file + ".backup")
     try database.compact()
@@ -66,7 +58,7 @@ import Testing
     for path in [directory.file, directory.file + ".backup"] {
       let again = try Database.open(at: path)
       try expectContents(of: again, films: 41)
-      let films = try again.collection("films", of: Film.self)
+      let films = try again.collection("films", of: GoldenFilm.self)
       #expect(try films.document("film 0")?.year == 2000 && films.document("new")?.year == 2001)
       try again.close()
     }

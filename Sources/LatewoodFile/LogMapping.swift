@@ -1,0 +1,34 @@
+import LatewoodBytes
+
+/// The mapping of the file in which the writer of the log reads what it has written. It covers all
+/// that may be appended next, because growing it may move it.
+struct LogMapping {
+  /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
+  /// of a large value.
+  static var ahead: UInt64 { UInt64(LogChunks.length) + (64 << 10) }
+
+  let file: MappedFile
+  private var base: UnsafeRawPointer
+  /// The number of bytes that the mapping covers.
+  private var capacity: UInt64
+
+  init(_ file: MappedFile) {
+    self.file = file
+    base = file.space.base
+    capacity = file.space.capacity
+  }
+
+  /// Maps the file up to `end`, and what may be appended after that.
+  mutating func cover(_ end: UInt64) throws(StorageError) {
+    guard end + LogMapping.ahead > capacity else { return }
+    let space = try file.grown(toCover: end, ahead: LogMapping.ahead)
+    (base, capacity) = (space.base, space.capacity)
+  }
+
+  /// Returns the record at `offset`; nil if it does not end before `writtenThrough`, an offset
+  /// below which everything is in the file.
+  @inline(__always) func record(at offset: UInt64, writtenThrough: UInt64) -> LogRecord? {
+    // SAFETY: the mapping covers these bytes, and they are in the file.
+    LogRecord.validated(at: offset, base: base, end: min(writtenThrough, capacity))
+  }
+}
