@@ -208,3 +208,23 @@ extension DatabaseFile {
     return overflow ? nil : sum & ~mask
   }
 }
+
+extension LogWriter {
+  /// Begins to append to a log that was read.
+  ///
+  /// - Parameters:
+  ///   - tail: the offset at which the next frame starts.
+  ///   - reader: the walk that has reached the end of the log.
+  ///   - floor: the offset up to which the log is known to have been durable.
+  ///   - hasGap: whether `tail` follows bytes that must not be used.
+  ///   - lastTransaction: the greatest number of a transaction in the file.
+  fileprivate func begin(
+    at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
+  ) {
+    log.transaction = lastTransaction
+    log.begin(
+      at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap,
+      checksum: hasGap ? 0 : reader.position.previousChecksum,
+      isSeal: !hasGap && reader.lastFrame?.kind == .seal)
+  }
+}

@@ -117,24 +117,6 @@ package final class LogWriter: @unchecked Sendable {
     log.transaction = number
   }
 
-  /// Begins to append to a log that was read.
-  ///
-  /// - Parameters:
-  ///   - tail: the offset at which the next frame starts.
-  ///   - reader: the walk that has reached the end of the log.
-  ///   - floor: the offset up to which the log is known to have been durable.
-  ///   - hasGap: whether `tail` follows bytes that must not be used.
-  ///   - lastTransaction: the greatest number of a transaction in the file.
-  func begin(
-    at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
-  ) {
-    log.transaction = lastTransaction
-    log.begin(
-      at: tail, after: reader.position.offset, floor: floor, hasGap: hasGap,
-      checksum: hasGap ? 0 : reader.position.previousChecksum,
-      isSeal: !hasGap && reader.lastFrame?.kind == .seal)
-  }
-
   /// *No transaction open.* Discards everything that is not in the file, and continues at `tail`.
   func restart(at tail: UInt64) { log.restart(at: tail) }
 
@@ -209,6 +191,16 @@ package final class LogWriter: @unchecked Sendable {
   private func fail(_ error: StorageError) {
     log.dropFrame()
     transaction.failure = error
+  }
+
+  /// Calls a closure that extends the log. If it throws, the open transaction can only be aborted.
+  private func failing(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    do throws(StorageError) {
+      try body()
+    } catch {
+      fail(error)
+      throw error
+    }
   }
 
   /// The length of the open transaction's complete frames in the log. After its end, even by an
@@ -311,8 +303,7 @@ package final class LogWriter: @unchecked Sendable {
     try ensureSpace(for: LogRecord.overhead &+ keyCount &+ value.count)
     // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let valueStart = LogRecord.encodePut(
-      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value,
-      checksumSeed: checksumSeed)
+      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value, checksumSeed: checksumSeed)
     transaction.hasPut = true
     return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
@@ -326,8 +317,7 @@ package final class LogWriter: @unchecked Sendable {
     try LogRecord.checkKey(keyCount)
     try ensureSpace(for: LogRecord.overhead &+ keyCount)
     // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
-    let end = LogRecord.encodeDelete(
-      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key)
+    let end = LogRecord.encodeDelete(to: log.nextRecord, keyspace: keyspace, prefix: prefix, key)
     return log.take(recordEndingAt: end)
   }
 
@@ -345,12 +335,9 @@ package final class LogWriter: @unchecked Sendable {
     try closeContinuingFrame()
     // An upper bound of the frame's length without its value, with padding.
     let headLimit = FrameHeader.length + LogRecord.overhead + keyCount + 8
-    do throws(StorageError) {
+    try failing { () throws(StorageError) in
       let end = log.tail + UInt64(headLimit + value.count)
       try reserve.claim(from: log.tail, through: end, freesSpace: false)
-    } catch {
-      fail(error)
-      throw error
     }
     do throws(StorageError) {
       let record = try log.append(largeValue: value, headLimit: headLimit, encode)
@@ -376,12 +363,9 @@ package final class LogWriter: @unchecked Sendable {
   /// Continues the transaction in a new frame and chunk, because this chunk is full.
   @inline(never) private func breakFrame() throws(StorageError) {
     try closeContinuingFrame()
-    do throws(StorageError) {
+    try failing { () throws(StorageError) in
       try log.cover(0)
       try log.switchChunk()
-    } catch {
-      fail(error)
-      throw error
     }
     log.openFrame()
   }
@@ -391,12 +375,7 @@ package final class LogWriter: @unchecked Sendable {
   private func closeContinuingFrame() throws(StorageError) {
     if let failure = transaction.failure { throw failure }
     guard log.frameHasRecords else { return log.dropFrame() }
-    do throws(StorageError) {
-      try claimOpenFrame()
-    } catch {
-      fail(error)
-      throw error
-    }
+    try failing { () throws(StorageError) in try claimOpenFrame() }
     log.continueFrame()
     transaction.closedFrames += 1
   }
@@ -408,8 +387,7 @@ package final class LogWriter: @unchecked Sendable {
   ///
   /// Throws `outOfSpace`; then nothing has changed.
   private func claimOpenFrame(freesSpace: Bool? = nil) throws(StorageError) {
-    let end = log.end
-    try reserve.claim(from: log.tail, through: end, freesSpace: freesSpace ?? !transaction.hasPut)
+    try reserve.claim(from: log.tail, through: log.end, freesSpace: freesSpace ?? !transaction.hasPut)
   }
 
   /// Makes space to begin a frame. No transaction may be open.
