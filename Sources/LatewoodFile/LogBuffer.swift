@@ -197,7 +197,7 @@ struct LogBuffer: ~Copyable {
   @inline(__always) func record(at offset: UInt64) throws(StorageError) -> LogRecord {
     if offset >= segmentOffset { return LogRecord(trusted: memory + Int(offset &- segmentOffset)) }
     if let record = mapping.record(at: offset, writtenThrough: flushedThrough) { return record }
-    return try progress.waitingRecord(at: offset, mapping.file)
+    return try mapping.record(at: offset, waitingIn: progress)
   }
 
   // MARK: Frames

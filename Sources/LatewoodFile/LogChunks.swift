@@ -64,22 +64,3 @@ struct Segment {
       chunk: chunk)
   }
 }
-
-extension SharedProgress {
-  /// Returns the record at `offset`, from a waiting segment or, if that was written meanwhile, the
-  /// mapping.
-  func waitingRecord(at offset: UInt64, _ mapping: MappedFile) throws(StorageError) -> LogRecord {
-    let waiting = locked { progress in
-      progress.waitingSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
-    }
-    if let waiting { return LogRecord(trusted: waiting) }
-    // The record's segment has been written meanwhile. In this order: the mapping was made before
-    // the limit was raised.
-    let limit = readableThrough
-    // SAFETY: the bytes below the limit exist.
-    guard let record = LogRecord.validated(at: offset, base: mapping.space.base, end: limit) else {
-      throw LogRecord.changed(at: offset)
-    }
-    return record
-  }
-}

@@ -31,4 +31,20 @@ struct LogMapping {
     // SAFETY: the mapping covers these bytes, and they are in the file.
     LogRecord.validated(at: offset, base: base, end: min(writtenThrough, capacity))
   }
+
+  /// Returns the record at `offset`, from a segment that waits to be written or, if that has been
+  /// written meanwhile, from the mapping.
+  func record(at offset: UInt64, waitingIn progress: SharedProgress) throws(StorageError) -> LogRecord {
+    let waiting = progress.locked { progress in
+      progress.waitingSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
+    }
+    if let waiting { return LogRecord(trusted: waiting) }
+    // In this order: the mapping was made before the limit was raised.
+    let limit = progress.readableThrough
+    // SAFETY: the bytes below the limit exist.
+    guard let record = LogRecord.validated(at: offset, base: file.space.base, end: limit) else {
+      throw LogRecord.changed(at: offset)
+    }
+    return record
+  }
 }
