@@ -149,6 +149,24 @@ import Testing
     log.close()
   }
 
+  @Test func `a commit that is refused because writing has ended leaves the log as it was`() throws {
+    let log = try bench.open().log
+    _ = try log.writer.beginTransaction()
+    try log.put("a", [1])
+    let good = try log.writer.commitTransaction()
+    let (tail, checksum, number) = (
+      log.writer.tail, log.writer.lastFrameChecksum, log.writer.lastTransaction
+    )
+    bench.volume.plan.withLock { $0.failsSync = true }
+    _ = try log.writer.beginTransaction()
+    try log.put("b", [1])
+    #expect(faultKind { try log.flush(through: good, durable: true) } == .inputOutput)
+    #expect(faultKind { _ = try log.writer.commitTransaction() } == .poisoned)
+    #expect(log.writer.tail == tail && log.writer.lastFrameChecksum == checksum)
+    #expect(log.writer.lastTransaction == number && log.writer.position == good)
+    log.close()
+  }
+
   @Test func `a failed write of a large value ends all writing`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
