@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFile
 
 /// The items of one level of a tree under construction that are not yet in nodes.
 ///
@@ -131,7 +132,7 @@ struct BuilderLevel {
   }
 
   /// Recomputes `cells` and `prefixLength` after a change of the current items.
-  mutating func recount() {
+  private mutating func recount() {
     cells = held < count ? cost(held, count) : 0
     prefixLength = prefix(held, count)
   }
@@ -146,7 +147,7 @@ struct BuilderLevel {
     return prefix
   }
 
-  func cost(_ start: Int, _ end: Int) -> Int {
+  private func cost(_ start: Int, _ end: Int) -> Int {
     var sum = 0
     for index in start..<end {
       sum +=
@@ -156,8 +157,174 @@ struct BuilderLevel {
   }
 
   /// An upper bound of the length, in bytes, of a node of the items `start ..< end`.
-  func length(_ start: Int, _ end: Int) -> Int {
+  private func length(_ start: Int, _ end: Int) -> Int {
     let keys = isLeaf ? end - start : end - start - 1
     return NodeLayout.arrays + cost(start, end) - max(0, keys - 1) * prefix(start, end)
+  }
+
+  // MARK: Dividing
+
+  /// Whether there are too few items for a node.
+  func isUnderfull(nodeSize: Int) -> Bool {
+    count > 0 && held == 0
+      && (NodeSplit.isTooShort(currentLength, nodeSize: nodeSize) || (!isLeaf && count < 2))
+  }
+
+  /// Returns the index at which to divide all items into two nodes of similar length.
+  func evenCut(nodeSize: Int) -> Int {
+    let half = cost(0, count) / 2
+    var sum = 0
+    var cut = 0
+    while cut < count {
+      let cost = isLeaf ? items[cut].entryCost : items[cut].childCost
+      if sum + cost / 2 >= half { break }
+      sum += cost
+      cut += 1
+    }
+    let least = isLeaf ? 1 : 2
+    guard count >= 2 * least else { return held }
+    cut = min(max(cut, least), count - least)
+    // With a shorter common prefix than before, a part can be too long.
+    let limit = { (number: Int) in number <= NodeSplit.leastItems ? NodeLayout.maximumLength : nodeSize }
+    let fits = length(0, cut) <= limit(cut) && length(cut, count) <= limit(count - cut)
+    return fits ? cut : held
+  }
+}
+
+/// The rule by which a tree under construction distributes entries among its nodes.
+///
+/// - A node takes entries up to `nodeSize` bytes; beyond that only until it has three, so that the
+///   tree stays low with long keys.
+/// - A node below a quarter of that is too short, and so is a branch of one child. It is combined
+///   with its neighbor, and both are divided evenly.
+/// - A full leaf of another tree is taken over unchanged (`TreeBuilder.transplant`) if at most a
+///   sixteenth of it is free.
+enum NodeSplit {
+  /// The number of entries that a node takes even if it becomes longer than `nodeSize`.
+  static let leastItems = 3
+
+  /// Whether one more entry makes a node too long.
+  ///
+  /// - Parameters:
+  ///   - length: the length of the node with that entry, in bytes.
+  ///   - count: the number of entries without it.
+  @inline(__always) static func isTooLong(_ length: Int, _ count: Int, nodeSize: Int) -> Bool {
+    (length > nodeSize && count >= leastItems) || length > NodeLayout.maximumLength
+  }
+
+  /// Whether a node is too short to stand alone.
+  static func isTooShort(_ length: Int, nodeSize: Int) -> Bool { length < nodeSize / 4 }
+
+  /// Whether a leaf is full enough to be taken over unchanged.
+  static func isFull(_ length: Int, nodeSize: Int) -> Bool {
+    length > nodeSize - nodeSize / 16 && length <= nodeSize
+  }
+}
+
+/// An item of a node under construction: an entry of a leaf, or a child of a branch. One type
+/// serves all levels of the tree.
+///
+/// Key and value are not copied: the pointers must stay valid until the node is encoded.
+struct BuilderItem {
+  /// The key of the entry, or the separator before the child, which is empty for the first child of
+  /// the tree.
+  var key: PrefixedKey
+  /// For an inline value its address, for an extent its offset in the file, for a child its real or
+  /// provisional offset.
+  var word: UInt64
+  /// The length of the value or of the child node.
+  var length: UInt32
+  /// The checksum of an extent or a child.
+  var checksum: UInt32
+  /// For a child, the number of entries under it. For an entry, 1 if its value is an extent,
+  /// otherwise 0.
+  var entries: UInt64
+  var liveBytes: UInt64 = 0
+  /// The length of the prefix that the key shares with the previous item in the level.
+  var shared = 0
+
+  @inline(__always) init(_ key: PrefixedKey, inline value: UnsafeRawPointer, _ length: Int) {
+    self.key = key
+    word = UInt64(UInt(bitPattern: value))
+    self.length = UInt32(truncatingIfNeeded: length)
+    checksum = 0
+    entries = 0
+  }
+
+  @inline(__always) init(_ key: PrefixedKey, extent offset: UInt64, length: UInt64, checksum: UInt32) {
+    self.key = key
+    word = offset
+    self.length = UInt32(truncatingIfNeeded: length)
+    self.checksum = checksum
+    entries = 1
+  }
+
+  init(_ separator: PrefixedKey, child: Subtree) {
+    key = separator
+    word = child.reference.offset
+    length = child.reference.length
+    checksum = child.reference.checksum
+    entries = child.entries
+    liveBytes = child.liveBytes
+  }
+
+  // MARK: As an entry
+
+  @inline(__always) var isExtent: Bool { entries != 0 }
+  /// The tagged length of the value, which precedes the key in the leaf.
+  @inline(__always) var taggedLength: UInt64 { UInt64(length) &<< 1 | entries }
+  @inline(__always) var valueBytes: Int { isExtent ? NodeLayout.extentLength : Int(length) }
+  /// The number of bytes in a leaf without a prefix, including head and slot. An upper bound,
+  /// because a prefix may shorten the key's length field.
+  @inline(__always) var entryCost: Int {
+    NodeLayout.headLength &+ NodeLayout.slotLength &+ Varint.length(UInt64(key.count))
+      &+ Varint.length(taggedLength) &+ key.count &+ valueBytes
+  }
+
+  // MARK: As a child
+
+  static let firstChildCost = NodeLayout.childLength + NodeLayout.headLength + NodeLayout.slotLength
+  /// The number of bytes in a branch without a prefix. The first child of a branch has no separator
+  /// and costs `firstChildCost`.
+  @inline(__always) var childCost: Int {
+    BuilderItem.firstChildCost &+ Varint.length(UInt64(key.count)) &+ key.count
+  }
+
+  /// The child as a subtree at the given level.
+  func subtree(level: UInt8) -> Subtree {
+    Subtree(
+      reference: NodeReference(offset: word, length: length, checksum: checksum), level: level,
+      entries: entries, liveBytes: liveBytes)
+  }
+}
+
+/// The left neighbour of the next leaf, which determines that leaf's separator.
+enum LeftNeighbour {
+  case none
+  /// The last key before the leaf.
+  case key(PrefixedKey)
+  /// A bound that is greater than all keys before the leaf and not greater than any of its keys.
+  case fence(PrefixedKey)
+  /// A subtree whose last key has not been read yet.
+  case subtree(Subtree)
+  /// The leaf starts where an older one did, and keeps its separator.
+  case kept(PrefixedKey)
+
+  /// Returns the shortest prefix of `first` that separates it from the left neighbour.
+  func separator(before first: PrefixedKey, source: NodeLoader) throws(StorageError) -> PrefixedKey {
+    switch self {
+    case .none: return first.prefix(0)
+    case .kept(let separator): return separator
+    case .key(let last): return first.prefix(min(first.commonPrefix(last) + 1, first.count))
+    case .fence(let fence):
+      let common = first.commonPrefix(fence)
+      return first.prefix(common == fence.count ? common : min(common + 1, first.count))
+    case .subtree(let subtree):
+      var node = try source.root(subtree)
+      while !node.isLeaf {
+        node = try source.root(node.childSubtree(node.count - 1))
+      }
+      return try LeftNeighbour.key(node.key(node.count - 1)).separator(before: first, source: source)
+    }
   }
 }

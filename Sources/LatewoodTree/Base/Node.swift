@@ -211,6 +211,13 @@ package struct Node {
   /// Whether a value of this leaf is an extent.
   var hasExtents: Bool { (0..<count).contains { entry($0).value.isExtent } }
 
+  /// Whether this leaf has the canonical form that the format requires but validation does not
+  /// check: the longest prefix, and zeros in the reserved fields.
+  var isCanonical: Bool {
+    base.u16(NodeLayout.reserved) == 0 && base.u32(NodeLayout.reserved + 2) == 0
+      && key(0).commonPrefix(key(count - 1)) == prefixCount
+  }
+
   /// The key of entry `index` of a leaf, after the prefix.
   @inline(__always) package func entrySuffix(_ index: Int) -> (UnsafeRawPointer, Int) {
     let cell = cell(index)

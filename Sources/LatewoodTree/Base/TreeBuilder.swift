@@ -23,18 +23,23 @@ import LatewoodFile
 /// `keep`. Memory: the items of two nodes for each level, and the nodes that these were read from.
 /// One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
-  let sink: any NodeSink
-  let source: NodeLoader
-  let nodeSize: Int
-  let transaction: UInt64
+  /// One byte in this many may be wasted in leaves that are not full, so that transplanting can
+  /// resume after a leaf that could not be transplanted. That costs little space, because a node is
+  /// only as long as its contents, but every additional leaf slows down searches and scans.
+  private static let bytesPerWasted = 256
+
+  private let sink: RegionWriter
+  private let source: NodeLoader
+  private let nodeSize: Int
+  private let transaction: UInt64
   // SAFETY: `maximumLevels` initialized levels, freed in deinit; the pointer is not shared.
-  let levels: UnsafeMutablePointer<BuilderLevel>
+  private let levels: UnsafeMutablePointer<BuilderLevel>
   /// The left neighbour of the next leaf, which determines its separator.
-  var left = LeftNeighbour.none
+  private var left = LeftNeighbour.none
   /// Opened nodes of the older tree, and everything else that the caller adds.
   var dead = DeadSpace()
   /// The number of bytes that may still be wasted; see `transplant`.
-  var wasteAllowance = 0
+  private var wasteAllowance = 0
   /// The memory that items point into and that has no other owner.
   private var kept = RetainedMemory()
   private var placements = 0
@@ -46,7 +51,7 @@ final class TreeBuilder {
   ///   - source: reads the adopted subtrees.
   ///   - nodeSize: the maximum length of a node in bytes, unless fewer than three entries fit.
   ///   - transaction: written into every node.
-  init(sink: any NodeSink, source: NodeLoader, nodeSize: Int = 8192, transaction: UInt64) {
+  init(sink: RegionWriter, source: NodeLoader, nodeSize: Int = 8192, transaction: UInt64) {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
     self.sink = sink
     self.source = source
@@ -92,7 +97,7 @@ final class TreeBuilder {
     }
   }
 
-  @inline(__always) func push(_ item: BuilderItem, level: Int) throws(StorageError) {
+  @inline(__always) private func push(_ item: BuilderItem, level: Int) throws(StorageError) {
     if try levels[level].add(item, nodeSize: nodeSize) { return }
     try pushAfterAdvance(item, level: level)
   }
@@ -112,10 +117,109 @@ final class TreeBuilder {
     levels[level].hold()
   }
 
+  // MARK: Whole subtrees and leaves
+
+  /// Adopts a subtree of an older tree unchanged, or opens it if pending items must be merged with
+  /// its first nodes.
+  ///
+  /// - Parameters:
+  ///   - separator: greater than everything before, not greater than any key in the subtree. Empty
+  ///     for the first subtree of the tree.
+  ///   - upperFence: greater than every key in the subtree and not greater than anything after it.
+  ///     Without it, the last key of the subtree is read when the next leaf is made.
+  func adopt(
+    _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey? = nil
+  ) throws(StorageError) {
+    // Offsets in adopted nodes are untrusted: none may pass for a provisional one.
+    let length = UInt64(subtree.reference.length)
+    guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
+      Int(subtree.level) + 1 < NodeLayout.maximumLevels
+    else {
+      throw StorageError.damaged(at: subtree.reference.offset, "a child does not lie within the file")
+    }
+    for level in 0...Int(subtree.level) where !levels[level].isEmpty {
+      if levels[level].isUnderfull(nodeSize: nodeSize) {
+        return try open(subtree, separator: separator, upperFence: upperFence)
+      }
+      try flush(level, even: true)
+    }
+    try push(BuilderItem(separator, child: subtree), level: Int(subtree.level) + 1)
+    left = upperFence.map { .fence($0) } ?? .subtree(subtree)
+  }
+
+  private func open(
+    _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey?
+  ) throws(StorageError) {
+    let node = try opened(subtree)
+    dead.add(node: subtree.reference)
+    if node.isLeaf { return try appendAll(of: node) }
+    for index in 0..<node.count {
+      try adopt(
+        node.childSubtree(index), separator: index == 0 ? separator : node.separator(index),
+        upperFence: index + 1 < node.count ? node.separator(index + 1) : upperFence)
+    }
+  }
+
+  /// Reads a node of the older tree. The entries of a leaf are written again, so they are taken
+  /// from a copy in which it was verified.
+  func opened(_ subtree: Subtree) throws(StorageError) -> Node {
+    guard subtree.level == 0 else { return try source.root(subtree) }
+    let copy = try VerifiedReads(source).node(subtree)
+    keep(copy)
+    return copy.node
+  }
+
+  /// Appends every entry of a leaf.
+  func appendAll(of leaf: Node) throws(StorageError) {
+    for index in 0..<leaf.count {
+      let entry = leaf.entry(index)
+      try append(PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount), entry.value)
+    }
+  }
+
+  /// Adds a full leaf of another file unchanged, without decoding each entry. If this returns
+  /// false, nothing has changed, and the caller must append its entries.
+  ///
+  /// Pending items are written first, as one node or two. The leaf is refused if these nodes would
+  /// waste more than `wasteAllowance`, or if the builder would have encoded its entries
+  /// differently.
+  ///
+  /// - Parameter leaf: a verified leaf without extents, whose keys are greater than all before. It
+  ///   need not stay in memory.
+  func transplant(_ leaf: Node) throws(StorageError) -> Bool {
+    let length = Int(leaf.length)
+    wasteAllowance += length / TreeBuilder.bytesPerWasted
+    guard NodeSplit.isFull(length, nodeSize: nodeSize), leaf.isCanonical else { return false }
+    if !levels[0].isEmpty {
+      let wasted = max(0, nodeSize - levels[0].currentLength)
+      guard wasted <= wasteAllowance, !levels[0].isUnderfull(nodeSize: nodeSize) else { return false }
+      wasteAllowance -= wasted
+      try flush(0, even: levels[0].currentLength < nodeSize / 2)
+    }
+    let first = leaf.key(0)
+    if case .key(let last) = left {
+      let common = first.commonPrefix(last)
+      guard common < first.count, common == last.count || last.byte(common) < first.byte(common) else {
+        throw StorageError(.damaged, "the keys of a new tree are not in ascending order")
+      }
+    }
+    let separator = kept.copy(try left.separator(before: first, source: source))
+    let (target, provisional) = try sink.allocate(length: length)
+    resolvePlaced()
+    target.copyMemory(from: leaf.base, byteCount: length)
+    target.set(transaction, at: NodeLayout.transaction)
+    left = .key(kept.copy(leaf.key(leaf.count - 1)))
+    let subtree = Subtree(
+      reference: NodeReference(offset: provisional, length: leaf.length, checksum: 0), level: 0,
+      entries: UInt64(leaf.count), liveBytes: UInt64(leaf.length))
+    try push(BuilderItem(separator, child: subtree), level: 1)
+    return true
+  }
+
   // MARK: Output
 
   /// Writes all pending items of `level` as one node or two, balanced if `even`.
-  func flush(_ level: Int, even: Bool) throws(StorageError) {
+  private func flush(_ level: Int, even: Bool) throws(StorageError) {
     let held = levels[level].held
     if held > 0 {
       let cut = even ? levels[level].evenCut(nodeSize: nodeSize) : held
@@ -156,7 +260,7 @@ final class TreeBuilder {
 
   /// Replaces provisional references with real ones, if the sink has placed nodes since the last
   /// call.
-  func resolvePlaced() {
+  private func resolvePlaced() {
     guard sink.placements != placements else { return }
     placements = sink.placements
     for level in 1..<NodeLayout.maximumLevels {
@@ -178,9 +282,6 @@ final class TreeBuilder {
   /// Retains a node that entries are taken from, until another one is retained and none of the
   /// entries is pending.
   func keep(_ copy: NodeCopy) { kept.keep(copy) }
-
-  /// Copies a key into retained memory.
-  func keep(_ key: PrefixedKey) -> PrefixedKey { kept.copy(key) }
 
   /// Releases retained memory that no item points into. Called between two entries.
   @inline(__always) func releaseUnused() {
@@ -236,7 +337,58 @@ final class TreeBuilder {
     return root.subtree(level: UInt8(rootLevel))
   }
 
-  func hasItems(above level: Int) -> Bool {
+  /// At the end of the build: while `level` has too few pending items, opens the previous node and
+  /// merges it with them.
+  private func fillUp(_ level: Int) throws(StorageError) {
+    while levels[level].isUnderfull(nodeSize: nodeSize) {
+      var above = level + 1
+      while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
+      guard above < NodeLayout.maximumLevels else { return }
+      // A node of this builder was divided so that it and the items after it are long enough.
+      guard !Provisional.isProvisional(levels[above].last.word) else { return }
+      let item = levels[above].removeLast()
+      let subtree = item.subtree(level: UInt8(above - 1))
+      let node = try opened(subtree)
+      dead.add(node: subtree.reference)
+      if above - 1 > level {
+        try pushChildren(of: node, after: item.key, level: above - 1)
+        continue
+      }
+      let rest = levels[level].removeAll()
+      if node.isLeaf {
+        left = .kept(item.key)
+        try appendAll(of: node)
+      } else {
+        try pushChildren(of: node, after: item.key, level: level)
+      }
+      for item in rest { try push(item, level: level) }
+    }
+  }
+
+  private func pushChildren(of node: Node, after separator: PrefixedKey, level: Int) throws(StorageError) {
+    for index in 0..<node.count {
+      let child = node.childSubtree(index)
+      guard !Provisional.isProvisional(child.reference.offset) else {
+        throw StorageError.damaged(at: child.reference.offset, "a child does not lie within the file")
+      }
+      let key = index == 0 ? separator : node.separator(index)
+      try push(BuilderItem(key, child: child), level: level)
+    }
+  }
+
+  /// Replaces a root that has only one child with that child. Older trees may have such roots.
+  private func collapsed(_ root: Subtree) throws(StorageError) -> Subtree {
+    var root = root
+    while root.level > 0 {
+      let node = try source.root(root)
+      guard node.count == 1 else { break }
+      dead.add(node: root.reference)
+      root = node.childSubtree(0)
+    }
+    return root
+  }
+
+  private func hasItems(above level: Int) -> Bool {
     for higher in (level + 1)..<max(NodeLayout.maximumLevels, level + 1) where !levels[higher].isEmpty {
       return true
     }
