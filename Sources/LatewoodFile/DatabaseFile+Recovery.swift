@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodConcurrency
+import LatewoodDevice
 
 /// The result of `DatabaseFile.recover`.
 package struct RecoveryReport: Sendable, Equatable {
@@ -165,6 +166,116 @@ extension DatabaseFile {
     }
   }
 
+  // MARK: Root slots
+
+  /// The newest valid root slot and the checkpoint it names.
+  struct SlotChoice {
+    var slot: RootSlot
+    var checkpoint: CheckpointRecord?
+    var replay = ReplayPosition.start
+    /// The newest transaction that the slot's checkpoint or its frame names.
+    var newestTransaction: UInt64 = 0
+    var isOlder = false
+    /// The greater *durable through* of the two slots.
+    var durableThrough: UInt64 = 0
+  }
+
+  /// Picks the newest slot whose checkpoint is sound. Throws `damaged` if there is none.
+  ///
+  /// - Parameter slots: the newest first.
+  func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(StorageError) -> SlotChoice {
+    var isOlder = slots.count < 2
+    for slot in slots {
+      guard var choice = try soundChoice(slot, in: view) else {
+        isOlder = true
+        continue
+      }
+      choice.isOlder = isOlder
+      choice.durableThrough = slots.reduce(0) { max($0, $1.durableThrough) }
+      return choice
+    }
+    throw StorageError.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
+  }
+
+  /// The slots with valid bytes of their own, the newest first.
+  ///
+  /// - Parameter fromDisk: whether to read past the cache where the system can; see `DiskView`.
+  func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
+    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
+      var slots: [RootSlot] = []
+      for index in 0..<2 {
+        let offset = FileLayout.slotOffset(index)
+        let count =
+          fromDisk ? try readFromDisk(into: block, at: offset) : try device.read(into: block, at: offset)
+        let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
+        do throws(StorageError) {
+          slots.append(try RootSlot.decode(from: bytes, index: index, seed: header.seed))
+        } catch {
+          // A torn write: the other slot exists for this case.
+          continue
+        }
+      }
+      return slots.sorted { $0.generation > $1.generation }
+    }
+  }
+
+  private func readFromDisk(
+    into block: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(StorageError) -> Int {
+    var count: Int?
+    do throws(StorageError) {
+      count = try device.readFromDisk(into: block, at: offset)
+    } catch {
+      // The system may have reported an earlier failure, which it does once.
+      count = try device.readFromDisk(into: block, at: offset)
+    }
+    if let count { return count }
+    return try device.read(into: block, at: offset)
+  }
+
+  private func soundChoice(_ slot: RootSlot, in view: FileView) throws(StorageError) -> SlotChoice? {
+    var choice = SlotChoice(slot: slot)
+    if slot.checkpointOffset == 0 { return choice }
+    guard let (record, frame) = try checkpoint(at: slot.checkpointOffset, in: view),
+      frame.checksum == slot.checkpointChecksum
+    else { return nil }
+    choice.checkpoint = record
+    choice.replay = record.replay
+    choice.newestTransaction = max(frame.transaction, record.transaction)
+    return choice
+  }
+
+  /// Drops cached bytes before a writer reads them. After a failed sync the cache can hold bytes,
+  /// even a root slot, that never reached the disk.
+  func forgetCache(_ range: Range<UInt64>) {
+    if !isReadOnly { device.dropCache(range) }
+  }
+
+  /// Returns the checkpoint whose frame is at `offset`; nil if there is none that FORMAT.md,
+  /// section 7 accepts.
+  ///
+  /// - Parameter view: a view of this file.
+  ///
+  /// Throws `inputOutput` if the disk cannot read its bytes.
+  package func checkpoint(
+    at offset: UInt64, in view: FileView
+  ) throws(StorageError) -> (record: CheckpointRecord, frame: FrameHeader)? {
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
+    guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
+      let frame = try LogReader.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
+    else { return nil }
+    // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
+    let payload = view.base + Int(offset) + FrameHeader.length
+    do throws(StorageError) {
+      return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: view.limit), frame)
+    } catch {
+      return nil
+    }
+  }
+
+  // MARK: The end of the log
+
   /// Returns the size of the file. Throws `fileTooLarge` if it exceeds the limit of the format.
   func checkedSize() throws(StorageError) -> UInt64 {
     let size = try device.size()
@@ -199,6 +310,50 @@ extension DatabaseFile {
     writer.begin(
       at: tail, after: found.reader, floor: found.floor, hasGap: !continuesInPlace,
       lastTransaction: lastTransaction)
+  }
+
+  /// Punches the space that an earlier writer preallocated after the log. Returns false if appended
+  /// bytes might not reach the disk there.
+  ///
+  /// A write to one of its blocks may have failed undetectably, because cache and disk both show
+  /// zeros there. As long as a process has such a page mapped, ext4 reports the next write there as
+  /// durable, but has zeros there after the next mount. So these blocks are never reused: the space
+  /// is punched, which drops the pages for every process, and is preallocated again when needed.
+  ///
+  /// Readers see zeros there before and after. Throws errors of the device if a second read fails
+  /// too.
+  private func reclaimPreallocation(behind found: Found) throws(StorageError) -> Bool {
+    let end = found.reader.position.offset
+    let mask = device.blockLength - 1
+    // The block in which the log ends stays in use. A nodes frame may reach beyond the end of the
+    // file.
+    let block = end & ~mask
+    if end > found.floor, found.size > block, try !isWritten(block..<min(end, found.size)) { return false }
+    let start = (end + mask) & ~mask
+    guard found.size > start else { return true }
+    let (limit, overflow) = found.size.addingReportingOverflow(mask)
+    if overflow { return false }
+    do throws(StorageError) {
+      return try device.punch(offset: start, length: (limit & ~mask) - start)
+    } catch {
+      // The space stays allocated and unused.
+      return false
+    }
+  }
+
+  /// Whether part of a block, which must be in the file, reached the disk. False for zeros, which a
+  /// failed write leaves too.
+  private func isWritten(_ part: Range<UInt64>) throws(StorageError) -> Bool {
+    if part.isEmpty { return true }
+    let view = try view(through: part.upperBound)
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
+    try view.makeReadable(part.lowerBound, part.count)
+    let base = view.base
+    // SAFETY: the caller guarantees that these bytes are in the file, and has walked to them.
+    if part.allSatisfy({ (base + Int($0)).u8(0) == 0 }) { return false }
+    var disk = DiskView(of: device, mappedAt: base)
+    return try disk.agrees(on: part)
   }
 
   /// The start of the first block past the end of the file; nil on overflow.

@@ -11,6 +11,15 @@ package struct LogVerification: Sendable, Equatable {
   package var isLogIntact = true
 }
 
+/// The bytes after the last complete frame of a log, if they are not preallocated zeros.
+package struct TornTail: Sendable, Equatable {
+  /// The range in the file.
+  package var range: Range<UInt64>
+  /// Whether the file claims that these bytes had been durable. If not, they are the remains of a
+  /// write that was never acknowledged because of a crash, a power cut or a full disk.
+  package var isDamage: Bool
+}
+
 extension DatabaseFile {
   /// Verifies both copies of the header, both root slots, the frames from the newest checkpoint's
   /// replay offset, or from `known` if that comes first, to `end`, and the bytes after the log.
@@ -96,25 +105,6 @@ extension DatabaseFile {
     }
   }
 
-  /// Verifies the frames between two log positions before a checkpoint relies on their operations.
-  ///
-  /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
-  /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
-  /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
-  package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(StorageError) {
-    try checkWriting()
-    // There are no operations after a gap yet.
-    let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
-    let view = view
-    var reader = LogReader(view: view, size: view.limit, from: start)
-    while reader.position.offset < end, try reader.next() != nil {}
-    guard reader.position.offset < end else { return }
-    let error = StorageError.damaged(
-      at: reader.position.offset, "a frame of the log has changed since it was written: writing stops")
-    endWriting(error)
-    throw error
-  }
-
   private func isHeaderSound(at offset: UInt64) throws(StorageError) -> Bool {
     try withScratch(FileLayout.headerLength) { block throws(StorageError) in
       let count = try device.read(into: block, at: offset)
@@ -124,5 +114,40 @@ extension DatabaseFile {
         return false
       }
     }
+  }
+
+  // MARK: The torn tail
+
+  /// Returns the torn tail after a log that a verification has walked; nil if there is nothing,
+  /// only zeros, or bytes that a live writer may be writing.
+  ///
+  /// - Parameters:
+  ///   - reader: a walk over all of the log known to this process, and no further.
+  ///   - floor: the offset up to which the root slots claim durability.
+  /// - Throws: `inputOutput` if the disk cannot read those bytes.
+  func tornTail(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
+    if reader.hasEnded { return nil }
+    if isReadOnly { return try tailOfReadOnlyFile(behind: reader, floor: floor) }
+    // Recovery found nothing durable in the gap. Bytes after a log without a gap are being written
+    // now.
+    let gap = progress.gap
+    guard let gap, reader.position.offset == gap.lowerBound else { return nil }
+    let end = min(gap.upperBound, reader.size)
+    let rest = LogReader(view: reader.view, size: end, from: reader.position)
+    if try rest.isFollowedByZeros() { return nil }
+    return TornTail(range: gap.lowerBound..<end, isDamage: false)
+  }
+
+  /// Returns the torn tail of a file written by another process.
+  private func tailOfReadOnlyFile(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
+    if try volume.isLockedForWriting(path) { return nil }
+    var reader = reader
+    try reader.finish()
+    if reader.hasEnded { return nil }
+    if try reader.isFollowedByZeros() { return nil }
+    // A writer may have begun an incomplete frame meanwhile.
+    if try volume.isLockedForWriting(path) { return nil }
+    let start = reader.position.offset
+    return TornTail(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))
   }
 }

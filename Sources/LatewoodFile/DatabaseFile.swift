@@ -33,8 +33,6 @@ import Synchronization
 ///    checkpoints. They need no writer lock.
 // SAFETY: by 4 to 6 every variable belongs to one thread at a time, or guards itself.
 package final class DatabaseFile: @unchecked Sendable {
-  package static let nodePieceLength = 32 << 10
-
   package let path: String
   package let isReadOnly: Bool
   package let header: FileHeader
@@ -200,32 +198,6 @@ package struct CommitPosition: Sendable, Hashable, Comparable {
 extension DatabaseFile {
   /// Refuses all writing from now on. From any thread.
   package func endWriting(_ error: StorageError) { progress.end(with: error) }
-
-  /// Writes nodes into space reserved by `LogWriter.reserveNodes`. From any thread.
-  ///
-  /// Writes in pieces of 32 KiB by default, so that a concurrent commit waits for at most one
-  /// piece, about 10 µs; pass larger pieces for a file without concurrent commits. Throws
-  /// `outOfSpace`, after which only these nodes are missing and the log remains usable;
-  /// `inputOutput`, which ends all writing; `poisoned`, `closed`.
-  package func writeNodes(
-    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = DatabaseFile.nodePieceLength
-  ) throws(StorageError) {
-    try group.writeOutOfBand(bytes, at: offset, pieces: pieces)
-    // The nodes may be read before a later frame extends the file, which can fail for lack of
-    // space.
-    let end = offset + UInt64(bytes.count)
-    progress.extendReadable(through: end)
-  }
-
-  /// Makes the written nodes, and everything else in the file, durable. From any thread.
-  ///
-  /// A flush is not enough: commits beyond a region may have been synced before its nodes were
-  /// written. The first failure ends all writing.
-  package func syncNodes() throws(StorageError) {
-    let through = committedPosition.offset
-    try group.flush(through: through, durable: false)
-    try group.sync()
-  }
 
   /// *Writer, no transaction open.* Restarts the log after a write that failed for lack of space.
   ///

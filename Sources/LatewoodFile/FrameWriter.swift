@@ -71,17 +71,6 @@ final class FrameWriter: Sendable {
     if end > from { try device.pinMapped(max(from, segment.offset)..<end) }
   }
 
-  /// Writes bytes outside the open frames, in pieces of at most `pieces` bytes.
-  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
-    var at = 0
-    while at < bytes.count {
-      let count = min(pieces, bytes.count - at)
-      yieldToFrames()
-      try device.write(UnsafeRawBufferPointer(rebasing: bytes[at..<at + count]), at: offset + UInt64(at))
-      at += count
-    }
-  }
-
   /// Writes zeros, which a walk treats as unused space.
   func writeZeros(_ range: Range<UInt64>) throws(StorageError) {
     var offset = range.lowerBound

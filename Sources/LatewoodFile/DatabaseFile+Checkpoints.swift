@@ -1,0 +1,283 @@
+import LatewoodBytes
+
+/// The steps of a checkpoint in the file. The log is verified; nodes are written into reserved
+/// space (`LogWriter.reserveNodes`) and synced; a frame (`LogWriter.appendCheckpoint`) and a root
+/// slot name their tree. Then holes are punched where only older checkpoints had bytes.
+extension DatabaseFile {
+  package static let nodePieceLength = 32 << 10
+  /// The maximum length punched by one system call, in bytes: a multiple of every block length.
+  private static let longestPunch: UInt64 = 1 << 20
+
+  /// Verifies the frames between two log positions before a checkpoint relies on their operations.
+  ///
+  /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
+  /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
+  /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
+  package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(StorageError) {
+    try checkWriting()
+    // There are no operations after a gap yet.
+    let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
+    let view = view
+    var reader = LogReader(view: view, size: view.limit, from: start)
+    while reader.position.offset < end, try reader.next() != nil {}
+    guard reader.position.offset < end else { return }
+    let error = StorageError.damaged(
+      at: reader.position.offset, "a frame of the log has changed since it was written: writing stops")
+    endWriting(error)
+    throw error
+  }
+
+  // MARK: Nodes
+
+  /// Writes nodes into space reserved by `LogWriter.reserveNodes`. From any thread.
+  ///
+  /// Writes in pieces of 32 KiB by default, so that a concurrent commit waits for at most one
+  /// piece, about 10 µs; pass larger pieces for a file without concurrent commits. Throws
+  /// `outOfSpace`, after which only these nodes are missing and the log remains usable;
+  /// `inputOutput`, which ends all writing; `poisoned`, `closed`.
+  package func writeNodes(
+    _ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int = DatabaseFile.nodePieceLength
+  ) throws(StorageError) {
+    try group.writeOutOfBand(bytes, at: offset, pieces: pieces)
+    // The nodes may be read before a later frame extends the file, which can fail for lack of
+    // space.
+    let end = offset + UInt64(bytes.count)
+    progress.extendReadable(through: end)
+  }
+
+  /// Makes the written nodes, and everything else in the file, durable. From any thread.
+  ///
+  /// A flush is not enough: commits beyond a region may have been synced before its nodes were
+  /// written. The first failure ends all writing.
+  package func syncNodes() throws(StorageError) {
+    let through = committedPosition.offset
+    try group.flush(through: through, durable: false)
+    try group.sync()
+  }
+
+  // MARK: Root slots
+
+  /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
+  ///
+  /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and
+  /// replays more. But if `needsCheckpoint` is set, this syncs the checkpoint and then the slot,
+  /// after which transactions can begin again.
+  ///
+  /// Throws as `flush`. `outOfSpace` leaves everything as it was.
+  package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(StorageError) {
+    // A checkpoint that replays from before the gap does not satisfy `needsCheckpoint`.
+    let replayStart = checkpoint.record.replay.offset
+    let isNeeded = progress.isNeeded(replayingFrom: replayStart)
+    try group.flush(through: checkpoint.position.offset, durable: isNeeded)
+    let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
+    guard !overflow else { throw StorageError(.fileTooLarge, "root slot generations are exhausted") }
+    var slot = RootSlot(generation: generation, time: environment.now())
+    slot.checkpointOffset = checkpoint.offset
+    slot.checkpointChecksum = checkpoint.checksum
+    slot.transaction = checkpoint.record.transaction
+    slot.oldestWhole = oldestWholeCheckpoint
+    slot.durableThrough = progress.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
+    let offset = FileLayout.slotOffset(slot.index)
+    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
+      slot.encode(into: block, seed: header.seed)
+      try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: offset, pieces: block.count)
+    }
+    if isNeeded {
+      try group.sync()
+      progress.clearNeedsCheckpoint(replayingFrom: replayStart)
+    }
+    slotGeneration = slot.generation
+  }
+
+  /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing
+  /// that this checkpoint does not need will be read again.
+  ///
+  /// The slot that `writeSlot` wrote last must already name it. There is a sync between the two
+  /// slots, so that a power cut destroys one of them at most. Two syncs in all; a failed sync ends
+  /// all writing. Throws as `flush`. From the thread that checkpoints.
+  package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(StorageError)
+  {
+    try syncNodes()
+    oldestWholeCheckpoint = oldestWhole
+    try writeSlot(naming: checkpoint)
+    try syncNodes()
+  }
+
+  // MARK: Hole punching (FORMAT.md, section 1)
+
+  /// The frames between two log positions, without the payloads of nodes frames: the bytes that a
+  /// replay from `start` needs and one from `end` does not.
+  ///
+  /// Stops early at a gap, after which the log restarted. O(bytes of the log between). From any
+  /// thread. Throws errors of the device.
+  ///
+  /// - Returns: the ranges, and whether they reach `end`.
+  package func frames(
+    from start: ReplayPosition, to end: UInt64
+  ) throws(StorageError) -> (ranges: [DeadRange], isComplete: Bool) {
+    let view = view
+    var reader = LogReader(view: view, size: view.limit, from: start)
+    var ranges: [DeadRange] = []
+    var at = start.offset
+    // `next` verifies the frame's checksum: a wrong header could free live nodes.
+    while reader.position.offset < end, let frame = try reader.next() {
+      guard frame.kind == .nodes else { continue }
+      let payload = frame.ownOffset + UInt64(FrameHeader.length)
+      let firstNode = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+      ranges.append(
+        DeadRange(start: at, end: min(firstNode, reader.position.offset), endsInNode: false))
+      at = reader.position.offset
+    }
+    let last = min(reader.position.offset, end)
+    if at < last { ranges.append(DeadRange(start: at, end: last, endsInNode: false)) }
+    return (ranges, reader.position.offset >= end)
+  }
+
+  /// Whether the bytes between two dead ranges are zeros, as between nodes, and not a frame header.
+  /// False if they cannot be read.
+  package func isPadding(_ bytes: Range<UInt64>) -> Bool {
+    let view = view
+    guard bytes.upperBound <= view.limit else { return false }
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
+    do throws(StorageError) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
+    // SAFETY: the bytes are below the limit of the view.
+    return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
+      .allSatisfy { $0 == 0 }
+  }
+
+  /// Punches blocks, last ones first, until `enough` returns true. Only while no reader has the
+  /// file locked.
+  ///
+  /// - Parameter blocks: unreferenced ranges of complete blocks of `device.blockLength`. Punched
+  ///   blocks are removed from the array.
+  /// - Returns: `done`; `busy` if there is a reader or `enough` returned true first; `unsupported`
+  ///   if the file system cannot do this.
+  ///
+  /// Throws errors of the device; the blocks then left in `blocks` may or may not have been
+  /// punched. The failure does not end writing.
+  package func punch(_ blocks: inout [Range<UInt64>], until enough: () -> Bool) throws(StorageError)
+    -> PunchOutcome
+  {
+    if blocks.isEmpty { return .done }
+    try progress.check()
+    try frames.checkOwner()
+    guard try device.tryLockExclusively() else { return .busy }
+    defer { device.unlockExclusively() }
+    while let block = blocks.last {
+      if enough() { return .busy }
+      guard block.lowerBound >= FileLayout.logStart else {
+        throw StorageError.damaged(at: block.lowerBound, "a dead range overlaps the header or the root slots")
+      }
+      // The file system blocks writes while it frees blocks.
+      let start = max(block.lowerBound, block.upperBound - min(block.upperBound, DatabaseFile.longestPunch))
+      frames.yieldToFrames()
+      guard try device.punch(offset: start, length: block.upperBound - start) else {
+        return .unsupported
+      }
+      blocks.removeLast()
+      if start > block.lowerBound { blocks.append(block.lowerBound..<start) }
+    }
+    return .done
+  }
+
+  /// Whether a reader, in this process or another, has the file locked now.
+  package func hasReaders() throws(StorageError) -> Bool {
+    try frames.checkOwner()
+    guard try device.tryLockExclusively() else { return true }
+    device.unlockExclusively()
+    return false
+  }
+}
+
+/// The outcome of `DatabaseFile.punch`.
+package enum PunchOutcome: Sendable { case done, busy, unsupported }
+
+/// The frames of checkpoints, and the space for them.
+extension LogWriter {
+  /// *No transaction open.* Reserves space for nodes and returns the offset of the first one, a
+  /// multiple of 64.
+  ///
+  /// - Parameter length: the number of bytes to reserve; greater than 0.
+  ///
+  /// Throws `poisoned`, `closed`, `outOfSpace`, `fileTooLarge`.
+  package func reserveNodes(length: Int) throws(StorageError) -> UInt64 {
+    precondition(length > 0 && !isInTransaction)
+    try prepareToAppend()
+    try log.cover(length)
+    let payload = tail + UInt64(FrameHeader.length)
+    let first = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+    try reserve.claim(from: tail, through: first + UInt64(length), freesSpace: true)
+    log.appendNodesHeader(payloadLength: Int(first - payload) + length)
+    return first
+  }
+
+  /// *No transaction open.* Appends the frame of a checkpoint. All nodes and values of its tree
+  /// must already be durable.
+  ///
+  /// If the log has no operations from the record's replay position on, the replay position is
+  /// moved to the checkpoint's own frame, so that opening the file does not walk over the frames of
+  /// nodes, whatever the length of the tree.
+  ///
+  /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
+  /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
+  package func appendCheckpoint(_ record: CheckpointRecord) throws(StorageError) -> AppendedCheckpoint {
+    precondition(!isInTransaction)
+    try prepareToAppend()
+    guard progress.isBeyondGap(record.replay.offset) else {
+      throw StorageError(.unsupported, "the log restarted after this checkpoint was begun")
+    }
+    let offset = tail
+    var record = record
+    record.branch = branch
+    // A walk from the replay position would pass only frames of nodes, one for each MiB of the
+    // tree, and find nothing to apply.
+    if record.replay.offset > log.lastCommitOffset { record.replay = replayPosition }
+    // SAFETY: `prepareToAppend` ensures space for a few thousand bytes.
+    log.append(.checkpoint, payloadLength: CheckpointRecord.length) { record.encode(into: $0) }
+    return AppendedCheckpoint(
+      offset: offset, checksum: lastFrameChecksum, position: position, record: record)
+  }
+
+  /// *No transaction open.* Appends a frame that only records how far the file is known to be
+  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another
+  /// seal.
+  package func appendSeal() throws(StorageError) {
+    precondition(!isInTransaction)
+    try prepareToAppend()
+    if !log.endsInSeal { log.append(.seal) }
+  }
+
+  // MARK: Reserve
+
+  /// Whether the disk was low on space when last checked.
+  package var isLowOnSpace: Bool { reserve.isLow }
+
+  /// Whether so little space is left outside the reserve that a checkpoint to free some is
+  /// worthwhile.
+  package var isTight: Bool { reserve.isTight(at: tail) }
+
+  /// The number of bytes allocated after the end of the log.
+  package var reservedLength: UInt64 { reserve.length(at: tail) }
+
+  /// Sets the length of the reserve. A log has none until this is called.
+  package func setReserve(_ lengths: ReserveLengths) { reserve.set(lengths) }
+
+  /// Releases the reserve, so that another file can be written; until `refillReserve` only
+  /// transactions that free space can commit. Returns false if there was no reserve.
+  package func lendReserve() -> Bool { reserve.lend(from: tail) }
+
+  /// Tries to allocate the full reserve again.
+  package func refillReserve() { reserve.refill(from: tail) }
+}
+
+/// A checkpoint frame that has been appended.
+package struct AppendedCheckpoint: Sendable, Equatable {
+  /// The offset of the frame.
+  package var offset: UInt64
+  /// The checksum of the frame.
+  package var checksum: UInt64
+  /// The position to flush through so that the frame is in the file.
+  package var position: CommitPosition
+  package var record: CheckpointRecord
+}
