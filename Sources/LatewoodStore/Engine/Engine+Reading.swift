@@ -27,11 +27,6 @@ extension Engine: ReadGate {
 
   // MARK: Short reads
 
-  /// The newest version for a registered read, as `VersionPublisher.load`.
-  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
-    uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
-  }
-
   /// Begins a short read of a version.
   ///
   /// - Parameters:

@@ -49,7 +49,7 @@ import Synchronization
   let versions: VersionPublisher
   /// `versions` for reads, which must not count references that all threads share.
   // SAFETY: used only by methods, during which `versions` holds it.
-  let uncountedVersions: Unmanaged<VersionPublisher>
+  private let uncountedVersions: Unmanaged<VersionPublisher>
   let pacer: WritePacer
   let checkpointer: Checkpointer
   let reclaimer: SpaceReclaimer
@@ -106,6 +106,11 @@ import Synchronization
 
   /// The result of recovery when the store was opened.
   var recovery: RecoveryReport { found.withLock { $0 } }
+
+  /// The newest version for a registered read, as `VersionPublisher.load`.
+  @inline(__always) func loadVersion(_ ticket: ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>? {
+    uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
+  }
 
   /// Switches to another file with the same state. While no checkpoint runs, under the writer lock.
   func switchFile(to next: DatabaseFile, checkpoint: UInt64) {

@@ -162,3 +162,9 @@ extension Store {
     throw StorageError(.alreadyExists, "there is already a file", path: path)
   }
 }
+
+extension Store {
+  /// Returns the paths of the files that an unfinished compaction, copy or backup into the file at
+  /// `path` leaves behind.
+  package static func unfinishedFiles(beside path: String) -> [String] { DatabaseFile.unfinished(of: path) }
+}

@@ -1,7 +1,8 @@
+import LatewoodFile
 import LatewoodSimulation
 import Testing
 
-@testable import LatewoodFile
+@testable import LatewoodStore
 
 @Suite struct BlockClaimsTests {
   @Test func `a block is free when nothing claims a byte of it, whatever pieces were added and removed`()
