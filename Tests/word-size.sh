@@ -13,7 +13,7 @@ for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-w
   "${swift[@]}" -module-name LatewoodBytes -emit-module -emit-module-path "$out/LatewoodBytes.swiftmodule" \
     -c Sources/LatewoodBytes/*.swift -o "$out/bytes.o"
   "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" \
-    Sources/LatewoodFile/{CheckpointRecord,FileHeader,FileLayout,FrameHeader,LogRecord,NodeReference,RootSlot}.swift
+    Sources/LatewoodFile/{FileHeader,FrameHeader,LogRecord,NodeReference}.swift
   "${swift[@]}" -module-name LatewoodFleece -c -o "$out/fleece.o" Sources/LatewoodFleece/FleeceLimits.swift
   echo "$target: compiled"
 done
