@@ -142,7 +142,7 @@ package struct DeadSpace: Sendable {
   /// Dead nodes and extents, in the order in which they died, with neighbouring nodes joined.
   package private(set) var ranges: [DeadRange] = []
   /// Values in the log that the new tree refers to.
-  package private(set) var kept: [Range<UInt64>] = []
+  package private(set) var live: [Range<UInt64>] = []
 
   package init() {}
 
@@ -162,8 +162,8 @@ package struct DeadSpace: Sendable {
     add(DeadRange(start: offset, end: end, endsInNode: endsInNode))
   }
 
-  package mutating func keep(extent offset: UInt64, length: UInt64) {
-    if length > 0 { kept.append(offset..<offset + length) }
+  package mutating func addLive(extent offset: UInt64, length: UInt64) {
+    if length > 0 { live.append(offset..<offset + length) }
   }
 
   private mutating func add(_ range: DeadRange) {
@@ -179,17 +179,17 @@ package struct DeadSpace: Sendable {
 
   package mutating func append(_ other: DeadSpace) {
     ranges += other.ranges
-    kept += other.kept
+    live += other.live
   }
 
-  /// Subtracts the kept values from ranges of the log, and adds the rest to the dead ranges.
+  /// Subtracts the live values from ranges of the log, and adds the rest to the dead ranges.
   package mutating func add(log: [DeadRange]) {
-    let kept = kept.sorted { $0.lowerBound < $1.lowerBound }
+    let live = live.sorted { $0.lowerBound < $1.lowerBound }
     var index = 0
     for range in log {
       var at = range.start
-      while index < kept.count, kept[index].lowerBound < range.end {
-        let value = kept[index]
+      while index < live.count, live[index].lowerBound < range.end {
+        let value = live[index]
         if value.lowerBound > at {
           ranges.append(DeadRange(start: at, end: value.lowerBound, endsInNode: false))
         }

@@ -83,9 +83,9 @@ struct DeadRangesTests {
 
   @Test func `dead ranges of the log leave out what a tree refers to`() {
     var space = DeadSpace()
-    space.keep(extent: 600, length: 100)
-    space.keep(extent: 300, length: 50)
-    space.keep(extent: 350, length: 0)
+    space.addLive(extent: 600, length: 100)
+    space.addLive(extent: 300, length: 50)
+    space.addLive(extent: 350, length: 0)
     space.add(extent: 20_000, length: 5)
     // Impossible ranges are ignored.
     space.add(extent: 10, length: 5)

@@ -4,7 +4,7 @@ import LatewoodFile
 /// Explains every byte of a file in the words of FORMAT.md.
 package struct Annotator {
   /// The structure that an offset in the file belongs to.
-  package enum Place: Equatable {
+  package enum Structure: Equatable {
     case header(copy: Int)
     case slot(Int)
     /// A frame with the zeros after it.
@@ -19,8 +19,8 @@ package struct Annotator {
       case .header(let copy):
         let start = UInt64(copy) * FileLayout.headerCopyOffset
         return start..<min(size, start + UInt64(FileLayout.headerLength))
-      case .slot(let place):
-        let start = FileLayout.slotOffset(place)
+      case .slot(let index):
+        let start = FileLayout.slotOffset(index)
         return start..<min(size, start + UInt64(FileLayout.slotBlockLength))
       case .frame(_, let range), .gap(let range), .tail(let range): return range
       }
@@ -34,26 +34,26 @@ package struct Annotator {
 
   /// Returns the structure that contains the byte at `offset`; nil beyond the end of the file.
   /// O(frames before it).
-  package func place(of offset: UInt64) throws(StorageError) -> Place? {
-    var finder = PlaceFinder(file)
-    return try finder.place(of: offset)
+  package func structure(at offset: UInt64) throws(StorageError) -> Structure? {
+    var finder = StructureFinder(file)
+    return try finder.structure(at: offset)
   }
 
   /// Returns the rows for the part of `range` that lies within the file. They are contiguous.
   package func rows(in range: Range<UInt64>) throws(StorageError) -> [AnnotatedRow] {
     var rows = AnnotatedRows(range.clamped(to: 0..<max(file.size, range.lowerBound)))
-    var finder = PlaceFinder(file)
-    while !rows.isComplete, let place = try finder.place(of: rows.position) {
-      try explain(place, &rows)
+    var finder = StructureFinder(file)
+    while !rows.isComplete, let structure = try finder.structure(at: rows.position) {
+      try explain(structure, &rows)
       // The rest that has not been explained.
-      rows.add(place.range(in: file.size), "no meaning")
+      rows.add(structure.range(in: file.size), "no meaning")
     }
     return rows.rows
   }
 
-  private func explain(_ place: Place, _ rows: inout AnnotatedRows) throws(StorageError) {
-    let range = place.range(in: file.size)
-    switch place {
+  private func explain(_ structure: Structure, _ rows: inout AnnotatedRows) throws(StorageError) {
+    let range = structure.range(in: file.size)
+    switch structure {
     case .header(let copy):
       let isDamaged = file.header.faults[copy] != nil
       try fields(

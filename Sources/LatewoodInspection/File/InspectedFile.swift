@@ -138,7 +138,7 @@ package final class InspectedFile {
     while true {
       try frames.reader.refresh()
       var slots: [InspectedSlot] = []
-      for place in 0..<2 { slots.append(try InspectedSlot(place: place, frames)) }
+      for index in 0..<2 { slots.append(try InspectedSlot(index: index, frames)) }
       try frames.reader.refresh()
       if slots.allSatisfy(\.isValid) || pause > 4 { return slots }
       guard try volume.isLockedForWriting(path) else { return slots }

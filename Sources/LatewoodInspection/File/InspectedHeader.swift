@@ -81,8 +81,8 @@ package struct InspectedHeader {
 extension FrameReader {
   /// Returns whether a root slot has a checksum with this seed.
   func hasSlot() throws(StorageError) -> Bool {
-    for place in 0..<2 {
-      if case .success = try slot(place) { return true }
+    for index in 0..<2 {
+      if case .success = try slot(index) { return true }
     }
     return false
   }

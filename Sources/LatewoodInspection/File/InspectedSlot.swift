@@ -4,7 +4,7 @@ import LatewoodFile
 /// One of the two root slots: its contents, and whether it is valid.
 package struct InspectedSlot {
   /// 0 or 1.
-  package let place: Int
+  package let index: Int
   /// The contents; nil if the slot is damaged.
   package let slot: RootSlot?
   /// The checkpoint that it names, if that is accepted.
@@ -14,10 +14,10 @@ package struct InspectedSlot {
 
   package var isValid: Bool { slot != nil && fault == nil }
 
-  init(place: Int, _ frames: FrameReader) throws(StorageError) {
-    self.place = place
+  init(index: Int, _ frames: FrameReader) throws(StorageError) {
+    self.index = index
     let slot: RootSlot
-    switch try frames.slot(place) {
+    switch try frames.slot(index) {
     case .success(let read): slot = read
     case .failure(let error):
       (self.slot, checkpoint, fault) = (nil, nil, error)
@@ -34,7 +34,7 @@ package struct InspectedSlot {
     } else {
       checkpoint = nil
       fault = .damaged(
-        at: slot.checkpointOffset, "root slot \(place) names a checkpoint here that is not sound")
+        at: slot.checkpointOffset, "root slot \(index) names a checkpoint here that is not sound")
     }
   }
 }

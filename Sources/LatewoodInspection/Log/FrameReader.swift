@@ -49,10 +49,10 @@ package struct FrameReader {
 
   /// Returns the contents of a root slot, or the reason why it has none. The checkpoint that it
   /// names is not checked.
-  func slot(_ place: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
-    let bytes = Array(try reader.some(at: FileLayout.slotOffset(place), count: RootSlot.length))
+  func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
+    let bytes = Array(try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: place, seed: seed) }
+      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, seed: seed) }
     }
   }
 }

@@ -22,7 +22,7 @@ struct MapFrames {
     for start in [0, FileLayout.headerCopyOffset] {
       add(.header, to: start + UInt64(FileLayout.headerLength))
     }
-    for place in 0..<2 { add(.slot, to: FileLayout.slotOffset(place) + UInt64(FileLayout.slotBlockLength)) }
+    for index in 0..<2 { add(.slot, to: FileLayout.slotOffset(index) + UInt64(FileLayout.slotBlockLength)) }
     let hasState = file.newestSlot != nil
     let logStart = hasState ? min(file.log.start.offset, size) : size
     try takePast(file, to: logStart, isLog: !hasState)

@@ -14,7 +14,7 @@ import LatewoodTree
 /// can look like that by chance.
 struct CellChain {
   struct Cell {
-    var place: Int
+    var start: Int
     /// The key without the prefix of the leaf.
     var suffix: Range<Int>
     var value: Range<Int>
@@ -34,13 +34,13 @@ struct CellChain {
   init(in bytes: UnsafeRawBufferPointer, from start: Int) {
     self.bytes = bytes
     var known = [Int?](repeating: nil, count: bytes.count)
-    for place in (min(start, bytes.count)..<bytes.count).reversed() {
-      guard var cell = Self.cell(at: place, bytes) else { continue }
+    for offset in (min(start, bytes.count)..<bytes.count).reversed() {
+      guard var cell = Self.cell(at: offset, bytes) else { continue }
       if cell.end < bytes.count {
         guard let index = known[cell.end], precedes(cell, cells[index]) else { continue }
         cell.depth = cells[index].depth + 1
       }
-      known[place] = cells.count
+      known[offset] = cells.count
       cells.append(cell)
     }
   }
@@ -48,7 +48,7 @@ struct CellChain {
   /// Returns the cells from a given one to the end.
   func run(from cell: Cell) -> [Cell] {
     var run = [cell]
-    for next in cells.reversed() where next.place == run[run.count - 1].end { run.append(next) }
+    for next in cells.reversed() where next.start == run[run.count - 1].end { run.append(next) }
     return run
   }
 
@@ -61,7 +61,7 @@ struct CellChain {
     for cell in cells {
       let isLast = cell.end == bytes.count
       guard isLast || taken[cell.end] != nil, accepts(cell, isLast) else { continue }
-      taken[cell.place] = cell.depth
+      taken[cell.start] = cell.depth
       if cell.depth > depth { (best, depth) = (cell, cell.depth) }
     }
     return best.map(run) ?? []
@@ -73,22 +73,22 @@ struct CellChain {
       return SalvagedEntry(key: key, value: .inline(Array(bytes[cell.value])))
     }
     // SAFETY: the 12 bytes of `value` were found to lie within the bytes.
-    let place = base + cell.value.lowerBound
+    let extent = base + cell.value.lowerBound
     return SalvagedEntry(
-      key: key, value: .extent(offset: place.u64(0), length: cell.length, checksum: place.u32(8)))
+      key: key, value: .extent(offset: extent.u64(0), length: cell.length, checksum: extent.u32(8)))
   }
 
-  /// Reads the bytes at `place` as a cell, whatever follows it; returns nil if it does not lie
+  /// Reads the bytes at `start` as a cell, whatever follows it; returns nil if it does not lie
   /// within the bytes.
-  static func cell(at place: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
-    guard let base = bytes.baseAddress, place >= 0, place < bytes.count else { return nil }
+  static func cell(at start: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
+    guard let base = bytes.baseAddress, start >= 0, start < bytes.count else { return nil }
     // SAFETY: the numbers are read up to the end of the bytes, and the rest only after checking
     // that it lies there.
     let end = base + bytes.count
-    guard let key = Varint.read(base + place, end: end),
-      let tagged = Varint.read(base + (place + key.length), end: end)
+    guard let key = Varint.read(base + start, end: end),
+      let tagged = Varint.read(base + (start + key.length), end: end)
     else { return nil }
-    let suffix = place + key.length + tagged.length
+    let suffix = start + key.length + tagged.length
     guard key.value <= UInt64(bytes.count - suffix) else { return nil }
     let value = suffix + Int(key.value)
     let isExtent = tagged.value & 1 == 1
@@ -97,7 +97,7 @@ struct CellChain {
       return nil
     }
     return Cell(
-      place: place, suffix: suffix..<value, value: value..<value + Int(inside),
+      start: start, suffix: suffix..<value, value: value..<value + Int(inside),
       length: Int(tagged.value >> 1),
       isExtent: isExtent)
   }

@@ -5,7 +5,7 @@ import LatewoodTree
 /// Leaves anywhere in a file with keys in ranges that the tree has lost, found one by one by their
 /// own headers.
 struct OlderLeaves {
-  struct Place {
+  struct Leaf {
     var reference: NodeReference
     var transaction: UInt64
     /// The number of entries according to the header of a damaged leaf; nil for a sound one.
@@ -13,7 +13,7 @@ struct OlderLeaves {
   }
 
   /// The leaves, the oldest first.
-  private(set) var places: [Place] = []
+  private(set) var leaves: [Leaf] = []
 
   /// - Parameters:
   ///   - newest: the transaction of the checkpoint that was read. A later checkpoint was not
@@ -36,7 +36,7 @@ struct OlderLeaves {
       }
       try scan(room, file, ranges, newest, takesDamaged)
     }
-    places.sort { ($0.transaction, $0.reference.offset) < ($1.transaction, $1.reference.offset) }
+    leaves.sort { ($0.transaction, $0.reference.offset) < ($1.transaction, $1.reference.offset) }
   }
 
   private mutating func scan(
@@ -50,8 +50,8 @@ struct OlderLeaves {
         continue
       }
       guard let node = try file.nodes.soundNode(reference, level: nil) else {
-        if takesDamaged, let place = try damagedLeaf(reference, file.reader), place.transaction <= newest {
-          places.append(place)
+        if takesDamaged, let leaf = try damagedLeaf(reference, file.reader), leaf.transaction <= newest {
+          leaves.append(leaf)
         }
         at += step
         continue
@@ -60,20 +60,20 @@ struct OlderLeaves {
       guard node.node.isLeaf, node.transaction <= newest, let (first, last) = node.bounds else { continue }
       let span = KeyIntervals.Interval(low: first, high: last.successor)
       if !ranges.clipping(span).isEmpty {
-        places.append(Place(reference: reference, transaction: node.transaction))
+        leaves.append(Leaf(reference: reference, transaction: node.transaction))
       }
     }
   }
 
-  private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(StorageError) -> Place? {
-    let place = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
+  private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(StorageError) -> Leaf? {
+    let leaf = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
       let count = base.u16(NodeLayout.count)
       guard base.u8(NodeLayout.kind) == NodeLayout.leafKind, base.u8(NodeLayout.level) == 0, count > 0,
         reference.length <= FileLayout.nodeLimit
-      else { return nil as Place? }
-      return Place(
+      else { return nil as Leaf? }
+      return Leaf(
         reference: reference, transaction: base.u64(NodeLayout.transaction), damagedEntries: UInt64(count))
     }
-    return place ?? nil
+    return leaf ?? nil
   }
 }

@@ -46,10 +46,10 @@ struct OperationRescue {
 
   mutating func next() throws(StorageError) -> Found? {
     while let candidate = try nextCandidate() {
-      position = candidate.place.start + 1
-      let cost = UInt64(candidate.place.value.count)
+      position = candidate.inspected.start + 1
+      let cost = UInt64(candidate.inspected.value.count)
       guard cost <= budget else { continue }
-      if candidate.place.hasOwnChecksum { budget -= cost }
+      if candidate.inspected.hasOwnChecksum { budget -= cost }
       let isVerified = try candidate.isValueVerified(in: file)
       let isFollowed = try isFollowed(candidate)
       if isVerified == true || (isVerified == nil && isFollowed) {
@@ -94,12 +94,12 @@ struct OperationRescue {
       let count = Int(min(64 << 10, end - position))
       let start = position
       let hit = try file.reader.withBytes(at: start, count: count) { base in
-        for place in 0..<count {
-          let code = base.u8(place)
+        for offset in 0..<count {
+          let code = base.u8(offset)
           if code >= OperationCode.put, code <= OperationCode.deleteRange,
-            LogRecord.lengths(at: base + place, end: base + count) != nil || count - place < 32
+            LogRecord.lengths(at: base + offset, end: base + count) != nil || count - offset < 32
           {
-            return place
+            return offset
           }
         }
         return count

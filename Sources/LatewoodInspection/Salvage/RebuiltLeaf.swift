@@ -48,9 +48,9 @@ struct RebuiltLeaf {
         let chain = CellChain(in: bytes, from: arrays)
         var attempts = 0
         for cell in chain.cells where cell.depth == count && attempts < Self.attemptLimit {
-          let length = cell.place - arrays
+          let length = cell.start - arrays
           let run = chain.run(from: cell)
-          for prefix in prefixes(length, Array(bytes[arrays..<cell.place])) {
+          for prefix in prefixes(length, Array(bytes[arrays..<cell.start])) {
             attempts += 1
             if let node = try node(run, prefix, bytes) { return node }
           }
@@ -74,8 +74,8 @@ struct RebuiltLeaf {
     _ run: [CellChain.Cell], _ prefix: [UInt8], _ old: UnsafeRawBufferPointer
   ) throws(StorageError) -> InspectedNode? {
     var leaf = [UInt8](old)
-    func put(_ value: some FixedWidthInteger, at place: Int) {
-      withUnsafeBytes(of: value.littleEndian) { leaf.replaceSubrange(place..<place + $0.count, with: $0) }
+    func put(_ value: some FixedWidthInteger, at offset: Int) {
+      withUnsafeBytes(of: value.littleEndian) { leaf.replaceSubrange(offset..<offset + $0.count, with: $0) }
     }
     put(NodeLayout.leafKind, at: NodeLayout.kind)
     put(UInt8(0), at: NodeLayout.level)
@@ -90,9 +90,9 @@ struct RebuiltLeaf {
     for (index, cell) in run.enumerated() {
       let head = old.baseAddress.map { KeyOrder.head($0 + cell.suffix.lowerBound, cell.suffix.count) } ?? 0
       put(head, at: NodeLayout.arrays + index * NodeLayout.headLength)
-      put(UInt16(cell.place), at: slots + index * NodeLayout.slotLength)
+      put(UInt16(cell.start), at: slots + index * NodeLayout.slotLength)
     }
-    leaf.replaceSubrange(slots + count * NodeLayout.slotLength..<run[0].place, with: prefix)
+    leaf.replaceSubrange(slots + count * NodeLayout.slotLength..<run[0].start, with: prefix)
     for transaction in transactions {
       put(transaction, at: NodeLayout.transaction)
       let sum = leaf.withUnsafeBytes {

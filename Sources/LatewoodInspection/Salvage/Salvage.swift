@@ -110,7 +110,7 @@ package struct Salvage {
       takesDamaged: lost.contains { $0.what == .branch || $0.what == .tree })
     var past = SalvageReplay(
       state, purpose: .past, ranges: ranges, keyspaces: keyspaces, completeAfter: completeAfter, into: sink)
-    try past.run(FileLayout.logStart..<max(FileLayout.logStart, end), leaves: older.places)
+    try past.run(FileLayout.logStart..<max(FileLayout.logStart, end), leaves: older.leaves)
     if base.isTreeLost {
       report.transaction = max(report.transaction, past.transaction)
       report.damagedLog += past.damage

@@ -18,8 +18,8 @@ struct SalvageBase {
 
   init(_ file: FrameReader, _ survey: SalvageSurvey) throws(StorageError) {
     var slots: [RootSlot] = []
-    for place in 0..<2 {
-      if case .success(let slot) = try file.slot(place) {
+    for index in 0..<2 {
+      if case .success(let slot) = try file.slot(index) {
         slots.append(slot)
       } else {
         isRootSlotDamaged = true

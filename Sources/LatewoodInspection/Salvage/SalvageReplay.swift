@@ -56,7 +56,7 @@ struct SalvageReplay {
   }
 
   /// - Parameter leaves: the older leaves, the oldest first.
-  mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Place] = []) throws(StorageError) {
+  mutating func run(_ range: Range<UInt64>, leaves: [OlderLeaves.Leaf] = []) throws(StorageError) {
     var leaves = leaves[...]
     var frames = file.soundFrames(from: range.lowerBound)
     pieces: while let piece = try frames.next() {
@@ -117,7 +117,7 @@ struct SalvageReplay {
   // MARK: Operations
 
   private func apply(_ operation: SalvagedOperation, _ trust: SalvageTrust) throws(StorageError) {
-    if operation.place.isRange {
+    if operation.inspected.isRange {
       let high = try operation.value(in: file.reader)
       let span = KeyIntervals.Interval(low: operation.key, high: high)
       guard operation.key.lexicographicallyPrecedes(high) else { return }
@@ -125,7 +125,7 @@ struct SalvageReplay {
       return
     }
     guard ranges.contains(operation.key) else { return }
-    if operation.place.isPut {
+    if operation.inspected.isPut {
       try sink.put(operation.key, try operation.value(in: file.reader), trust)
     } else {
       try sink.delete(operation.key)
@@ -140,17 +140,17 @@ struct SalvageReplay {
 
   // MARK: Leaves
 
-  private func apply(_ place: OlderLeaves.Place) throws(StorageError) {
-    if let entries = place.damagedEntries {
+  private func apply(_ older: OlderLeaves.Leaf) throws(StorageError) {
+    if let entries = older.damagedEntries {
       let leaf = SalvageTree.LostLeaf(
-        reference: place.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
+        reference: older.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
       return try DamagedLeaf(leaf, in: file).save(ranges: ranges, into: sink)
     }
-    guard let leaf = try file.nodes.soundNode(place.reference, level: 0), let (first, last) = leaf.bounds
+    guard let leaf = try file.nodes.soundNode(older.reference, level: 0), let (first, last) = leaf.bounds
     else {
       return
     }
-    let trust: SalvageTrust = place.transaction >= completeAfter ? .certain : .older(place.transaction)
+    let trust: SalvageTrust = older.transaction >= completeAfter ? .certain : .older(older.transaction)
     let span = KeyIntervals.Interval(low: first, high: last.successor)
     var entries = leaf.entries[...]
     for part in ranges.clipping(span) {
@@ -161,7 +161,7 @@ struct SalvageReplay {
         if let value = try entry.bytes(in: file) {
           puts.append((entry.key, value, trust))
         } else if let (value, _) = try sink.saved(entry.key) {
-          puts.append((entry.key, value, .older(place.transaction)))
+          puts.append((entry.key, value, .older(older.transaction)))
         }
       }
       try sink.delete(from: part.low, to: part.high)
@@ -194,7 +194,8 @@ struct SalvageReplay {
         try markOlder(operation.key)
         lostValues.append(
           SalvageReport.LostRange(
-            what: .value, offset: operation.place.start, length: operation.end - operation.place.start,
+            what: .value, offset: operation.inspected.start,
+            length: operation.end - operation.inspected.start,
             low: operation.key, high: operation.key.successor, expected: 1))
       }
     }

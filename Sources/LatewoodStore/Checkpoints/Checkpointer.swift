@@ -157,7 +157,7 @@ final class Checkpointer: @unchecked Sendable {
         // position. But the tree is usable: the next checkpoint, of everything, is the one that the
         // log needs.
         guard error.kind == .unsupported else { throw error }
-        reclaimer.keep(dead)
+        reclaimer.carryOver(dead)
         install(root, of: frozen)
         isForced = true
       }

@@ -19,7 +19,7 @@ import LatewoodTree
 /// are after that frame, and only this process refers to them. So no readable tree and no replay
 /// needs a reclaimed block, even if references overlap or repeat.
 ///
-/// - `kept` values stay counted as a part of the log; they die with their entries.
+/// - `live` values stay counted as a part of the log; they die with their entries.
 /// - Older base trees refer only to what the newest one refers to, and to waiting ranges.
 enum Ownership {
   case own

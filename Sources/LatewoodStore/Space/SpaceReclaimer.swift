@@ -104,9 +104,9 @@ final class SpaceReclaimer: Sendable {
 
   // MARK: Collecting
 
-  /// Keeps the dead space of a merge whose tree is in use although its checkpoint was not written,
-  /// because the previous checkpoint still needs it.
-  func keep(_ dead: DeadSpace) {
+  /// Carries the dead space of a merge over to the next checkpoint: its tree is in use although its
+  /// checkpoint was not written, so the previous checkpoint still needs that space.
+  func carryOver(_ dead: DeadSpace) {
     if isCollecting { state.withLock { $0.unconcluded.append(dead) } }
   }
 

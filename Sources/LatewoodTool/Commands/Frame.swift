@@ -23,7 +23,7 @@ extension CommandDescription {
     try HexListing.check(offset, in: file)
     let whole: Range<UInt64>
     do {
-      whole = try Annotator(file).place(of: offset)?.range(in: file.size) ?? offset..<offset + 1
+      whole = try Annotator(file).structure(at: offset)?.range(in: file.size) ?? offset..<offset + 1
     } catch { throw Failure(error) }
     let shown = whole.lowerBound..<min(whole.upperBound, whole.lowerBound + length)
     try HexListing(file, shown).show(on: console)

@@ -285,7 +285,7 @@ struct RetainedMemory: ~Copyable {
   var isFull: Bool { length > limit }
 
   /// Retains a node's memory. The latest node is never released.
-  mutating func keep(_ copy: NodeCopy) {
+  mutating func retain(_ copy: NodeCopy) {
     latest = copy
     pieces.append(Piece(start: copy.memory, length: copy.length, owner: copy))
     length += copy.length

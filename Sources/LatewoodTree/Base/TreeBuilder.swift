@@ -20,8 +20,8 @@ import LatewoodFile
 /// 3. If too few items are left at the end, the previous node is merged with them in the same way.
 ///
 /// Input pointers must stay valid until `finish` has returned, or point into nodes passed to
-/// `keep`. Memory: the items of two nodes for each level, and the nodes that these were read from.
-/// One thread. After an error the builder can no longer be used.
+/// `retain`. Memory: the items of two nodes for each level, and the nodes that these were read
+/// from. One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
   /// One byte in this many may be wasted in leaves that are not full, so that transplanting can
   /// resume after a leaf that could not be transplanted. That costs little space, because a node is
@@ -41,7 +41,7 @@ final class TreeBuilder {
   /// The number of bytes that may still be wasted; see `transplant`.
   private var wasteAllowance = 0
   /// The memory that items point into and that has no other owner.
-  private var kept = RetainedMemory()
+  private var retained = RetainedMemory()
   private var placements = 0
   /// Items that will be added to a level once it has advanced.
   private var deferred: [BuilderItem] = []
@@ -165,7 +165,7 @@ final class TreeBuilder {
   func opened(_ subtree: Subtree) throws(StorageError) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
     let copy = try VerifiedReads(source).node(subtree)
-    keep(copy)
+    retain(copy)
     return copy.node
   }
 
@@ -203,12 +203,12 @@ final class TreeBuilder {
         throw StorageError(.damaged, "the keys of a new tree are not in ascending order")
       }
     }
-    let separator = kept.copy(try left.separator(before: first, source: source))
+    let separator = retained.copy(try left.separator(before: first, source: source))
     let (target, provisional) = try sink.allocate(length: length)
     resolvePlaced()
     target.copyMemory(from: leaf.base, byteCount: length)
     target.set(transaction, at: NodeLayout.transaction)
-    left = .key(kept.copy(leaf.key(leaf.count - 1)))
+    left = .key(retained.copy(leaf.key(leaf.count - 1)))
     let subtree = Subtree(
       reference: NodeReference(offset: provisional, length: leaf.length, checksum: 0), level: 0,
       entries: UInt64(leaf.count), liveBytes: UInt64(leaf.length))
@@ -243,8 +243,8 @@ final class TreeBuilder {
     resolvePlaced()
     let totals = node.write(to: target)
     let first = levels[level].items[0].key
-    let separator = level == 0 ? kept.copy(try left.separator(before: first, source: source)) : first
-    if level == 0 { left = .key(kept.copy(levels[0].items[number - 1].key)) }
+    let separator = level == 0 ? retained.copy(try left.separator(before: first, source: source)) : first
+    if level == 0 { left = .key(retained.copy(levels[0].items[number - 1].key)) }
     levels[level].removeFirst(number)
     let reference = NodeReference(offset: provisional, length: UInt32(node.length), checksum: 0)
     let subtree = Subtree(
@@ -277,18 +277,18 @@ final class TreeBuilder {
     item.checksum = reference.checksum
   }
 
-  // MARK: Kept memory
+  // MARK: Retained memory
 
   /// Retains a node that entries are taken from, until another one is retained and none of the
   /// entries is pending.
-  func keep(_ copy: NodeCopy) { kept.keep(copy) }
+  func retain(_ copy: NodeCopy) { retained.retain(copy) }
 
   /// Releases retained memory that no item points into. Called between two entries.
   @inline(__always) func releaseUnused() {
-    if kept.isFull { releaseKept() }
+    if retained.isFull { releaseRetained() }
   }
 
-  @inline(never) private func releaseKept() {
+  @inline(never) private func releaseRetained() {
     var addresses: [UnsafeRawPointer] = []
     let note = { (item: BuilderItem) in
       addresses += [item.key.prefix, item.key.suffix]
@@ -304,7 +304,7 @@ final class TreeBuilder {
     case .none, .subtree: break
     case .key(let key), .fence(let key), .kept(let key): addresses += [key.prefix, key.suffix]
     }
-    kept.release(but: addresses)
+    retained.release(but: addresses)
   }
 
   // MARK: The end

@@ -118,14 +118,14 @@ struct BufferCursor: ~Copyable {
   static let touchCount = 8
 
   /// The leaf of the current entry, and the index in it.
-  @inline(__always) var place: (leaf: BufferNode, index: Int) {
+  @inline(__always) var position: (leaf: BufferNode, index: Int) {
     let top = path[depth &- 1]
     return (BufferNode(top.node), top.index)
   }
 
   /// Moves to the first entry after the leaf of the current one.
   mutating func passLeaf() throws(StorageError) {
-    let (leaf, index) = place
+    let (leaf, index) = position
     steps &+= leaf.count &- index
     path[depth &- 1].index = leaf.count
     try settleForward()

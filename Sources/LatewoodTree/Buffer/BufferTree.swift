@@ -91,7 +91,7 @@ struct BufferTree: ~Copyable {
     if try appendAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
-      place(key, keyCount, reference, in: leaf, at: 0)
+      insertEntry(key, keyCount, reference, in: leaf, at: 0)
       self.root = leaf.pointer
       entries = 1
       return
@@ -115,10 +115,10 @@ struct BufferTree: ~Copyable {
     }
     entries &+= 1
     if node.count < node.capacity {
-      place(key, keyCount, reference, in: node, at: index)
+      insertEntry(key, keyCount, reference, in: node, at: index)
     } else if node.capacity < BufferNode.leafCapacity {
       node = enlarge(node)
-      place(key, keyCount, reference, in: node, at: index)
+      insertEntry(key, keyCount, reference, in: node, at: index)
     } else {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
@@ -126,7 +126,7 @@ struct BufferTree: ~Copyable {
     if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
   }
 
-  @inline(__always) func place(
+  @inline(__always) func insertEntry(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int
   ) {
@@ -264,7 +264,7 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    place(
+    insertEntry(
       key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
     try leaf.lengthenPrefixIfUseful(from: 0, space)
     try right.lengthenPrefixIfUseful(from: 0, space)

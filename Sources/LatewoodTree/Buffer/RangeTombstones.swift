@@ -125,3 +125,141 @@ final class CachedCount: Sendable {
     return found
   }
 }
+
+/// An immutable node of the AVL tree of intervals in a `RangeTombstones`.
+///
+/// Sets of different versions share nodes. A change makes new nodes only on paths from the root, by
+/// splitting (`split`) and joining trees (`join`): Blelloch, Ferizovic and Sun, "Just Join for
+/// Parallel Ordered Sets", 2016.
+///
+/// Invariant: the heights of two children differ by at most 1.
+final class RangeNode: Sendable {
+  let interval: RangeTombstones.Interval
+  /// The number of intervals in the subtree.
+  let count: Int
+  private let left: RangeNode?
+  private let right: RangeNode?
+  let height: Int
+  /// The number of entries that the intervals of the subtree hide.
+  private let hidden = CachedCount()
+
+  private init(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) {
+    self.interval = interval
+    self.left = left
+    self.right = right
+    count = (left?.count ?? 0) + 1 + (right?.count ?? 0)
+    height = max(Self.height(left), Self.height(right)) + 1
+  }
+
+  private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
+
+  /// Returns the first node whose interval's end satisfies `isBeyond`, which all greater ends must
+  /// satisfy too. O(log n).
+  @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
+    var found: RangeNode?
+    var next: RangeNode? = self
+    while let node = next {
+      if isBeyond(node.interval.high) {
+        found = node
+        next = node.left
+      } else {
+        next = node.right
+      }
+    }
+    return found
+  }
+
+  /// Returns the last node whose interval's start satisfies `begins`, which all lesser starts must
+  /// satisfy too. O(log n).
+  func last(where begins: (_ low: [UInt8]) throws(StorageError) -> Bool) throws(StorageError) -> RangeNode? {
+    var found: RangeNode?
+    var next: RangeNode? = self
+    while let node = next {
+      if try begins(node.interval.low) {
+        found = node
+        next = node.right
+      } else {
+        next = node.left
+      }
+    }
+    return found
+  }
+
+  /// Returns the number of entries hidden by the intervals between two bounds; nil means no bound.
+  /// O(log n), plus a call of `count` for each interval that was never counted.
+  func hidden(
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(StorageError) -> Int
+  ) throws(StorageError) -> Int {
+    if let low, RangeTombstones.less(interval.low, low) {
+      return try right?.hidden(from: low, to: high, count) ?? 0
+    }
+    if let high, RangeTombstones.less(high, interval.high) {
+      return try left?.hidden(from: low, to: high, count) ?? 0
+    }
+    if low != nil || high != nil { return try sum(from: low, to: high, count) }
+    return try hidden.get { () throws(StorageError) in try sum(from: nil, to: nil, count) }
+  }
+
+  private func sum(
+    from low: [UInt8]?, to high: [UInt8]?, _ count: (RangeTombstones.Interval) throws(StorageError) -> Int
+  ) throws(StorageError) -> Int {
+    let before = try left?.hidden(from: low, to: nil, count) ?? 0
+    let own = try interval.hidden.get { () throws(StorageError) in try count(interval) }
+    let after = try right?.hidden(from: nil, to: high, count) ?? 0
+    return before &+ own &+ after
+  }
+
+  /// Splits a tree into the parts below and above a bound. An interval that contains the bound is
+  /// split. O(log n).
+  static func split(_ node: RangeNode?, at bound: [UInt8]) -> (below: RangeNode?, above: RangeNode?) {
+    guard let node else { return (nil, nil) }
+    let interval = node.interval
+    if !RangeTombstones.less(interval.low, bound) {
+      let (below, above) = split(node.left, at: bound)
+      return (below, join(above, interval, node.right))
+    }
+    if !RangeTombstones.less(bound, interval.high) {
+      let (below, above) = split(node.right, at: bound)
+      return (join(node.left, interval, below), above)
+    }
+    let first = RangeTombstones.Interval(low: interval.low, high: bound, offset: interval.offset)
+    let last = RangeTombstones.Interval(low: bound, high: interval.high, offset: interval.offset)
+    return (join(node.left, first, nil), join(nil, last, node.right))
+  }
+
+  /// Joins `left`, an interval above it, and `right`, which is above both, into one tree.
+  /// O(difference in height).
+  static func join(_ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?) -> RangeNode
+  {
+    if let left, left.height > height(right) + 1 {
+      return balanced(left.left, left.interval, join(left.right, interval, right))
+    }
+    if let right, right.height > height(left) + 1 {
+      return balanced(join(left, interval, right.left), right.interval, right.right)
+    }
+    return RangeNode(left, interval, right)
+  }
+
+  /// Joins trees whose heights differ by at most 2, by rotation.
+  private static func balanced(
+    _ left: RangeNode?, _ interval: RangeTombstones.Interval, _ right: RangeNode?
+  ) -> RangeNode {
+    if let right, right.height > height(left) + 1 {
+      if let inner = right.left, inner.height > height(right.right) {
+        return RangeNode(
+          RangeNode(left, interval, inner.left), inner.interval,
+          RangeNode(inner.right, right.interval, right.right))
+      }
+      return RangeNode(RangeNode(left, interval, right.left), right.interval, right.right)
+    }
+    if let left, left.height > height(right) + 1 {
+      if let inner = left.right, inner.height > height(left.left) {
+        return RangeNode(
+          RangeNode(left.left, left.interval, inner.left), inner.interval,
+          RangeNode(inner.right, interval, right))
+      }
+      return RangeNode(left.left, left.interval, RangeNode(left.right, interval, right))
+    }
+    return RangeNode(left, interval, right)
+  }
+}

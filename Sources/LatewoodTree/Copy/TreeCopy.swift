@@ -150,7 +150,7 @@ package struct TreeCopy: ~Copyable {
     builder.releaseUnused()
     let leaf = copy.node
     if !leaf.hasExtents, try builder.transplant(leaf) { return }
-    builder.keep(copy)
+    builder.retain(copy)
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
       let key = PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
@@ -201,7 +201,7 @@ package struct TreeCopy: ~Copyable {
   private mutating func rewrite(_ copy: NodeCopy) throws(StorageError) {
     builder.releaseUnused()
     let leaf = copy.node
-    builder.keep(copy)
+    builder.retain(copy)
     waiting.removeAll(keepingCapacity: true)
     var extentLength = 0
     for index in 0..<leaf.count {

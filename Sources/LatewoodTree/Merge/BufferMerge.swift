@@ -105,16 +105,16 @@ package struct BufferMerge: ~Copyable {
     var index = 0
     while isTouched(high) {
       let (place, isFound) = leaf.lowerBound(buffer.key, buffer.keyCount)
-      try keep(leaf, index, place, checksRanges)
+      try appendUnchanged(leaf, index, place, checksRanges)
       if isFound { markDead(leaf.entry(place).value) }
       index = isFound ? place + 1 : place
       try takeEntry()
     }
-    try keep(leaf, index, leaf.count, checksRanges)
+    try appendUnchanged(leaf, index, leaf.count, checksRanges)
   }
 
   /// Appends entries of the base that no buffer entry replaces, unless they are deleted.
-  @inline(__always) private func keep(
+  @inline(__always) private func appendUnchanged(
     _ leaf: Node, _ from: Int, _ to: Int, _ checksRanges: Bool
   ) throws(StorageError) {
     var index = from
@@ -146,7 +146,7 @@ package struct BufferMerge: ~Copyable {
       let record = buffer.record
       let key = PrefixedKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {
-        builder.dead.keep(
+        builder.dead.addLive(
           extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount))
         try builder.append(
           key, extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount),

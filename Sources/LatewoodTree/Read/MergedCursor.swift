@@ -127,7 +127,7 @@ package struct MergedCursor: ~Copyable {
   ) throws(StorageError) -> (leaf: BufferNode, entries: Range<Int>)? {
     // The ranges that are deleted in the active buffer hide entries of the frozen one.
     guard !takesBase, takesActive != takesFrozen, takesActive || !hasRanges else { return nil }
-    let (leaf, index) = takesActive ? active.place : frozen.place
+    let (leaf, index) = takesActive ? active.position : frozen.position
     guard isFirst || index == 0 else { return nil }
     // Damage there concerns only those who read that far: one by one.
     let last: LogRecord

@@ -28,7 +28,7 @@ struct EntryPlaces {
       var at = header.ownOffset + UInt64(FrameHeader.length)
       while let operation = try SalvagedOperation(at: at, end: end, in: reader) {
         at = operation.end
-        if operation.place.isRange {
+        if operation.inspected.isRange {
           let high = try operation.value(in: reader)
           for key in own.keys
           where !key.lexicographicallyPrecedes(operation.key) && key.lexicographicallyPrecedes(high) {
@@ -36,7 +36,7 @@ struct EntryPlaces {
             shared[key] = nil
           }
         } else {
-          own[operation.key] = operation.place.isPut ? [operation.place.start..<operation.end] : nil
+          own[operation.key] = operation.inspected.isPut ? [operation.inspected.start..<operation.end] : nil
           shared[operation.key] = nil
         }
       }

@@ -89,7 +89,7 @@ private struct GoldenPlaces {
     guard map.faults.isEmpty, leaves.count > 1, let root = branches.last, let slot = file.newestSlot,
       let value = map.regions.last(where: { $0.kind == .extent }), let checkpoint = file.checkpoint
     else { throw Missing(what: "\(map.faults) leaves \(leaves) branches \(branches) \(map.totals)") }
-    newestSlot = Int(FileLayout.slotOffset(slot.place))
+    newestSlot = Int(FileLayout.slotOffset(slot.index))
     leaf = leaves[leaves.count - 1]
     branch = root
     self.value = Int(value.range.lowerBound)..<Int(value.range.upperBound)

@@ -3,12 +3,12 @@ import LatewoodFile
 
 /// Finds the structures that offsets belong to. Ascending offsets take a single pass over the
 /// frames.
-struct PlaceFinder {
+struct StructureFinder {
   private let file: InspectedFile
   private let logStart: UInt64
   private var scan: FrameScan
   private var walk: LogFrames
-  private var last: Annotator.Place?
+  private var last: Annotator.Structure?
 
   init(_ file: InspectedFile) {
     self.file = file
@@ -18,18 +18,18 @@ struct PlaceFinder {
   }
 
   /// Returns the structure at an offset; nil beyond the end of the file.
-  mutating func place(of offset: UInt64) throws(StorageError) -> Annotator.Place? {
+  mutating func structure(at offset: UInt64) throws(StorageError) -> Annotator.Structure? {
     guard offset < file.size else { return nil }
     if let last {
       let range = last.range(in: file.size)
       if range.contains(offset) { return last }
-      if offset < range.lowerBound { self = PlaceFinder(file) }
+      if offset < range.lowerBound { self = StructureFinder(file) }
     }
     last = try found(offset)
     return last
   }
 
-  private mutating func found(_ offset: UInt64) throws(StorageError) -> Annotator.Place {
+  private mutating func found(_ offset: UInt64) throws(StorageError) -> Annotator.Structure {
     if offset < FileLayout.slotOffset(0) {
       return .header(copy: offset < FileLayout.headerCopyOffset ? 0 : 1)
     }
