@@ -1,19 +1,59 @@
 #!/usr/bin/env bash
-# Compiles what knows nothing of the operating system (bytes, the codecs of the file format, limits)
-# for machines with words of 32 bits, without a standard library of their systems: with that of
-# Embedded Swift. Finds numbers that do not fit an Int there.
+# Compiles what knows nothing of the operating system (bytes, the codecs of the file format, limits,
+# the frames of the log in memory) for machines with words of 32 bits, without a standard library of
+# their systems: with that of Embedded Swift. Finds numbers that do not fit an Int there.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT
 
+# What `LogBuffer` calls, with nothing behind it: the real one needs threads and files.
+cat >"$out/Monitor.swift" <<'SWIFT'
+package final class Monitor {
+  package init() {}
+  package func lock() {}
+  package func unlock() {}
+}
+SWIFT
+cat >"$out/Device.swift" <<'SWIFT'
+import LatewoodBytes
+package final class StubDevice {
+  package func pinMapped(_ range: Range<UInt64>) throws(StorageError) {}
+}
+SWIFT
+cat >"$out/Stubs.swift" <<'SWIFT'
+import LatewoodBytes
+import LatewoodDevice
+struct AddressSpace {
+  var base: UnsafeRawPointer
+  var capacity: UInt64
+}
+final class MappedFile {
+  let device: StubDevice
+  let space: AddressSpace
+  init(_ device: StubDevice, _ space: AddressSpace) { (self.device, self.space) = (device, space) }
+  func grown(toCover end: UInt64, ahead: UInt64) throws(StorageError) -> AddressSpace { space }
+}
+final class GroupCommit {
+  var isWriting: Bool { false }
+  func flush(through target: UInt64, durable: Bool) throws(StorageError) {}
+  func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at: UInt64, pieces: Int) throws(StorageError) {}
+  func writeZeros(ahead tail: UInt64) throws(StorageError) {}
+}
+SWIFT
+
 for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-wasm; do
   swift=(swiftc -target "$target" -enable-experimental-feature Embedded -wmo -parse-as-library
     -package-name latewood -swift-version 6 -I "$out" -Xcc -ffreestanding)
-  "${swift[@]}" -module-name LatewoodBytes -emit-module -emit-module-path "$out/LatewoodBytes.swiftmodule" \
-    -c Sources/LatewoodBytes/*.swift -o "$out/bytes.o"
-  "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" \
-    Sources/LatewoodFile/{FileHeader,FrameHeader,LogRecord,NodeReference}.swift
+  module() {
+    "${swift[@]}" -module-name "$1" -emit-module -emit-module-path "$out/$1.swiftmodule" \
+      -c "${@:2}" -o "$out/$1.o"
+  }
+  module LatewoodBytes Sources/LatewoodBytes/*.swift
+  module LatewoodConcurrency "$out/Monitor.swift"
+  module LatewoodDevice "$out/Device.swift"
+  "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" "$out/Stubs.swift" \
+    Sources/LatewoodFile/{FileHeader,FrameHeader,LogBuffer,LogChunks,LogMapping,LogProgress,LogRecord,NodeReference}.swift
   "${swift[@]}" -module-name LatewoodFleece -c -o "$out/fleece.o" Sources/LatewoodFleece/FleeceLimits.swift
   echo "$target: compiled"
 done
