@@ -59,11 +59,11 @@ STEPS = {
 LIKELY = {
     "Compaction": r"CompactionTests|CopyTests|SwitchTests|ReadBack|FollowingTests|CopyCrashTests",
     "/Copy/": r"ReadBackTests|CompactionTests",
-    "Punching": r"PunchingTests|BackupTests|HistoryTests",
+    "Space/": r"PunchingTests|BackupTests|HistoryTests",
     "Public/": r"TransactionTests|KeyspaceTests|RefusalTests|CursorTests|StoreTests",
     "Inspection": r"HistoryTests|VerifyBesideCheckpointTests|RefusalTests|OpeningTests|CompactionTests",
     "Engine+Write": r"TransactionTests|FoundStateTests|FullDiskTests|StoreTests|MisuseTests",
-    "Engine+Checkpoint": r"FullDiskTests|StoreTests|SnapshotConcurrencyTests|ModelTests",
+    "Checkpoint": r"PunchingTests|FullDiskTests|StoreTests|SnapshotConcurrencyTests|ModelTests",
     "CatalogVerify": r"CatalogVerifyTests",
     "Backup/": r"BackupTests|BackupBranchTests|BackupCrashTests",
 }
