@@ -70,9 +70,23 @@ extension DocumentValue {
 
   /// Returns the value as Fleece: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
-    if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
+    switch content {
+    case .stored(let element):
+      if let written = try element.writtenBytes() { return written }
+    case .dictionary(let storage):
+      if let patched = try storage.patchedBody(maximum: Self.fewChanges) { return patched }
+    default: break
+    }
     return try KeptEncoders.written { (writer: inout FleeceWriter) throws(FleeceError) in
       try write(to: &writer)
+    }
+  }
+
+  /// Whether the value is one whose Fleece never shares bytes with other values.
+  fileprivate var isPatch: Bool {
+    switch content {
+    case .null, .boolean, .integer, .unsigned, .double: true
+    default: false
     }
   }
 
@@ -105,5 +119,21 @@ extension DocumentValue {
     } catch {
       throw DatabaseError(inValue: error)
     }
+  }
+}
+
+extension MemberStorage {
+  /// Returns the body that was read with the changes written over it, if it has the same bytes as
+  /// the changed value encoded anew: after changes of numbers, Booleans and nulls that take as much
+  /// space as before. Nil otherwise.
+  fileprivate func patchedBody(maximum: Int) throws(FleeceError) -> [UInt8]? {
+    guard let stored, changes.count <= maximum, changes.values.allSatisfy(\.isPatch),
+      var patch = try FleecePatch(stored)
+    else { return nil }
+    for (key, value) in changes {
+      let bytes = try value.fleece()
+      guard try patch.replace(key.text, with: bytes) else { return nil }
+    }
+    return patch.finish()
   }
 }

@@ -130,10 +130,9 @@ public struct DocumentValue: Sendable {
     if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
     guard case .dictionary(let storage) = content else { return [] }
     let stored = (try? storage.stored?.keys(beginningWith: first)) ?? []
-    let changed = storage.changes.lazy.filter { $0.key.text.utf8.first == first }
-    if changed.isEmpty { return stored }
+    guard storage.changes.keys.contains(where: { $0.text.utf8.first == first }) else { return stored }
     var keys = Set(stored.map(KeyText.init))
-    for (key, value) in changed {
+    for (key, value) in storage.changes where key.text.utf8.first == first {
       if value.exists || storage.stored == nil { keys.insert(key) } else { keys.remove(key) }
     }
     return keys.map(\.text).sorted()

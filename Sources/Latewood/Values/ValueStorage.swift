@@ -161,8 +161,7 @@ extension DocumentValue {
   }
 
   private var changedMembers: MemberStorage {
-    // Only a dictionary that can be read is kept: damaged content reads as having no members.
-    guard case .stored(let element) = content, (try? element.hasReadableMembers()) == true else {
+    guard case .stored(let element) = content, (try? element.kind) == .dictionary else {
       return MemberStorage([:])
     }
     return MemberStorage(changing: element)

@@ -15,7 +15,7 @@ package struct JSONParser: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
   /// The open collections, the innermost last.
-  private var open: [UInt32] = []
+  private var open = GrowingList<UInt32>(capacity: 8)
   private var unescaped = GrowingBytes()
 
   package init() {}
@@ -23,7 +23,7 @@ package struct JSONParser: ~Copyable {
   /// Returns a text as Fleece.
   package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
     tape.removeAll()
-    open.removeAll(keepingCapacity: true)
+    open.removeAll()
     try tape.checkLimit(for: text.count)
     do throws(JSONError) {
       try text.withStartThrowing { start, count throws(JSONError) in

@@ -117,18 +117,6 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// Returns whether this is a dictionary of which all keys can be read. O(members).
-  package func hasReadableMembers() throws(FleeceError) -> Bool {
-    try withValue { value throws(FleeceError) in
-      guard let dictionary = try value.dictionary() else { return false }
-      var members = try dictionary.members()
-      while let member = try members.next() {
-        guard member.key.withStart({ UTF8Text.isValid($0, $1) }) else { return false }
-      }
-      return true
-    }
-  }
-
   /// Writes the members of a dictionary whose keys a closure accepts into the dictionary that is
   /// open, each with everything in it. Writes nothing of any other value.
   package func writeMembers(
@@ -156,9 +144,14 @@ package struct FleeceElement: Sendable {
   /// Returns the bytes of the whole body if this is its root and encoding it again would give the
   /// same; else nil.
   package func writtenBytes() throws(FleeceError) -> [UInt8]? {
-    guard body.isCanonical else { return nil }
-    let isRoot = try body.withRoot { root throws(FleeceError) in root.offset == offset }
-    return isRoot ? body.bytes : nil
+    body.isCanonical ? try isRoot ? body.bytes : nil : nil
+  }
+
+  /// Whether this is the root of its body.
+  var isRoot: Bool {
+    get throws(FleeceError) {
+      try body.withRoot { root throws(FleeceError) in root.offset == offset }
+    }
   }
 
   /// Returns the keys of a dictionary that begin with a byte. Empty for all other values.

@@ -42,11 +42,14 @@ struct FleeceItems {
   /// The number of bytes of all items.
   var size: Int { slots &* (isWide ? 4 : 2) }
 
+  /// Returns the offset of the item in a slot.
+  @inline(__always) func offset(of slot: Int) -> Int { first &+ slot &* (isWide ? 4 : 2) }
+
   /// The item in a slot below `slots`.
   @inline(__always) subscript(slot: Int) -> FleeceValue {
     get throws(FleeceError) {
       precondition(slot >= 0 && slot < slots)
-      return try FleeceValue.item(start, length, at: first &+ slot &* (isWide ? 4 : 2), isWide: isWide)
+      return try FleeceValue.item(start, length, at: offset(of: slot), isWide: isWide)
     }
   }
 
@@ -56,7 +59,7 @@ struct FleeceItems {
     let key = try self[slot]
     guard key.tag == .string else {
       throw FleeceError.damaged(
-        at: first + slot * (isWide ? 4 : 2),
+        at: offset(of: slot),
         key.kind == .integer
           ? "a key is the number of a shared key, and there is no table of them" : "a key is not a string")
     }
@@ -158,6 +161,15 @@ package struct FleeceDictionary {
   private static func find(
     _ key: UnsafeRawBufferPointer, in items: FleeceItems, from first: Int
   ) throws(FleeceError) -> FleeceValue? {
+    try slot(of: key, in: items, from: first).map { (slot) throws(FleeceError) in try items[slot] }
+  }
+
+  /// Returns the slot of a key's value in the items of one dictionary; nil if it has no such key.
+  ///
+  /// - Parameter first: the number of the first member.
+  static func slot(
+    of key: UnsafeRawBufferPointer, in items: FleeceItems, from first: Int
+  ) throws(FleeceError) -> Int? {
     var low = first
     var high = items.slots / 2
     while low < high {
@@ -165,7 +177,7 @@ package struct FleeceDictionary {
       // Integers sort before strings.
       let order =
         try items[2 &* middle].kind == .integer ? -1 : FleeceDictionary.order(try items.key(2 &* middle), key)
-      if order == 0 { return try items[2 &* middle &+ 1] }
+      if order == 0 { return 2 &* middle &+ 1 }
       if order < 0 { low = middle &+ 1 } else { high = middle }
     }
     return nil

@@ -17,16 +17,17 @@ import LatewoodBytes
 ///    of the values are integers that fit into four bytes and not into two.
 struct FleeceLayout: ~Copyable {
   /// A child of a collection that is being laid out.
-  private struct Item {
+  struct Item {
     var node: UInt32
     var key: UInt32
-    /// The contents of the item; see `pointer(to:)`.
-    var keySlot: UInt64 = 0
+    /// The contents of the item; see `pointer(to:)`. Of a dictionary's member the first eight bytes
+    /// of the key, until it has been sorted.
     var slot: UInt64 = 0
+    var keySlot: UInt64 = 0
   }
 
   /// A collection that is being laid out; its items are the last of `items` from `first` on.
-  private struct Frame {
+  struct Frame {
     var node: UInt32
     var first: Int
     var next: Int
@@ -35,20 +36,15 @@ struct FleeceLayout: ~Copyable {
   }
 
   var output = GrowingBytes(capacity: 4096)
-  private var items: [Item] = []
-  private var frames: [Frame] = []
-
-  init() {
-    items.reserveCapacity(ValueTape.usualCount)
-    frames.reserveCapacity(4)
-  }
+  private var items = GrowingList<Item>(capacity: ValueTape.usualCount)
+  private var frames = GrowingList<Frame>(capacity: 4)
 
   /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
   /// filled.
   mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
     output.removeAll()
-    items.removeAll(keepingCapacity: true)
-    frames.removeAll(keepingCapacity: true)
+    items.removeAll()
+    frames.removeAll()
     let slot = try slot(of: 0, &tape, isWide: false)
     finish(slot ?? 0)
     guard output.count <= FleeceLimits.encodedLength else {
@@ -98,10 +94,12 @@ struct FleeceLayout: ~Copyable {
   private mutating func enter(_ number: UInt32, _ tape: borrowing ValueTape) {
     let first = items.count
     var mediumIntegers = 0
+    let isDictionary = tape.nodes[Int(number)].kind == .dictionary
     var child = tape.nodes[Int(number)].first
     while child != ValueTape.none {
       let node = tape.nodes[Int(child)]
-      items.append(Item(node: child, key: node.key))
+      items.append(
+        Item(node: child, key: node.key, slot: isDictionary ? tape.strings.entries[Int(node.key)].head : 0))
       if node.kind == .integer, FleeceLayout.integerLength(node.payload) <= 3,
         !FleeceFormat.smallIntegers.contains(Int64(bitPattern: node.payload))
       {
@@ -109,12 +107,8 @@ struct FleeceLayout: ~Copyable {
       }
       child = node.next
     }
-    var isWide = false
-    if tape.nodes[Int(number)].kind == .dictionary {
-      sortMembers(from: first, tape)
-    } else {
-      isWide = 2 * mediumIntegers > items.count - first
-    }
+    if isDictionary { sortMembers(from: first, tape) }
+    let isWide = !isDictionary && 2 * mediumIntegers > items.count - first
     frames.append(Frame(node: number, first: first, next: first, isWide: isWide))
   }
 
@@ -123,7 +117,7 @@ struct FleeceLayout: ~Copyable {
     var isSorted = true
     var index = first &+ 1
     while index < items.count {
-      if !tape.strings.isLess(items[index &- 1].key, items[index].key) {
+      if !Self.isLess(items[index &- 1], items[index], tape) {
         isSorted = false
         break
       }
@@ -141,14 +135,19 @@ struct FleeceLayout: ~Copyable {
       items[kept] = items[index]
       kept += 1
     }
-    items.removeLast(items.count - kept)
+    items.truncate(to: kept)
+  }
+
+  /// Returns whether the key of a member sorts before that of another.
+  @inline(__always) private static func isLess(_ a: Item, _ b: Item, _ tape: borrowing ValueTape) -> Bool {
+    a.slot == b.slot ? tape.strings.isLess(a.key, b.key) : a.slot < b.slot
   }
 
   private mutating func sortFew(from first: Int, _ tape: borrowing ValueTape) {
     for index in (first + 1)..<items.count {
       let item = items[index]
       var place = index
-      while place > first, tape.strings.isLess(item.key, items[place &- 1].key) {
+      while place > first, Self.isLess(item, items[place &- 1], tape) {
         items[place] = items[place &- 1]
         place &-= 1
       }
@@ -159,7 +158,7 @@ struct FleeceLayout: ~Copyable {
   /// Sorts by merging runs of doubling length: stable, and no slower for a maliciously chosen
   /// order.
   private mutating func sortMany(from first: Int, _ tape: borrowing ValueTape) {
-    var source = Array(items[first...])
+    var source = (first..<items.count).map { items[$0] }
     var target = source
     var run = 1
     while run < source.count {
@@ -171,7 +170,7 @@ struct FleeceLayout: ~Copyable {
         for place in start..<end {
           let takesRight =
             left == middle
-            || right < end && tape.strings.isLess(source[right].key, source[left].key)
+            || right < end && Self.isLess(source[right], source[left], tape)
           target[place] = source[takesRight ? right : left]
           if takesRight { right &+= 1 } else { left &+= 1 }
         }
@@ -180,7 +179,7 @@ struct FleeceLayout: ~Copyable {
       swap(&source, &target)
       run *= 2
     }
-    items.replaceSubrange(first..., with: source)
+    for (index, item) in source.enumerated() { items[first + index] = item }
   }
 
   /// Writes the collection of the innermost frame, whose values have their slots, and returns its
@@ -223,7 +222,7 @@ struct FleeceLayout: ~Copyable {
       if isDictionary { write(item.keySlot, isWide: isWide) }
       write(item.slot, isWide: isWide)
     }
-    items.removeLast(count)
+    items.truncate(to: frame.first)
     frames.removeLast()
     return position
   }

@@ -15,7 +15,7 @@ package struct FleeceWriter: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
   /// The open collections, the innermost last.
-  private var open: [UInt32] = []
+  private var open = GrowingList<UInt32>(capacity: 8)
   private var pendingKey = ValueTape.none
 
   package init() {}
@@ -90,7 +90,7 @@ package struct FleeceWriter: ~Copyable {
   /// Discards everything that was written.
   package mutating func removeAll() {
     tape.removeAll()
-    open.removeAll(keepingCapacity: true)
+    open.removeAll()
     pendingKey = ValueTape.none
   }
 

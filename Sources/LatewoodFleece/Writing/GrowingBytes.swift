@@ -72,7 +72,7 @@ struct GrowingBytes: ~Copyable {
   @inline(__always) mutating func append(_ source: UnsafeRawPointer, _ length: Int) {
     reserve(length)
     // SAFETY: there is room, and the source lies elsewhere: growing would have moved what is here.
-    (start + count).copyMemory(from: source, byteCount: length)
+    (start + count).copyShort(from: source, count: length)
     count &+= length
   }
 

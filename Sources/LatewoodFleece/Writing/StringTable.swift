@@ -19,12 +19,12 @@ struct StringTable: ~Copyable {
     var written: UInt32 = 0
   }
 
-  private(set) var entries: [Entry] = []
-  private var slots = [UInt32](repeating: 0, count: 64)
+  private(set) var entries = GrowingList<Entry>(capacity: ValueTape.usualCount)
+  private var slots = GrowingList<UInt32>(capacity: 64)
   private var text = GrowingBytes()
   private let hash = StringHash.ofThisProcess
 
-  init() { entries.reserveCapacity(ValueTape.usualCount) }
+  init() { slots.fill(64, with: 0) }
 
   /// The number of bytes of all strings.
   var length: Int { text.count }
@@ -71,10 +71,9 @@ struct StringTable: ~Copyable {
     entries[Int(number)].written = UInt32(truncatingIfNeeded: position &+ 1)
   }
 
-  /// Returns whether a string sorts before another.
+  /// Returns whether a string sorts before another, of which the heads are equal.
   func isLess(_ a: UInt32, _ b: UInt32) -> Bool {
     let (first, second) = (entries[Int(a)], entries[Int(b)])
-    if first.head != second.head { return first.head < second.head }
     // SAFETY: both lie within the text (invariant 1).
     return KeyOrder.compare(
       text.start + Int(first.offset), Int(first.length), text.start + Int(second.offset), Int(second.length))
@@ -85,18 +84,21 @@ struct StringTable: ~Copyable {
     // Memory for one large value is not kept for small ones that follow, nor cleared for each of
     // them.
     if slots.count > 1024, entries.count &* 8 < slots.count {
-      slots = [UInt32](repeating: 0, count: 1024)
+      slots = GrowingList(capacity: 1024)
+      slots.fill(1024, with: 0)
     } else {
-      for index in slots.indices { slots[index] = 0 }
+      slots.fill(slots.count, with: 0)
     }
-    entries.removeAll(keepingCapacity: true)
+    entries.removeAll()
     text.removeAll()
   }
 
   private mutating func rehash() {
-    var larger = [UInt32](repeating: 0, count: slots.count * 4)
+    var larger = GrowingList<UInt32>(capacity: slots.count * 4)
+    larger.fill(slots.count * 4, with: 0)
     let mask = larger.count - 1
-    for value in slots where value != 0 {
+    for index in 0..<slots.count where slots[index] != 0 {
+      let value = slots[index]
       var slot = Int(entries[Int(value) - 1].hash) & mask
       while larger[slot] != 0 { slot = (slot + 1) & mask }
       larger[slot] = value

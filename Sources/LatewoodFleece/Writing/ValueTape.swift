@@ -49,14 +49,12 @@ struct ValueTape: ~Copyable {
   static let none = UInt32.max
   static let noChildren = UInt64.max
 
-  private(set) var nodes: [Node] = []
+  private(set) var nodes = GrowingList<Node>(capacity: usualCount)
   var strings = StringTable()
 
   /// The number of values, and of strings, that there is room for at the start: most documents have
   /// fewer.
   static let usualCount = 32
-
-  init() { nodes.reserveCapacity(Self.usualCount) }
 
   var isEmpty: Bool { nodes.isEmpty }
 
@@ -107,7 +105,7 @@ struct ValueTape: ~Copyable {
   }
 
   mutating func removeAll() {
-    nodes.removeAll(keepingCapacity: true)
+    nodes.removeAll()
     strings.removeAll()
   }
 }

@@ -1,0 +1,94 @@
+import LatewoodFleece
+import LatewoodSimulation
+import Testing
+
+@testable import Latewood
+
+/// Edits of stored documents that replace numbers, Booleans and nulls in a copy of the bytes.
+@Suite struct PatchedBodyTests {
+  /// Values of each size that a scalar can have, and strings, which are never patched.
+  private static let values: [DocumentValue] = [
+    .null, true, false, 0, 1, -1, 2047, -2048, 2048, -2049, 32_767, -32_768, 40_000, 8_388_607,
+    1_699_999_999_999, -1_699_999_999_999, DocumentValue(Int64.max), DocumentValue(Int64.min),
+    DocumentValue(UInt64.max), 1.5, -2.25, 0.1, 1e300, 3.0, -0.0, 1e15, "", "x", "xy", "a word", [], [:],
+    ["a word"], ["n": 2048],
+  ]
+
+  private func stored(_ value: DocumentValue) throws -> DocumentValue {
+    DocumentValue(stored: try FleeceBody(value.fleece()).root)
+  }
+
+  @Test func `an edited body has the bytes of one that is encoded anew`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    // Long enough, in the last case, for items of four bytes.
+    for length in [0, 10, 200, 70_000] {
+      for _ in 0..<Effort.count(150, low: 40) {
+        var members: [String: DocumentValue] = ["text": DocumentValue(String(repeating: "t", count: length))]
+        for number in 0..<8 {
+          members["m\(number)"] = Self.values[random.below(Self.values.count)]
+        }
+        var changed = try stored(DocumentValue(members))
+        for _ in 0...random.below(3) {
+          let name = "m\(random.below(9))"
+          let value = Self.values[random.below(Self.values.count)]
+          changed[name] = value
+          members[name] = value
+        }
+        let expected = try DocumentValue(members).fleece()
+        let isSame = try changed.fleece() == expected
+        #expect(isSame, "\(random.replay)")
+      }
+    }
+  }
+
+  @Test func `only a value that takes the same form is replaced in place`() throws {
+    let body = FleeceBody(
+      try DocumentValue([
+        "flag": true, "count": 7, "time": 1_699_999_999_999, "half": 0.5, "word": "word", "long": 5000,
+      ]).fleece())
+    func patched(_ key: String, _ value: DocumentValue) throws -> DocumentValue? {
+      guard var patch = try FleecePatch(body.root) else { return nil }
+      guard try patch.replace(key, with: value.fleece()) else {
+        #expect(patch.finish() == body.bytes, "nothing has changed")
+        return nil
+      }
+      return try stored(DocumentValue(stored: FleeceBody(patch.finish()).root))
+    }
+    #expect(try patched("flag", false)?["flag"] == false)
+    #expect(try patched("count", .null)?["count"] == .null)
+    #expect(try patched("time", 1_700_000_000_000)?["time"] == 1_700_000_000_000)
+    #expect(try patched("half", 0.25)?["half"] == 0.25)
+    #expect(try patched("long", -5000)?["long"] == -5000)
+    #expect(try patched("count", 5000) == nil, "it needs more than an item")
+    #expect(try patched("long", 7) == nil, "it needs no more than an item")
+    #expect(try patched("time", 0.1) == nil, "another type")
+    #expect(try patched("half", 0.1) == nil, "64 bits instead of 32")
+    #expect(try patched("long", 5_000_000) == nil, "another length")
+    #expect(try patched("word", 1) == nil, "a string may be shared")
+    #expect(try patched("word", "sword") == nil)
+    #expect(try patched("none", 1) == nil, "there is no such member")
+  }
+
+  @Test func `a part of a body is not patched`() throws {
+    let body = FleeceBody(try DocumentValue(["inner": ["a": 1]]).fleece())
+    let inner = try #require(try body.root.element(for: "inner"))
+    let isPatch = try FleecePatch(inner) != nil
+    #expect(!isPatch)
+    var value = DocumentValue(stored: inner)
+    value["a"] = 2
+    #expect(try value.fleece() == DocumentValue(["a": 2]).fleece())
+  }
+
+  @Test func `a number that cannot be stored is refused as before`() throws {
+    var value = try stored(["a": 1.5])
+    value["a"] = DocumentValue(Double.nan)
+    #expect(throws: FleeceError.self) { try value.fleece() }
+  }
+
+  @Test func `a damaged body is not saved without what cannot be read`() throws {
+    // A dictionary of one member whose key is an integer.
+    var value = DocumentValue(stored: try FleeceBody([0x70, 0x01, 0x00, 0x05, 0x00, 0x01, 0x80, 0x03]).root)
+    value["new"] = "text"
+    #expect(throws: FleeceError.self) { try value.fleece() }
+  }
+}
