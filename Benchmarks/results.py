@@ -32,6 +32,8 @@ SECTIONS = [
             "readseq-halfdeleted",
             "readwhilewriting:read",
             "readwhilewriting:write",
+            "readwhilewriting-held:read",
+            "readwhilewriting-held:write",
         ],
     ),
     ("durable", "Durable transactions", "100", ["fillsync", "fillsync-mt", "fillbatchsync"]),
@@ -97,7 +99,7 @@ than a ratio is away from 1, that ratio says nothing.
 
 
 def parts(workload):
-    """Splits the name of a row: readwhilewriting has two rates."""
+    """Splits the name of a row: a workload that reads while it writes has two rates."""
     name, _, kind = workload.partition(":")
     return name, f"{kind}_ops_s" if kind else "ops_s"
 

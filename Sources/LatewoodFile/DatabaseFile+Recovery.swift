@@ -40,7 +40,9 @@ extension DatabaseFile {
   ) throws(StorageError) -> RecoveryReport {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
-    let found = try findNewest()
+    // The end of the log is looked at twice: where it ends, and where to go on.
+    var disk = DiskView(of: device)
+    let found = try findNewest(&disk)
     let size = found.size
     progress.setReadable(through: size)
     let choice = found.choice
@@ -74,7 +76,7 @@ extension DatabaseFile {
     if isReadOnly {
       noteCommitted(through: replayed.offset)
     } else {
-      try startAppending(after: found, lastTransaction: report.lastTransaction)
+      try startAppending(after: found, lastTransaction: report.lastTransaction, &disk)
       // The process that created the file may have ended before it synced the directory.
       if !keepsLock { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
@@ -97,11 +99,11 @@ extension DatabaseFile {
 
   /// Finds the newest state. A reader alongside a live writer can see a half-written frame or slot,
   /// so it retries before it reports damage.
-  func findNewest() throws(StorageError) -> Found {
+  func findNewest(_ disk: inout DiskView) throws(StorageError) -> Found {
     var pause: UInt64 = 2
     while true {
       do throws(StorageError) {
-        return try findOnce()
+        return try findOnce(&disk)
       } catch {
         guard isReadOnly, error.kind == .damaged, pause <= 64 else { throw error }
         Monitor.sleep(milliseconds: pause)
@@ -110,7 +112,7 @@ extension DatabaseFile {
     }
   }
 
-  private func findOnce() throws(StorageError) -> Found {
+  private func findOnce(_ disk: inout DiskView) throws(StorageError) -> Found {
     // In this order: a checkpoint is written before the slot that names it, so it lies below a size
     // that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
@@ -134,7 +136,7 @@ extension DatabaseFile {
     var found = Found(
       choice: choice, reader: reader, size: size, floor: floor,
       hasTornTail: reader.hasEnded || !isFollowedByZeros)
-    if mayBeFalse { try endWhereDiskEnds(&found) }
+    if mayBeFalse { try endWhereDiskEnds(&found, &disk) }
     return found
   }
 
@@ -143,10 +145,9 @@ extension DatabaseFile {
   ///
   /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
   /// durable before a slot leads to them.
-  private func endWhereDiskEnds(_ found: inout Found) throws(StorageError) {
+  private func endWhereDiskEnds(_ found: inout Found, _ disk: inout DiskView) throws(StorageError) {
     let end = found.reader.position.offset
     guard end > found.floor else { return }
-    var disk = DiskView(of: device, mappedAt: found.reader.view.base)
     var reader = LogReader(
       view: found.reader.view, size: found.size, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
@@ -156,7 +157,7 @@ extension DatabaseFile {
       if frameEnd <= found.floor { continue }
       let start = header.ownOffset
       let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
-      if try disk.agrees(on: start..<proof) { continue }
+      if try disk.agrees(on: start..<proof, mappedAt: reader.view.base) { continue }
       guard before.position.offset >= found.floor else {
         throw StorageError.damaged(at: start, "the disk does not have what had been made durable here")
       }
@@ -201,13 +202,16 @@ extension DatabaseFile {
   ///
   /// - Parameter fromDisk: whether to read past the cache where the system can; see `DiskView`.
   func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
-    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
+    try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
+      let offset = FileLayout.slotOffset(0)
+      let count =
+        fromDisk ? try readFromDisk(into: blocks, at: offset) : try device.read(into: blocks, at: offset)
       var slots: [RootSlot] = []
       for index in 0..<2 {
-        let offset = FileLayout.slotOffset(index)
-        let count =
-          fromDisk ? try readFromDisk(into: block, at: offset) : try device.read(into: block, at: offset)
-        let bytes = UnsafeRawBufferPointer(rebasing: block[..<count])
+        // One read for both blocks, which follow each other.
+        let start = min(index * FileLayout.slotBlockLength, count)
+        let end = min(start + FileLayout.slotBlockLength, count)
+        let bytes = UnsafeRawBufferPointer(rebasing: blocks[start..<end])
         do throws(StorageError) {
           slots.append(try RootSlot.decode(from: bytes, index: index, seed: header.seed))
         } catch {
@@ -302,8 +306,10 @@ extension DatabaseFile {
 
   /// Positions the writer at the end of the log, or past the end of the file if the space after the
   /// log must not be used.
-  private func startAppending(after found: Found, lastTransaction: UInt64) throws(StorageError) {
-    let continuesInPlace = found.hasTornTail ? false : try reclaimPreallocation(behind: found)
+  private func startAppending(
+    after found: Found, lastTransaction: UInt64, _ disk: inout DiskView
+  ) throws(StorageError) {
+    let continuesInPlace = found.hasTornTail ? false : try reclaimPreallocation(behind: found, &disk)
     guard let tail = continuesInPlace ? found.reader.position.offset : beyond(found.size) else {
       throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
     }
@@ -322,13 +328,16 @@ extension DatabaseFile {
   ///
   /// Readers see zeros there before and after. Throws errors of the device if a second read fails
   /// too.
-  private func reclaimPreallocation(behind found: Found) throws(StorageError) -> Bool {
+  private func reclaimPreallocation(behind found: Found, _ disk: inout DiskView) throws(StorageError) -> Bool
+  {
     let end = found.reader.position.offset
     let mask = device.blockLength - 1
     // The block in which the log ends stays in use. A nodes frame may reach beyond the end of the
     // file.
     let block = end & ~mask
-    if end > found.floor, found.size > block, try !isWritten(block..<min(end, found.size)) { return false }
+    if end > found.floor, found.size > block, try !isWritten(block..<min(end, found.size), &disk) {
+      return false
+    }
     let start = (end + mask) & ~mask
     guard found.size > start else { return true }
     let (limit, overflow) = found.size.addingReportingOverflow(mask)
@@ -343,7 +352,7 @@ extension DatabaseFile {
 
   /// Whether part of a block, which must be in the file, reached the disk. False for zeros, which a
   /// failed write leaves too.
-  private func isWritten(_ part: Range<UInt64>) throws(StorageError) -> Bool {
+  private func isWritten(_ part: Range<UInt64>, _ disk: inout DiskView) throws(StorageError) -> Bool {
     if part.isEmpty { return true }
     let view = try view(through: part.upperBound)
     let pin = view.pin()
@@ -352,8 +361,7 @@ extension DatabaseFile {
     let base = view.base
     // SAFETY: the caller guarantees that these bytes are in the file, and has walked to them.
     if part.allSatisfy({ (base + Int($0)).u8(0) == 0 }) { return false }
-    var disk = DiskView(of: device, mappedAt: base)
-    return try disk.agrees(on: part)
+    return try disk.agrees(on: part, mappedAt: base)
   }
 
   /// The start of the first block past the end of the file; nil on overflow.

@@ -95,11 +95,11 @@ extension DatabaseFile {
 
   /// Continues the walk and compares each frame in the mapping with the disk.
   private func walkOnDisk(_ reader: inout LogReader, through end: UInt64) throws(StorageError) {
-    var disk = DiskView(of: device, mappedAt: reader.view.base)
+    var disk = DiskView(of: device)
     while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }
-      if try !disk.agrees(on: start..<required) {
+      if try !disk.agrees(on: start..<required, mappedAt: reader.view.base) {
         throw StorageError.damaged(at: start, "a frame of the log differs on the disk")
       }
     }

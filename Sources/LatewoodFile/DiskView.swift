@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The bytes of a file on the disk, for comparison with its mapping.
+/// The bytes of a file on the disk, for comparison with its mapping. What has been read is kept as
+/// long as this exists, so nobody may write there meanwhile.
 ///
 /// After a failed sync the page cache keeps bytes that never reached the disk, in pages marked
 /// clean. The system drops them on request, but not while another process, or a snapshot in this
@@ -11,25 +12,25 @@ struct DiskView: ~Copyable {
   private static let windowLength = 1 << 20
 
   private let device: any Device
-  private let base: UnsafeRawPointer
-  private let window: UnsafeMutableRawBufferPointer
+  /// What has been read; empty until then.
+  private var window = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   /// The range of the file that is in the window.
   private var loaded: Range<UInt64> = 0..<0
   private var isImpossible = false
 
-  init(of device: any Device, mappedAt base: UnsafeRawPointer) {
-    self.device = device
-    self.base = base
-    window = .allocate(byteCount: DiskView.windowLength, alignment: directAlignment)
-  }
+  init(of device: any Device) { self.device = device }
 
   deinit { window.deallocate() }
 
   /// Returns whether disk and mapping agree on a range of the file. True if the disk cannot be read
   /// past the cache.
   ///
+  /// - Parameter base: the address where the file is mapped.
+  ///
   /// Throws errors of the device if a second read fails too.
-  mutating func agrees(on range: Range<UInt64>) throws(StorageError) -> Bool {
+  mutating func agrees(
+    on range: Range<UInt64>, mappedAt base: UnsafeRawPointer
+  ) throws(StorageError) -> Bool {
     var at = range.lowerBound
     while at < range.upperBound {
       if !loaded.contains(at) { try load(at) }
@@ -48,6 +49,9 @@ struct DiskView: ~Copyable {
 
   private mutating func load(_ offset: UInt64) throws(StorageError) {
     let start = offset & ~UInt64(directAlignment - 1)
+    if window.isEmpty {
+      window = .allocate(byteCount: DiskView.windowLength, alignment: directAlignment)
+    }
     var count: Int?
     do throws(StorageError) {
       count = try device.readFromDisk(into: window, at: start)

@@ -281,7 +281,8 @@ private struct BackupEnd {
 extension DatabaseFile {
   /// Finds the end of the backup; nil if the file does not end as a backup does.
   fileprivate func endOfBackup() throws(StorageError) -> BackupEnd? {
-    let found = try findNewest()
+    var disk = DiskView(of: device)
+    let found = try findNewest(&disk)
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(
       view: found.reader.view, size: seal.ownOffset, from: found.choice.replay,

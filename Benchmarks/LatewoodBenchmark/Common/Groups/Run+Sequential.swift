@@ -10,8 +10,9 @@ extension Run {
     try close(engine, after: "fillseq")
     // Larger values would measure the memory bus; the definition leaves them out.
     guard options.valueLength == 100 else { return }
-    try readWhileWriting()
+    try readWhileWriting("readwhilewriting", writesPerSecond: .infinity)
     printMemory("readwhilewriting")
+    try readWhileWriting("readwhilewriting-held", writesPerSecond: 100_000)
   }
 
   private func fillSequentially(_ engine: Engine) throws {
@@ -25,32 +26,34 @@ extension Run {
     report.figure("fillseq", "max_commit_ms", times.longest * 1e3)
   }
 
-  private func readWhileWriting() throws {
+  /// - Parameter writesPerSecond: the greatest rate of the writer.
+  private func readWhileWriting(_ workload: String, writesPerSecond: Double) throws {
     let engine = try open()
-    try readSequentially(engine, workload: "warmup")
+    try readSequentially(engine, workload: writesPerSecond.isFinite ? "warmup-held" : "warmup")
     let stop = StopFlag()
     let start = Process.now
     let counts = try Threads.run(3) { role in
       // A thread that fails stops the others, too, instead of letting them run for ever.
       defer { stop.set() }
       switch role {
-      case 0: return try write(engine, until: stop)
-      case 1: return try read(engine, until: stop)
+      case 0: return try write(engine, writesPerSecond, until: stop)
+      case 1: return try read(engine, workload, until: stop)
       default:
         Process.sleep(seconds: options.readWriteSeconds)
         return 0
       }
     }
     let seconds = Process.now - start
-    report.figure("readwhilewriting", "write_ops_s", Double(counts[0]) / seconds)
-    report.figure("readwhilewriting", "read_ops_s", Double(counts[1]) / seconds)
-    try close(engine, after: "readwhilewriting")
+    report.figure(workload, "write_ops_s", Double(counts[0]) / seconds)
+    report.figure(workload, "read_ops_s", Double(counts[1]) / seconds)
+    try close(engine, after: workload)
   }
 
-  private func write(_ engine: Engine, until stop: StopFlag) throws -> UInt64 {
+  private func write(_ engine: Engine, _ perSecond: Double, until stop: StopFlag) throws -> UInt64 {
     try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x3333)
       var count: UInt64 = 0
+      let start = Process.now
       while !stop.isSet {
         try session.write { writer in
           for _ in 0..<100 {
@@ -59,12 +62,14 @@ extension Run {
           }
         }
         count += 100
+        let early = start + Double(count) / perSecond - Process.now
+        if early > 0 { Process.sleep(seconds: early) }
       }
       return count
     }
   }
 
-  private func read(_ engine: Engine, until stop: StopFlag) throws -> UInt64 {
+  private func read(_ engine: Engine, _ workload: String, until stop: StopFlag) throws -> UInt64 {
     try inSession(engine) { session, scratch in
       var random = SplitMix64(seed: 0x4444)
       var checksum = Checksum()
@@ -74,7 +79,7 @@ extension Run {
         if try !session.get(scratch.key(random.below(options.records)), into: &checksum) { misses += 1 }
         count += 1
       }
-      report.wrongAnswers("readwhilewriting", "MISSES", misses)
+      report.wrongAnswers(workload, "MISSES", misses)
       return count
     }
   }
