@@ -13,6 +13,8 @@
 #   --groups "…"      groups of workloads                         default: "rand seq sync ycsb";
 #                     also extra, which only Latewood has
 #   --engines "…"     peers                                       default: all that are built
+#   --documents       at the end also documents and queries beside SQLite, which takes some minutes;
+#                     needs SQLite's headers (libsqlite3-dev)
 #   --no-install      leaves out peers that are not installed, and installs nothing
 #   --latewood FILE   LatewoodBenchmark, already built
 #   --results FILE    the page                                    default: Benchmarks/RESULTS.md
@@ -26,7 +28,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-rounds=5 records=1000000 scale=1 seconds=10 groups="rand seq sync ycsb" engines="" installs=1 latewood=""
+rounds=5 records=1000000 scale=1 seconds=10 groups="rand seq sync ycsb" engines="" installs=1 documents=0 latewood=""
 folder=.build-peers results=Benchmarks/RESULTS.md data="" limit=600
 while [ $# -gt 0 ]; do
   option=$1
@@ -39,6 +41,10 @@ while [ $# -gt 0 ]; do
       ;;
     --no-install)
       installs=0
+      continue
+      ;;
+    --documents)
+      documents=1
       continue
       ;;
     -h | --help)
@@ -71,7 +77,7 @@ done
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 data=${data:-$folder/data}
-figures=$folder/results.csv facts=$folder/facts.txt
+figures=$folder/results.csv facts=$folder/facts.txt texts=$folder/documents.txt
 peers=(--package-path Benchmarks/Peers --scratch-path .build-peers/swift --manifest-cache none)
 # Otherwise SwiftPM would not look again for libraries that have come or gone.
 fresh=(-c release "${peers[@]}" --disable-build-manifest-caching)
@@ -189,7 +195,19 @@ for round in $(seq 1 "$rounds"); do
     for engine in $order; do run "$engine" "$group" "$round"; done
   done
 done
+: > "$texts"
+if [ $documents = 1 ]; then
+  package=(-c release --package-path Benchmarks/DocumentBenchmark --scratch-path .build-peers/documents-swift
+    --manifest-cache none --disable-build-manifest-caching)
+  swift build "${package[@]}"
+  program=$(swift build "${package[@]}" --show-bin-path)/DocumentBenchmark
+  for work in documents queries; do
+    # The status says whether every ratio is as great as is asked; the page shows the ratios.
+    "$program" $work --rounds "$rounds" --dir "$data/documents" | tee -a "$texts" >&2 || true
+  done
+  rm -rf "${data:?}/documents"*
+fi
 echo "load after: $(load)" >> "$facts"
-python3 Benchmarks/results.py "$figures" "$facts" "$results"
+python3 Benchmarks/results.py "$figures" "$facts" "$results" "$texts"
 # The requirements, unless the run was too short to say anything about them.
 if [ "$records" = 1000000 ] && [ "$scale" = 1 ]; then python3 Benchmarks/report.py "$figures"; fi

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Writes the page of results, and its charts, from what compare.sh has measured.
 
-usage: results.py FIGURES FACTS PAGE
+usage: results.py FIGURES FACTS PAGE [DOCUMENTS]
 
-FIGURES: lines of round,engine,vsize,workload,metric,value. FACTS: lines of name: value. The charts
-go to the folder Charts beside PAGE. If an engine gave a wrong answer, or other answers than the
+FIGURES: lines of round,engine,vsize,workload,metric,value. FACTS: lines of name: value.
+DOCUMENTS: what DocumentBenchmark has printed. The charts go to the folder Charts beside PAGE. If an engine gave a wrong answer, or other answers than the
 rest, or failed, nothing is written, and the status is 1.
 """
 import pathlib
+import re
 import sys
 
 import chart
@@ -104,10 +105,19 @@ def parts(workload):
     return name, f"{kind}_ops_s" if kind else "ops_s"
 
 
+DOCUMENTS = """\
+Microseconds of processor time by operation, with the same JSON in both: medians over the rounds of
+100,000 documents of about 900 bytes; then 50,000 of 400 bytes with indexes, which are built once.
+SQLite has them as text in a table, with indexes on expressions."""
+# A line that DocumentBenchmark prints: name, figure, peer, its figure, ratio.
+COMPARED = re.compile(r"(.+): ([\d.]+) µs, (\w+) ([\d.]+) µs, ratio ([\d.]+) \(")
+
+
 class Page:
-    def __init__(self, figures, facts):
+    def __init__(self, figures, facts, documents=()):
         self.results = report.Results(figures)
         self.facts = facts
+        self.documents = documents
         engines = []
         for engine, *_ in figures:
             if engine not in engines and engine != report.LATEWOOD:
@@ -204,6 +214,17 @@ class Page:
             rows = [(name, name, metric, length) for name, length in workloads]
             self.titled(f"## {heading}\n\n{explanation}", rows, heading[0].lower() + heading[1:], is_cost=True)
 
+    def document_work(self):
+        """What documents and queries cost, each row beside the peer that it names."""
+        rows = []
+        for name, own, peer, other, ratio in self.documents:
+            rows.append([name, report.short(own), peer, report.short(other), f"{ratio:.2f}"])
+            if ratio < 1:
+                self.behind.append((ratio, name, "processor time", peer, own, other))
+        if rows:
+            self.lines += ["## Documents and queries", "", DOCUMENTS, ""]
+            self.write_table(["work", report.LATEWOOD, "peer", "the peer's", "ratio"], rows)
+
     def disadvantages(self):
         self.lines += ["## Where a peer is better", ""]
         if not self.behind:
@@ -222,6 +243,7 @@ class Page:
         for section in SECTIONS:
             self.section(*section, charts)
         self.costs()
+        self.document_work()
         self.disadvantages()
         return "\n".join(self.lines).rstrip() + "\n", charts
 
@@ -235,8 +257,14 @@ def read_facts(path):
     return facts
 
 
+def read_documents(path):
+    """The rows of the output of DocumentBenchmark: name, figure, peer, its figure, ratio."""
+    found = map(COMPARED.match, pathlib.Path(path).read_text(encoding="utf-8").splitlines())
+    return [(row[1], float(row[2]), row[3], float(row[4]), float(row[5])) for row in found if row]
+
+
 def main(arguments):
-    if len(arguments) != 3:
+    if len(arguments) not in (3, 4):
         sys.exit(__doc__)
     figures, failures = report.read([arguments[0]])
     problems = ["wrong answer or failure: " + ",".join(row) for row in failures]
@@ -246,7 +274,8 @@ def main(arguments):
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1
-    text, charts = Page(figures, read_facts(arguments[1])).write()
+    documents = read_documents(arguments[3]) if len(arguments) == 4 else []
+    text, charts = Page(figures, read_facts(arguments[1]), documents).write()
     path = pathlib.Path(arguments[2])
     folder = path.parent / "Charts"
     folder.mkdir(parents=True, exist_ok=True)

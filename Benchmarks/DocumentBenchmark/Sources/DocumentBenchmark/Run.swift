@@ -92,5 +92,5 @@ struct Run {
     values.isEmpty ? 0 : values.sorted()[values.count / 2]
   }
 
-  func shown(_ value: Double) -> String { String(format: "%.2f", value) }
+  func shown(_ value: Double) -> String { String(format: value < 1 ? "%.3f" : "%.2f", value) }
 }
