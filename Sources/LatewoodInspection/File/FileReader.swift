@@ -82,12 +82,12 @@ package final class FileReader {
   ) throws(StorageError) -> R? {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     try load(offset, count)
-    let place = Int(offset - windowStart)
+    let start = Int(offset - windowStart)
     return try window.withUnsafeBytes { bytes in
       Result { () throws(StorageError) -> R? in
-        // SAFETY: `count` bytes from `place` on lie within the window, by the check.
-        guard let start = bytes.baseAddress, place + count <= bytes.count else { return nil }
-        return try body(start + place)
+        // SAFETY: `count` bytes from `start` on lie within the window, by the check.
+        guard let base = bytes.baseAddress, start + count <= bytes.count else { return nil }
+        return try body(base + start)
       }
     }.get()
   }

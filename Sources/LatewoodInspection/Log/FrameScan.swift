@@ -84,9 +84,9 @@ package struct FrameScan {
         at += UInt64((bytes.count - FrameHeader.length) / step * step + step)
         continue
       }
-      let place = at + UInt64(found)
-      at = place + FileLayout.frameAlignment
-      if place < range.upperBound, let header = try frames.header(at: place) { return header }
+      let offset = at + UInt64(found)
+      at = offset + FileLayout.frameAlignment
+      if offset < range.upperBound, let header = try frames.header(at: offset) { return header }
     }
     at = range.upperBound
     return nil

@@ -30,13 +30,13 @@ struct DamagedBranch {
       let child = bytes.withUnsafeBytes { bytes -> Subtree? in
         // SAFETY: `room` children lie within the bytes.
         guard let base = bytes.baseAddress else { return nil }
-        let place = base + (NodeLayout.arrays + index * NodeLayout.childLength)
+        let fields = base + (NodeLayout.arrays + index * NodeLayout.childLength)
         return Subtree(
           reference: NodeReference(
-            offset: place.u64(NodeLayout.childOffset), length: place.u32(NodeLayout.childReferenceLength),
-            checksum: place.u32(NodeLayout.childChecksum)),
-          level: subtree.level - 1, entries: place.u64(NodeLayout.childEntries),
-          liveBytes: place.u64(NodeLayout.childLiveBytes))
+            offset: fields.u64(NodeLayout.childOffset), length: fields.u32(NodeLayout.childReferenceLength),
+            checksum: fields.u32(NodeLayout.childChecksum)),
+          level: subtree.level - 1, entries: fields.u64(NodeLayout.childEntries),
+          liveBytes: fields.u64(NodeLayout.childLiveBytes))
       }
       guard let child, try file.nodes.soundNode(child.reference, level: child.level) != nil else { continue }
       children.append((index, child))

@@ -24,9 +24,9 @@ struct DamagedLeaf {
     var index: Int
     var entry: SalvagedEntry?
     /// Head, slot, and cell.
-    var places: [Range<Int>]
-    /// The bytes that would not fit together after damage: all of `places` except for the value.
-    var checked: [Range<Int>] { entry == nil ? [] : [places[0], places[1], front] }
+    var ranges: [Range<Int>]
+    /// The bytes that would not fit together after damage: all of `ranges` except for the value.
+    var checked: [Range<Int>] { entry == nil ? [] : [ranges[0], ranges[1], front] }
     /// The lengths and the key.
     var front = 0..<0
   }
@@ -81,12 +81,12 @@ struct DamagedLeaf {
       candidate(index, count, bytes, Array(bytes[prefix]), lost.range)
     }
     let destroyed = Self.destroyed(candidates, bytes, offset: reference.offset)
-    func isTouched(_ place: Range<Int>) -> Bool {
-      !place.isEmpty && destroyed.contains { $0.overlaps(place) }
+    func isTouched(_ range: Range<Int>) -> Bool {
+      !range.isEmpty && destroyed.contains { $0.overlaps(range) }
     }
     if isTouched(0..<NodeLayout.arrays) || isTouched(prefix) { return }
     var before: [UInt8]?
-    for candidate in candidates where !candidate.places.contains(where: isTouched) {
+    for candidate in candidates where !candidate.ranges.contains(where: isTouched) {
       guard let entry = candidate.entry, before.map({ $0.lexicographicallyPrecedes(entry.key) }) ?? true
       else {
         continue
@@ -117,13 +117,13 @@ struct DamagedLeaf {
     self.count = count
     isComplete = found.isPrefixKnown
     let first = count - found.entries.count
-    for (place, entry) in found.entries.enumerated() { cells.append((first + place, entry)) }
+    for (index, entry) in found.entries.enumerated() { cells.append((first + index, entry)) }
   }
 
-  /// Returns the start of the file's block that contains the byte at `place` of the node; negative
+  /// Returns the start of the file's block that contains the byte at `index` of the node; negative
   /// if the block starts before the node.
-  private func blockStart(of place: Int, _ offset: UInt64) -> Int {
-    place - Int((offset + UInt64(place)) % Self.blockLength)
+  private func blockStart(of index: Int, _ offset: UInt64) -> Int {
+    index - Int((offset + UInt64(index)) % Self.blockLength)
   }
 
   private func candidate(
@@ -133,14 +133,14 @@ struct DamagedLeaf {
     let head = NodeLayout.arrays + index * NodeLayout.headLength
     let slot = NodeLayout.arrays + count * NodeLayout.headLength + index * NodeLayout.slotLength
     var result = Candidate(
-      index: index, places: [head..<head + NodeLayout.headLength, slot..<slot + NodeLayout.slotLength])
+      index: index, ranges: [head..<head + NodeLayout.headLength, slot..<slot + NodeLayout.slotLength])
     guard let base = bytes.baseAddress else { return result }
     // SAFETY: the arrays lie within the bytes; every part of the cell is checked to lie there
     // before it is read.
     let end = base + bytes.count
     let start = Int(base.u16(slot))
     guard start >= NodeLayout.arrays, start < bytes.count else { return result }
-    result.places.append(start..<start + 1)
+    result.ranges.append(start..<start + 1)
     guard let key = Varint.read(base + start, end: end),
       let tagged = Varint.read(base + (start + key.length), end: end)
     else { return result }
@@ -156,7 +156,7 @@ struct DamagedLeaf {
     guard whole.count >= NodeLayout.minimumKeyLength, whole.count <= NodeLayout.maximumKeyLength,
       range.contains(whole)
     else { return result }
-    result.places[2] = start..<value + Int(inside)
+    result.ranges[2] = start..<value + Int(inside)
     result.front = start..<value
     let cell = base + value
     result.entry = SalvagedEntry(
@@ -183,7 +183,7 @@ struct DamagedLeaf {
     // its cell; without a cell, against its slot.
     func balance(_ block: Range<Int>) -> Int {
       candidates.count { $0.checked.contains { $0.overlaps(block) } }
-        - candidates.count { $0.entry == nil && $0.places.last.map(block.overlaps) == true }
+        - candidates.count { $0.entry == nil && $0.ranges.last.map(block.overlaps) == true }
     }
     let found = blocks.filter { block in bytes[block].allSatisfy { $0 == 0 } || balance(block) < 0 }
     // Something is wrong with the leaf, so it must be in a block without evidence for it.

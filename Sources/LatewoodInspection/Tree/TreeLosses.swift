@@ -18,8 +18,8 @@ package struct TreeLosses {
   package let tree: LiveTree
   private var losses: [UInt64: Loss] = [:]
 
-  /// - Parameter places: the offsets of damaged values to find.
-  package init(_ file: InspectedFile, values places: Set<UInt64>) throws(StorageError) {
+  /// - Parameter offsets: the offsets of damaged values to find.
+  package init(_ file: InspectedFile, values offsets: Set<UInt64>) throws(StorageError) {
     let root = file.checkpoint?.record.root
     tree = try LiveTree(root, file.nodes)
     var found: [UInt64: Loss] = [:]
@@ -31,10 +31,10 @@ package struct TreeLosses {
         return true
       }
       defer { withExtendedLifetime(inspected) {} }
-      guard inspected.node.isLeaf, !places.isEmpty else { return true }
+      guard inspected.node.isLeaf, !offsets.isEmpty else { return true }
       for index in 0..<inspected.node.count {
         let value = inspected.node.entry(index).value
-        if value.isExtent, places.contains(value.extentOffset) {
+        if value.isExtent, offsets.contains(value.extentOffset) {
           found[value.extentOffset] = .value(key: inspected.node.key(index).bytes)
         }
       }
