@@ -114,16 +114,6 @@ struct LogReader {
     return true
   }
 
-  /// Whether a finished walk ended before bytes that had been durable, which is damage. A crash, a
-  /// power cut or a full disk leaves a torn tail, which was never acknowledged.
-  ///
-  /// - Parameter floor: the offset up to which the root slots claim durability.
-  func endsInDamage(floor: UInt64) throws(StorageError) -> Bool {
-    let durable = max(floor, durableThrough)
-    if position.offset < durable { return true }
-    return try isContradictedBeyond()
-  }
-
   /// Whether a valid frame beyond the end of the walk claims that more was durable than the walk
   /// found.
   ///
