@@ -195,35 +195,59 @@ extension DocumentReads {
 
   /// Calls a closure with a document; returns nil if it does not exist or is deleted.
   func withDocument<R>(_ id: some ByteSource, _ body: (FoundDocument) throws -> R) throws -> R? {
-    let result = try withRecord(of: id) { head, record in
-      head.isDeleted ? nil : try withDocument(id, head, in: record, body)
+    guard case .state(let state) = source else {
+      let result = try withRecord(of: id) { head, record in
+        head.isDeleted ? nil : try withDocument(id, head, in: record, body)
+      }
+      return result ?? nil
     }
-    return result ?? nil
+    return try id.withBytes { id in
+      // SAFETY: the bytes live until the closure returns.
+      try state.reading {
+        guard let record = try state.find(id, in: spaces.documents) else { return nil }
+        let head = try DocumentRecord.Head(record)
+        if head.isDeleted || hasExpired(head) { return nil }
+        guard let stored = try head.body(in: record) ?? storedApart(head, in: state) else {
+          throw DocumentReads.missingBody(of: id)
+        }
+        return try DocumentReads.passing(id, head, stored, to: body)
+      }
+    }
+  }
+
+  /// Returns a body stored outside its record, in a pinned state; nil if there is none.
+  private func storedApart(
+    _ head: DocumentRecord.Head, in state: PinnedState
+  ) throws -> UnsafeRawBufferPointer? {
+    if head.body == 0 { return nil }
+    return try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
   }
 
   /// Calls a closure with a document.
   ///
-  /// - Parameters:
-  ///   - record: the record that `head` was read from.
-  ///   - stored: the bytes of its body, which outlive the call; nil to look them up.
+  /// - Parameter record: the record that `head` was read from.
   func withDocument<R>(
     _ id: some ByteSource, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
-    stored: UnsafeRawBufferPointer? = nil, _ body: (FoundDocument) throws -> R
+    _ body: (FoundDocument) throws -> R
   ) throws -> R {
     try id.withBytes { (id) throws -> R in
-      if let stored { return try DocumentReads.passing(id, head, stored, to: body) }
       let result = try withBody(of: head, in: record) { bytes in
         try DocumentReads.passing(id, head, bytes, to: body)
       }
-      guard let result else {
-        throw DocumentError(
-          .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
-      }
+      guard let result else { throw DocumentReads.missingBody(of: id) }
       return result
     }
   }
 
-  @inline(__always) private static func passing<R>(
+  @inline(never) static func missingBody(of id: UnsafeRawBufferPointer) -> DocumentError {
+    DocumentError(
+      .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
+  }
+
+  /// Calls a closure with a document of which all bytes are known.
+  ///
+  /// - Parameter stored: the bytes of its body.
+  @inline(__always) static func passing<R>(
     _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer,
     to body: (FoundDocument) throws -> R
   ) throws -> R {

@@ -11,12 +11,10 @@ struct FindRun<Sink: FoundSink> {
   private let isCovered: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
-  /// Fewer documents than this are looked up individually.
-  private static var leastMany: Int { 16 }
   /// The maximum number of entries for which a sink is told to reserve memory.
   private static var mostExpected: Int { 4096 }
   private(set) var sink: Sink
-  /// Nil if documents are looked up individually: in a batch, or if they are few.
+  /// Nil if documents are looked up individually: in a batch, or if there is only one.
   private var nearby: NearbyDocuments?
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
@@ -47,7 +45,7 @@ struct FindRun<Sink: FoundSink> {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
       sink.expect(min(plan.candidates, request.limit, Self.mostExpected))
     }
-    if readsMany { nearby = try NearbyDocuments(reads) }
+    if readsSeveral { nearby = try NearbyDocuments(reads) }
     if !Sink.isOrdered, request.skip == 0, request.limit == .max {
       try runInAnyOrder()
       return seen
@@ -63,13 +61,11 @@ struct FindRun<Sink: FoundSink> {
     return seen
   }
 
-  /// Whether enough documents may be read to make `NearbyDocuments` worthwhile.
-  private var readsMany: Bool {
-    if isCovering { return false }
-    if case .few = plan.access { return false }
-    if case .sorted = plan.ordering { return true }
-    // Every entry is one of the documents to find.
-    return !isCovered || request.limit > Self.leastMany
+  /// Whether more than one document may be read, which makes `NearbyDocuments` worthwhile.
+  private var readsSeveral: Bool {
+    if isCovering || request.limit == 1 && isCovered { return false }
+    if case .scan = plan.access, case .none = plan.ordering { return false }
+    return true
   }
 
   /// Passes the next document to the sink unless it must be skipped. Returns false at the end.
@@ -302,17 +298,30 @@ struct FindRun<Sink: FoundSink> {
   private mutating func look(
     at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
-    if nearby == nil {
-      let reads = reads
-      return try reads.withRecord(of: id) { head, record in
-        try head.isDeleted || match(id, head, record, body)
-      } ?? true
+    if nearby == nil { return try lookAlone(at: id, body) }
+    return try id.withBytes { id in
+      // SAFETY: the bytes live as long as the state, which `nearby` keeps.
+      guard let record = try nearby?.record(of: id) else { return true }
+      let head = try DocumentRecord.Head(record)
+      if head.isDeleted || reads.hasExpired(head) { return true }
+      guard let stored = try nearby?.body(of: head, in: record) else {
+        throw DocumentReads.missingBody(of: id)
+      }
+      seen += 1
+      return try DocumentReads.passing(id, head, stored) { document in
+        try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
+      }
     }
-    // SAFETY: the bytes live as long as the state, which `nearby` keeps.
-    guard let record = try nearby?.record(of: id), let head = reads.current(try DocumentRecord.Head(record)),
-      !head.isDeleted
-    else { return true }
-    return try match(id, head, record, body)
+  }
+
+  /// Passes a document that is looked up individually. Not inlined, because of its copies.
+  @inline(never) private mutating func lookAlone(
+    at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
+  ) throws -> Bool {
+    let reads = reads
+    return try reads.withRecord(of: id) { head, record in
+      try head.isDeleted || match(id, head, record, body)
+    } ?? true
   }
 
   private mutating func match(
@@ -320,8 +329,7 @@ struct FindRun<Sink: FoundSink> {
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     seen += 1
-    let stored = try nearby?.body(of: head, in: record)
-    return try reads.withDocument(id, head, in: record, stored: stored) { document in
+    return try reads.withDocument(id, head, in: record) { document in
       try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
     }
   }

@@ -4,37 +4,47 @@ import LatewoodStore
 /// one is found without a search from the root: records are stored by id, and bodies in the order
 /// of saving.
 struct NearbyDocuments {
+  private let state: PinnedState
+  private let spaces: CollectionSpaces
   private var records: NearbyReads
-  private var bodies: NearbyReads
+  /// Nil until the first body that is not in its record.
+  private var bodies: NearbyReads?
 
   /// Returns nil if each document must be looked up individually.
   init?(_ reads: DocumentReads) throws(DocumentError) {
-    guard case .state(let state) = reads.source else { return nil }
-    let found = try DocumentError.typed {
-      (try NearbyReads(state, in: reads.spaces.documents), try NearbyReads(state, in: reads.spaces.bodies))
-    }
-    guard let records = found.0, let bodies = found.1 else { return nil }
+    guard case .state(let state) = reads.source,
+      let records = try DocumentError.typed({ try NearbyReads(state, in: reads.spaces.documents) })
+    else { return nil }
+    self.state = state
+    spaces = reads.spaces
     self.records = records
-    self.bodies = bodies
   }
 
   /// Returns the record of a document; nil if it does not exist. The bytes live as long as the
   /// state.
-  mutating func record(of id: some ByteSource) throws(DocumentError) -> UnsafeRawBufferPointer? {
-    try id.withBytes { (id) throws(DocumentError) in
-      try DocumentError.typed { try records.find(id) }
-    }
+  @inline(__always) mutating func record(
+    of id: UnsafeRawBufferPointer
+  ) throws(DocumentError) -> UnsafeRawBufferPointer? {
+    try DocumentError.typed { try records.find(id) }
   }
 
   /// Returns the body of a winner; nil if it is not stored. The bytes live as long as the state, or
   /// as long as the record that `head` was read from.
-  mutating func body(
+  @inline(__always) mutating func body(
     of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer
   ) throws(DocumentError) -> UnsafeRawBufferPointer? {
     if let stored = head.body(in: record) { return stored }
-    if head.body == 0 { return nil }
-    return try SequenceKey(head.body).withBytes { (key) throws(DocumentError) in
-      try DocumentError.typed { try bodies.find(key) }
+    return head.body == 0 ? nil : try bodyApart(at: head.body)
+  }
+
+  @inline(never) private mutating func bodyApart(
+    at place: UInt64
+  ) throws(DocumentError) -> UnsafeRawBufferPointer? {
+    try SequenceKey(place).withBytes { (key) throws(DocumentError) in
+      try DocumentError.typed {
+        if bodies == nil { bodies = try NearbyReads(state, in: spaces.bodies) }
+        return try bodies?.find(key)
+      }
     }
   }
 }

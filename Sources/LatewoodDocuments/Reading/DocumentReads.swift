@@ -69,9 +69,14 @@ package struct DocumentReads {
     return current(head)
   }
 
+  /// Whether a document has expired. Reads the clock only if it expires at all.
+  @inline(__always) func hasExpired(_ head: DocumentRecord.Head) -> Bool {
+    head.expiry != nil && head.isExpired(at: now)
+  }
+
   /// Returns a head unchanged; nil if the document has expired.
   func current(_ head: DocumentRecord.Head?) -> DocumentRecord.Head? {
-    head?.isExpired(at: now) == true ? nil : head
+    head.map(hasExpired) == true ? nil : head
   }
 
   /// Returns a document with all its revisions; nil if there is none. O(log n + revisions).

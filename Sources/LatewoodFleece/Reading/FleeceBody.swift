@@ -1,5 +1,5 @@
-/// Fleece bytes with an owner: the content of a document.
-package final class FleeceBody: Sendable {
+/// Fleece bytes with an owner: the content of a document. Copies share the bytes.
+package struct FleeceBody: Sendable {
   package let bytes: [UInt8]
   /// Whether the bytes are in this library's canonical form, so that encoding the value again would
   /// give the same.
