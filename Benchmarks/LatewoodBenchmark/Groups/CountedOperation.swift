@@ -26,6 +26,8 @@ enum CountedOperation: String, CaseIterable {
   case rangeQuery = "query-range"
   case typedPointQuery = "query-point-typed"
   case topQuery = "query-top-10"
+  case topQueryOfDocuments = "query-top-10-documents"
+  case rangeQueryOfDocuments = "query-range-documents"
   case coveringQuery = "query-covering"
   case coveringQueryOfBuffer = "query-covering-written"
   case countQuery = "query-count"

@@ -41,8 +41,8 @@ extension Run where Engine == LatewoodEngine {
     case .saveDocument, .updateDocument, .getMember, .feedFromBuffer, .feedAfterOpening, .pointQuery,
       .rangeQuery, .indexBuild, .indexUpdate:
       try countDocuments(operation)
-    case .typedPointQuery, .topQuery, .coveringQuery, .coveringQueryOfBuffer, .countQuery, .sumQuery,
-      .scanQuery:
+    case .typedPointQuery, .topQuery, .topQueryOfDocuments, .rangeQueryOfDocuments, .coveringQuery,
+      .coveringQueryOfBuffer, .countQuery, .sumQuery, .scanQuery:
       try countTypedQueries(operation)
     case .parseJSON, .writeJSON: try countJSON(operation)
     }

@@ -27,14 +27,16 @@ extension Run where Engine == LatewoodEngine {
 private struct TypedQueries {
   private let documents: DocumentCollection
   private let count: Int
-  /// A query that is kept.
-  private let top: RowQuery<Int>
+  /// Queries that are kept.
+  private let top: Query<Document>
+  private let topNumbers: RowQuery<Int>
   private let repetitions = 200
 
   init(_ documents: DocumentCollection, _ count: Int) {
     self.documents = documents
     self.count = count
-    top = documents.query().sorted { $0["n"].descending }.limit(10).select { $0["n"].as(Int.self) }
+    top = documents.query().sorted { $0["n"].descending }.limit(10)
+    topNumbers = top.select { $0["n"].as(Int.self) }
   }
 
   func run(_ operation: CountedOperation) throws -> (sum: Int, operations: Int) {
@@ -43,6 +45,9 @@ private struct TypedQueries {
       let low = count / 4
       let rows = try query(low..<low + count / 2).sorted { $0["n"] }.select { $0["n"].as(Int.self) }.rows()
       return (rows.reduce(0, +), count / 2)
+    case .rangeQueryOfDocuments:
+      let low = count / 4
+      return (Self.size(try query(low..<low + count / 2).sorted { $0["n"] }.all()), count / 2)
     case .scanQuery: return (try documents.query().where { $0["text"] == "none" }.count(), count)
     default: return (try (0..<repetitions).reduce(0) { try $0 + run(operation, $1) }, repetitions)
     }
@@ -54,10 +59,14 @@ private struct TypedQueries {
     switch operation {
     case .countQuery: return try query(low..<low + width).count()
     case .sumQuery: return try query(low..<low + width).sum { $0["n"].as(Int.self) }
-    case .topQuery: return try top.rows().reduce(0, +)
-    default:
-      return try documents.query().where { $0["n"] == low }.all().reduce(0) { $0 + $1.id.utf8.count }
+    case .topQuery: return try topNumbers.rows().reduce(0, +)
+    case .topQueryOfDocuments: return Self.size(try top.all())
+    default: return Self.size(try documents.query().where { $0["n"] == low }.all())
     }
+  }
+
+  private static func size(_ documents: [Document]) -> Int {
+    documents.reduce(0) { $0 + $1.id.utf8.count }
   }
 
   private func query(_ range: Range<Int>) -> Query<Document> {

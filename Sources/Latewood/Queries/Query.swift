@@ -42,8 +42,9 @@ public struct Query<Value: Sendable>: Sendable {
   var order: [QueryOrder] = []
   private(set) var skipped = 0
   var most = Int.max
-  /// The prepared form, shared by all copies until one is refined.
-  private var prepared = PreparedQuery()
+  /// The prepared form, shared by all copies until one is refined; nil before that, when there is
+  /// nothing to plan.
+  private var prepared: PreparedQuery?
 
   /// Returns the values of all documents that `find` passes on, in an array with an initial
   /// capacity of `room`.
@@ -227,13 +228,18 @@ public struct Query<Value: Sendable>: Sendable {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  fileprivate func preparedFind() throws -> PreparedFind { try prepared.find { try request() } }
+  fileprivate func preparedFind() throws -> PreparedFind {
+    guard let prepared else { return PreparedFind(try request()) }
+    return try prepared.find { try request() }
+  }
 
   private func request() throws -> FindRequest {
     var request = FindRequest()
-    var parts: [Predicate] = []
-    for condition in conditions { parts.append(try condition.predicate.get()) }
-    request.predicate = parts.count == 1 ? parts[0] : .all(parts)
+    if conditions.count == 1 {
+      request.predicate = try conditions[0].predicate.get()
+    } else {
+      request.predicate = .all(try conditions.map { try $0.predicate.get() })
+    }
     for field in order { request.order.append(try field.order.get()) }
     request.skip = skipped
     request.limit = most

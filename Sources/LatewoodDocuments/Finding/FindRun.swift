@@ -43,7 +43,9 @@ struct FindRun<Sink: FoundSink> {
     isCovering = isCovered && sink.covers(plan.accesses[0].index.definition)
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
-      sink.expect(min(plan.candidates, request.limit, Self.mostExpected))
+      // A plan for a small limit does not count its candidates.
+      let candidates = plan.candidates > 0 ? plan.candidates : request.limit
+      sink.expect(min(candidates, request.limit, Self.mostExpected))
     }
     if readsSeveral { nearby = try NearbyDocuments(reads) }
     if !Sink.isOrdered, request.skip == 0, request.limit == .max {
@@ -308,9 +310,7 @@ struct FindRun<Sink: FoundSink> {
         throw DocumentReads.missingBody(of: id)
       }
       seen += 1
-      return try DocumentReads.passing(id, head, stored) { document in
-        try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
-      }
+      return try DocumentReads.passing(id, head, stored) { document in try filter(document, body) }
     }
   }
 
@@ -329,9 +329,19 @@ struct FindRun<Sink: FoundSink> {
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
     seen += 1
-    return try reads.withDocument(id, head, in: record) { document in
-      try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
+    return try id.withBytes { id in
+      guard let stored = head.body(in: record) else {
+        return try reads.withDocument(id, head, in: record) { document in try filter(document, body) }
+      }
+      return try DocumentReads.passing(id, head, stored) { document in try filter(document, body) }
     }
+  }
+
+  /// Passes a document to a closure if it matches. Returns whether to continue.
+  @inline(__always) private mutating func filter(
+    _ document: FoundDocument, _ body: (inout FindRun, FoundDocument) throws -> Bool
+  ) throws -> Bool {
+    try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
   }
 
   // MARK: Skipping

@@ -92,6 +92,15 @@ package struct MergedCursor: ~Copyable {
     return base
   }
 
+  /// Returns the position in the base tree if all entries from here down to `start` come from the
+  /// base tree, as `onlyBase(before:)`. Call after `positionBefore`.
+  mutating func onlyBase(downTo start: UnsafeRawPointer, _ startCount: Int) -> BaseCursor? {
+    guard !hasRanges else { return nil }
+    if active.isValid, KeyOrder.compare(active.key, active.keyCount, start, startCount) >= 0 { return nil }
+    if frozen.isValid, KeyOrder.compare(frozen.key, frozen.keyCount, start, startCount) >= 0 { return nil }
+    return base
+  }
+
   /// Returns the entries of the base's leaf, starting at the current one, if all of them precede
   /// `end` and every buffer entry, so that nothing must be merged. `passLeaf` continues after them.
   ///
@@ -188,11 +197,17 @@ package struct MergedCursor: ~Copyable {
 
   /// Moves to the last entry that is less than a full key. O(log n).
   package mutating func seekBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
+    try positionBefore(target, targetCount)
+    try settleBackward()
+  }
+
+  /// Moves every source to its last entry that is less than a full key. O(log n). `settleBackward`,
+  /// which skips any number of deleted keys, must follow.
+  mutating func positionBefore(_ target: UnsafeRawPointer, _ targetCount: Int) throws(StorageError) {
     isForward = false
     _ = try base.seekLast(before: target, targetCount)
     try active.seekBefore(target, targetCount)
     try frozen.seekBefore(target, targetCount)
-    try settleBackward()
   }
 
   /// Moves to the next entry. The cursor must be on one.
@@ -252,7 +267,7 @@ package struct MergedCursor: ~Copyable {
     }
   }
 
-  private mutating func settleBackward() throws(StorageError) {
+  mutating func settleBackward() throws(StorageError) {
     if isClean {
       takesBase = base.isValid
       isValid = takesBase

@@ -28,13 +28,20 @@ extension ReadView {
       try scanBase(from: &cursor, highStart, high.count, &scratch, body)
       return 0
     }
-    if isReversed, pin == nil, try isClean(lowStart, low.count, highStart, high.count) {
-      try scanBaseBackwards(lowStart, low.count, highStart, high.count, &scratch, body)
+    if isClean, isReversed, pin == nil {
+      var cursor = base.cursor()
+      _ = try cursor.seekLast(before: highStart, high.count)
+      try scanBaseBackwards(from: &cursor, lowStart, low.count, &scratch, body)
       return 0
     }
     var cursor = MergedCursor(self)
     if isReversed {
-      try cursor.seekBefore(highStart, high.count)
+      try cursor.positionBefore(highStart, high.count)
+      if pin == nil, var base = cursor.onlyBase(downTo: lowStart, low.count) {
+        try scanBaseBackwards(from: &base, lowStart, low.count, &scratch, body)
+        return cursor.steps
+      }
+      try cursor.settleBackward()
     } else {
       try cursor.position(lowStart, low.count)
       if pin == nil, var base = cursor.onlyBase(before: highStart, high.count) {
@@ -143,13 +150,11 @@ extension ReadView {
     return true
   }
 
-  /// As `scanBase`, from the last key below `high` down to `low`.
+  /// As `scanBase`, from the position of the cursor down to `low`.
   private func scanBaseBackwards(
-    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int,
+    from cursor: inout BaseCursor, _ low: UnsafeRawPointer, _ lowCount: Int,
     _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    var cursor = base.cursor()
-    _ = try cursor.seekLast(before: high, highCount)
     let file = base.source.file
     while cursor.isValid {
       let leaf = cursor.leaf
