@@ -202,7 +202,7 @@ if [ $documents = 1 ]; then
   swift build "${package[@]}"
   program=$(swift build "${package[@]}" --show-bin-path)/DocumentBenchmark
   for work in documents queries; do
-    # The status says whether every ratio is as great as is asked; the page shows the ratios.
+    # The status says whether every ratio meets its requirement; the page shows the ratios.
     "$program" $work --rounds "$rounds" --dir "$data/documents" | tee -a "$texts" >&2 || true
   done
   rm -rf "${data:?}/documents"*

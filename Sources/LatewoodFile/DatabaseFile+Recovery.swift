@@ -40,7 +40,7 @@ extension DatabaseFile {
   ) throws(StorageError) -> RecoveryReport {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
-    // The end of the log is looked at twice: where it ends, and where to go on.
+    // The end of the log is looked at twice: to find where it ends, and to decide where to append.
     var disk = DiskView(of: device)
     let found = try findNewest(&disk)
     let size = found.size

@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodDevice
 
 /// The bytes of a file on the disk, for comparison with its mapping. What has been read is kept as
-/// long as this exists, so nobody may write there meanwhile.
+/// long as this exists, so the file must not be written meanwhile.
 ///
 /// After a failed sync the page cache keeps bytes that never reached the disk, in pages marked
 /// clean. The system drops them on request, but not while another process, or a snapshot in this
@@ -52,6 +52,7 @@ struct DiskView: ~Copyable {
     if window.isEmpty {
       window = .allocate(byteCount: DiskView.windowLength, alignment: directAlignment)
     }
+    loaded = 0..<0
     var count: Int?
     do throws(StorageError) {
       count = try device.readFromDisk(into: window, at: start)

@@ -6,7 +6,7 @@ import Testing
 
 /// Edits of stored documents that replace numbers, Booleans and nulls in a copy of the bytes.
 @Suite struct PatchedBodyTests {
-  /// Values of each size that a scalar can have, and strings, which are never patched.
+  /// Values of each size that a scalar can have, and others, which are encoded.
   private static let values: [DocumentValue] = [
     .null, true, false, 0, 1, -1, 2047, -2048, 2048, -2049, 32_767, -32_768, 40_000, 8_388_607,
     1_699_999_999_999, -1_699_999_999_999, DocumentValue(Int64.max), DocumentValue(Int64.min),
@@ -35,7 +35,7 @@ import Testing
           members[name] = value
         }
         let expected = try DocumentValue(members).fleece()
-        let isSame = try changed.fleece() == expected
+        let isSame = try changed.bodyBytes() == expected
         #expect(isSame, "\(random.replay)")
       }
     }
@@ -48,11 +48,9 @@ import Testing
       ]).fleece())
     func patched(_ key: String, _ value: DocumentValue) throws -> DocumentValue? {
       guard var patch = try FleecePatch(body.root) else { return nil }
-      guard try patch.replace(key, with: value.fleece()) else {
-        #expect(patch.finish() == body.bytes, "nothing has changed")
-        return nil
-      }
-      return try stored(DocumentValue(stored: FleeceBody(patch.finish()).root))
+      guard try patch.replace(key, with: value.fleece()) else { return nil }
+      let bytes = try #require(try patch.finish())
+      return DocumentValue(stored: try FleeceBody(bytes).root)
     }
     #expect(try patched("flag", false)?["flag"] == false)
     #expect(try patched("count", .null)?["count"] == .null)
@@ -65,7 +63,7 @@ import Testing
     #expect(try patched("half", 0.1) == nil, "64 bits instead of 32")
     #expect(try patched("long", 5_000_000) == nil, "another length")
     #expect(try patched("word", 1) == nil, "a string may be shared")
-    #expect(try patched("word", "sword") == nil)
+    #expect(try patched("word", "lord") == nil)
     #expect(try patched("none", 1) == nil, "there is no such member")
   }
 
@@ -76,19 +74,58 @@ import Testing
     #expect(!isPatch)
     var value = DocumentValue(stored: inner)
     value["a"] = 2
-    #expect(try value.fleece() == DocumentValue(["a": 2]).fleece())
+    #expect(try value.bodyBytes() == DocumentValue(["a": 2]).fleece())
   }
 
   @Test func `a number that cannot be stored is refused as before`() throws {
     var value = try stored(["a": 1.5])
     value["a"] = DocumentValue(Double.nan)
-    #expect(throws: FleeceError.self) { try value.fleece() }
+    #expect(throws: FleeceError.self) { try value.bodyBytes() }
   }
 
   @Test func `a damaged body is not saved without what cannot be read`() throws {
-    // A dictionary of one member whose key is an integer.
-    var value = DocumentValue(stored: try FleeceBody([0x70, 0x01, 0x00, 0x05, 0x00, 0x01, 0x80, 0x03]).root)
-    value["new"] = "text"
-    #expect(throws: FleeceError.self) { try value.fleece() }
+    // A dictionary of two members, of which the first has an integer as its key.
+    let bytes: [UInt8] = [0x70, 0x02, 0x00, 0x05, 0x00, 0x01, 0x41, 0x61, 0x00, 0x01, 0x80, 0x05]
+    for count in [1, 20] {
+      for value in [DocumentValue(7), "text"] {
+        var changed = DocumentValue(stored: try FleeceBody(bytes).root)
+        changed["a"] = value
+        for number in 1..<count { changed["m\(number)"] = value }
+        #expect(throws: FleeceError.self) { try changed.bodyBytes() }
+      }
+    }
+  }
+
+  /// Valid Fleece as this library does not write it.
+  @Test(
+    arguments: [
+      // {"a":5000,"b":5000}: one number for both.
+      [0x11, 0x88, 0x13, 0x00, 0x70, 0x02, 0x41, 0x61, 0x80, 0x04, 0x41, 0x62, 0x80, 0x06, 0x80, 0x05],
+      // {"a":1,"b":1}: the item of b points at that of a.
+      [0x70, 0x02, 0x41, 0x61, 0x00, 0x01, 0x41, 0x62, 0x80, 0x02, 0x80, 0x05],
+      // {"a":25185,"b":"…"}: the number lies within the string.
+      [
+        0x46, 0x61, 0x11, 0x61, 0x62, 0x00, 0x61, 0x00, 0x70, 0x02, 0x41, 0x61, 0x80, 0x05, 0x41, 0x62, 0x80,
+        0x08,
+        0x80, 0x05,
+      ],
+    ] as [[UInt8]])
+  func `a number that others share is changed alone`(_ bytes: [UInt8]) throws {
+    let before = DocumentValue(stored: try FleeceBody(bytes).root)
+    for value in [2, 6000] {
+      var changed = before
+      changed["a"] = DocumentValue(value)
+      let after = DocumentValue(stored: try FleeceBody(changed.bodyBytes()).root)
+      #expect(after["a"].int == value && after["b"] == before["b"] && after.count == 2)
+    }
+  }
+
+  @Test func `a number that lies over its dictionary is not overwritten`() throws {
+    // The eight bytes of "b" begin before the root and end in it.
+    let bytes: [UInt8] = [0x17, 0x00, 0x70, 0x02, 0x41, 0x61, 0x00, 0x01, 0x41, 0x62, 0x80, 0x05, 0x80, 0x05]
+    var changed = DocumentValue(stored: try FleeceBody(bytes).root)
+    changed["b"] = DocumentValue(1_000_000_000_000_000_000)
+    let after = DocumentValue(stored: try FleeceBody(changed.bodyBytes()).root)
+    #expect(after == ["a": 1, "b": 1_000_000_000_000_000_000])
   }
 }

@@ -166,7 +166,7 @@ public struct MutableDocument: DocumentContent {
       try ReservedKeys.check(key, isStrict: isStrict)
     }
     do throws(FleeceError) {
-      return try content.fleece()
+      return try content.bodyBytes()
     } catch {
       throw DatabaseError(inValue: error)
     }

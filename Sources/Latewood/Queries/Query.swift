@@ -42,8 +42,8 @@ public struct Query<Value: Sendable>: Sendable {
   var order: [QueryOrder] = []
   private(set) var skipped = 0
   var most = Int.max
-  /// The prepared form, shared by all copies until one is refined; nil before that, when there is
-  /// nothing to plan.
+  /// The prepared form, shared by all copies until one is refined; nil for an unrefined query,
+  /// which needs no planning.
   private var prepared: PreparedQuery?
 
   /// Returns the values of all documents that `find` passes on, in an array with an initial

@@ -55,7 +55,9 @@ extension DocumentValue {
       try writer.beginDictionary()
       guard let stored = storage.stored else { return .members(storage.changes.makeIterator()) }
       // Few members are changed in most documents.
-      guard storage.changes.count <= Self.fewChanges else { return .members(storage.members.makeIterator()) }
+      guard storage.changes.count <= Self.fewChanges else {
+        return .members(try storage.allMembers().makeIterator())
+      }
       try stored.writeMembers(to: &writer) { key in
         !storage.changes.keys.contains { $0.text.utf8.elementsEqual(key) }
       }
@@ -70,20 +72,25 @@ extension DocumentValue {
 
   /// Returns the value as Fleece: the same bytes for equal values.
   func fleece() throws(FleeceError) -> [UInt8] {
-    switch content {
-    case .stored(let element):
-      if let written = try element.writtenBytes() { return written }
-    case .dictionary(let storage):
-      if let patched = try storage.patchedBody(maximum: Self.fewChanges) { return patched }
-    default: break
-    }
+    if case .stored(let element) = content, let written = try element.writtenBytes() { return written }
     return try KeptEncoders.written { (writer: inout FleeceWriter) throws(FleeceError) in
       try write(to: &writer)
     }
   }
 
-  /// Whether the value is one whose Fleece never shares bytes with other values.
-  fileprivate var isPatch: Bool {
+  /// Returns the value as the body of a document: what `fleece` gives, unless another writer has
+  /// laid out the body that was changed.
+  func bodyBytes() throws(FleeceError) -> [UInt8] {
+    if case .dictionary(let storage) = content,
+      let patched = try storage.patchedBody(maximum: Self.fewChanges)
+    {
+      return patched
+    }
+    return try fleece()
+  }
+
+  /// Whether the encoded value never shares bytes with others.
+  fileprivate var isUnshared: Bool {
     switch content {
     case .null, .boolean, .integer, .unsigned, .double: true
     default: false
@@ -123,17 +130,17 @@ extension DocumentValue {
 }
 
 extension MemberStorage {
-  /// Returns the body that was read with the changes written over it, if it has the same bytes as
-  /// the changed value encoded anew: after changes of numbers, Booleans and nulls that take as much
-  /// space as before. Nil otherwise.
+  /// Returns the body that was read with the changes written over it, after changes of numbers,
+  /// Booleans and nulls that take the same stored form; nil otherwise. If this library wrote the
+  /// body, these are the bytes of the changed value encoded anew.
   fileprivate func patchedBody(maximum: Int) throws(FleeceError) -> [UInt8]? {
-    guard let stored, changes.count <= maximum, changes.values.allSatisfy(\.isPatch),
+    guard let stored, changes.count <= maximum, changes.values.allSatisfy(\.isUnshared),
       var patch = try FleecePatch(stored)
     else { return nil }
     for (key, value) in changes {
       let bytes = try value.fleece()
       guard try patch.replace(key.text, with: bytes) else { return nil }
     }
-    return patch.finish()
+    return try patch.finish()
   }
 }

@@ -61,10 +61,13 @@ final class MemberStorage: @unchecked Sendable {
     DocumentValue.letGo(&rest)
   }
 
-  /// All members. O(members) if there are stored ones.
-  var members: [KeyText: DocumentValue] {
+  /// All members that can be read. O(members) if there are stored ones.
+  var members: [KeyText: DocumentValue] { (try? allMembers()) ?? changes.filter { $0.value.exists } }
+
+  /// Returns all members; throws if the stored ones cannot be read.
+  func allMembers() throws(FleeceError) -> [KeyText: DocumentValue] {
     guard let stored else { return changes }
-    let kept = (try? stored.members()) ?? []
+    let kept = try stored.members() ?? []
     var members: [KeyText: DocumentValue] = [:]
     members.reserveCapacity(kept.count + changes.count)
     for (key, value) in kept { members[KeyText(key)] = DocumentValue(stored: value) }

@@ -244,7 +244,7 @@ extension DocumentReads {
       .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
   }
 
-  /// Calls a closure with a document of which all bytes are known.
+  /// Calls a closure with a document whose body has been found.
   ///
   /// - Parameter stored: the bytes of its body.
   @inline(__always) static func passing<R>(

@@ -14,7 +14,7 @@ struct FindRun<Sink: FoundSink> {
   /// The maximum number of entries for which a sink is told to reserve memory.
   private static var mostExpected: Int { 4096 }
   private(set) var sink: Sink
-  /// Nil if documents are looked up individually: in a batch, or if there is only one.
+  /// Nil if documents are looked up individually: in a batch, or if only one is needed.
   private var nearby: NearbyDocuments?
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
@@ -44,7 +44,8 @@ struct FindRun<Sink: FoundSink> {
     if isCovering {
       expired = Set(try reads.expired().map { String(decoding: $0, as: UTF8.self) })
       // A plan for a small limit does not count its candidates.
-      let candidates = plan.candidates > 0 ? plan.candidates : request.limit
+      let isCounted = plan.candidates > 0 || request.limit == .max
+      let candidates = isCounted ? plan.candidates : request.limit
       sink.expect(min(candidates, request.limit, Self.mostExpected))
     }
     if readsSeveral { nearby = try NearbyDocuments(reads) }

@@ -69,7 +69,7 @@ package struct DocumentReads {
     return current(head)
   }
 
-  /// Whether a document has expired. Reads the clock only if it expires at all.
+  /// Whether a document has expired. Reads the clock only if the document has an expiry.
   @inline(__always) func hasExpired(_ head: DocumentRecord.Head) -> Bool {
     head.expiry != nil && head.isExpired(at: now)
   }

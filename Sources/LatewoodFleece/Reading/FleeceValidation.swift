@@ -6,6 +6,15 @@ extension FleeceValue {
   }
 }
 
+extension FleeceValue {
+  /// Checks the value and everything in it, and returns how many values and keys have bytes in each
+  /// of some ranges.
+  func uses(of ranges: [Range<Int>]) throws(FleeceError) -> [Int] {
+    var nothing = NoVisitor()
+    return try FleeceWalk.run(self, into: &nothing, counting: ranges)
+  }
+}
+
 /// Visits a value only for the checks.
 private struct NoVisitor: FleeceVisitor {
   // A value of size zero has no address of its own, so the thread sanitizer takes all of them for

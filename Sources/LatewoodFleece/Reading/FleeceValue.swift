@@ -218,6 +218,21 @@ package struct FleeceValue {
     return UnsafeRawBufferPointer(start: start + offset + header, count: size)
   }
 
+  /// Returns the range of the value's own bytes: without what its items point at.
+  func extent() throws(FleeceError) -> Range<Int> {
+    switch tag {
+    case .integer: return offset..<offset &+ 2 &+ Int(firstByte & 7)
+    case .float: return offset..<offset &+ (firstByte & FleeceFormat.float64Bit != 0 ? 10 : 6)
+    case .string, .data:
+      let bytes = try counted()
+      return offset..<(bytes.baseAddress.map { $0 - start } ?? offset) &+ max(bytes.count, 1)
+    case .array, .dictionary:
+      let items = try FleeceItems(of: self)
+      return offset..<items.first &+ items.size
+    case .smallInteger, .special, nil: return offset..<offset &+ 2
+    }
+  }
+
   package func array() throws(FleeceError) -> FleeceArray? {
     tag == .array ? FleeceArray(items: try FleeceItems(of: self)) : nil
   }

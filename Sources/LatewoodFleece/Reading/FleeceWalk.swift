@@ -14,24 +14,49 @@ package struct FleeceWalk {
   private var frames: [Frame] = []
   /// The number of bytes that may still be visited.
   private var rest: Int
+  /// Ranges of the bytes, and how many of the visited values and keys have bytes in each.
+  private var watched: [(range: Range<Int>, uses: Int)]
 
   package static func run<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, into visitor: inout Visitor
-  )
-    throws(FleeceError)
-  {
-    var walk = FleeceWalk(rest: FleeceLimits.expansion(ofLength: value.length))
+  ) throws(FleeceError) {
+    _ = try run(value, into: &visitor, counting: [])
+  }
+
+  /// Like `run`, and returns for each of some ranges of the bytes how many of the visited values
+  /// and keys have bytes in it.
+  static func run<Visitor: FleeceVisitor & ~Copyable>(
+    _ value: FleeceValue, into visitor: inout Visitor, counting ranges: [Range<Int>]
+  ) throws(FleeceError) -> [Int] {
+    var walk = FleeceWalk(
+      rest: FleeceLimits.expansion(ofLength: value.length), watched: ranges.map { ($0, 0) })
     try walk.visit(value, &visitor)
     while let (next, key) = try walk.next(&visitor) {
       if let key {
         try walk.proveText(key, value)
+        if !walk.watched.isEmpty { walk.count(key, in: value) }
         try visitor.key(key)
       }
       try walk.visit(next, &visitor)
     }
+    return walk.watched.map(\.uses)
   }
 
-  private init(rest: Int) { self.rest = rest }
+  private init(rest: Int, watched: [(range: Range<Int>, uses: Int)]) {
+    self.rest = rest
+    self.watched = watched
+  }
+
+  private mutating func count(_ extent: Range<Int>) {
+    for index in watched.indices where watched[index].range.overlaps(extent) { watched[index].uses += 1 }
+  }
+
+  /// Counts a key, whose header has at most eleven bytes; one of a short key has one.
+  private mutating func count(_ key: UnsafeRawBufferPointer, in value: FleeceValue) {
+    guard let first = key.baseAddress else { return }
+    let start = first - value.start
+    count(start - (key.count < FleeceFormat.longString ? 1 : 11)..<start + key.count)
+  }
 
   /// Returns the next value of the innermost collection, after closing finished collections.
   private mutating func next<Visitor: FleeceVisitor & ~Copyable>(_ visitor: inout Visitor) throws(FleeceError)
@@ -75,6 +100,7 @@ package struct FleeceWalk {
     _ value: FleeceValue, _ visitor: inout Visitor
   ) throws(FleeceError) {
     try spend(2, value)
+    if !watched.isEmpty { count(try value.extent()) }
     switch value.kind {
     case .null, .undefined: try visitor.null()
     case .boolean: try visitor.boolean(value.boolean ?? false)

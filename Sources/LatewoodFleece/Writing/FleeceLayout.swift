@@ -20,8 +20,8 @@ struct FleeceLayout: ~Copyable {
   struct Item {
     var node: UInt32
     var key: UInt32
-    /// The contents of the item; see `pointer(to:)`. Of a dictionary's member the first eight bytes
-    /// of the key, until it has been sorted.
+    /// The contents of the item; see `pointer(to:)`. For a member of a dictionary, the first eight
+    /// bytes of the key until the members are sorted.
     var slot: UInt64 = 0
     var keySlot: UInt64 = 0
   }

@@ -3,54 +3,74 @@ import LatewoodBytes
 /// A copy of a body in which members of the root are replaced, made without encoding the others
 /// again.
 ///
-/// Possible if the canonical form of the changed value differs from the bytes of the old one in
-/// nothing but the replaced values: both fit into an item, or both are numbers outside of the items
-/// that take the same form. Numbers are never shared, so no other member has the same bytes.
+/// Possible if the encoded form of the changed value differs from the bytes of the old one in
+/// nothing but the replaced values: both fit into an item, or both are numbers of the same stored
+/// form, outside the items. The whole body is validated, and no other value or key may have bytes
+/// in the replaced ranges. What this library writes never shares numbers; other writers may.
 package struct FleecePatch: ~Copyable {
-  private var bytes: [UInt8]
+  private struct Edit {
+    var place: Range<Int>
+    var value: [UInt8]
+    /// How many values have bytes in the range: an item is part of the root, too.
+    var uses: Int
+  }
+
+  private let body: FleeceBody
+  private var edits: [Edit] = []
 
   /// Begins a patch; nil unless `element` is the root of its body and a dictionary that inherits
   /// from no other.
   package init?(_ element: FleeceElement) throws(FleeceError) {
-    bytes = element.body.bytes
+    body = element.body
     guard try element.isRoot, try element.isWithoutParent() else { return nil }
   }
 
-  /// Replaces the value of a key, and returns whether that was possible. If not, nothing has
-  /// changed.
+  /// Replaces the value of a key, and returns whether that is possible.
   ///
   /// - Parameter value: a value of its own as Fleece, in canonical form.
   package mutating func replace(_ key: String, with value: [UInt8]) throws(FleeceError) -> Bool {
-    guard let place = try place(of: key, for: value) else { return false }
-    bytes.replaceSubrange(place, with: value[..<place.count])
+    let edit = try body.withRoot { (root) throws(FleeceError) in
+      try FleecePatch.edit(key, in: root, to: value)
+    }
+    guard let edit else { return false }
+    edits.append(edit)
     return true
   }
 
-  /// Returns the whole body.
-  package consuming func finish() -> [UInt8] { bytes }
+  /// Returns the whole body; nil if the replaced bytes belong to other values, too. O(values).
+  package consuming func finish() throws(FleeceError) -> [UInt8]? {
+    let ranges = edits.map(\.place)
+    let uses = try body.withRoot { (root) throws(FleeceError) in try root.uses(of: ranges) }
+    guard uses == edits.map(\.uses) else { return nil }
+    var bytes = body.bytes
+    for edit in edits { bytes.replaceSubrange(edit.place, with: edit.value[..<edit.place.count]) }
+    return bytes
+  }
 
-  /// Returns where the bytes of a value are to be replaced by those of another, which are the first
-  /// of `value`; nil if the layout would change.
-  private func place(of key: String, for value: [UInt8]) throws(FleeceError) -> Range<Int>? {
-    try bytes.withContents { (contents) throws(FleeceError) -> Range<Int>? in
-      guard let items = try FleeceValue.root(of: contents).dictionary()?.items else { return nil }
-      var key = key
-      let found = key.withUTF8 { key in
-        Result { () throws(FleeceError) in
-          try FleeceDictionary.slot(of: UnsafeRawBufferPointer(key), in: items, from: 0)
-        }
+  /// Returns how to replace the value of a key; nil if the layout would change.
+  private static func edit(
+    _ key: String, in root: FleeceValue, to value: [UInt8]
+  ) throws(FleeceError) -> Edit? {
+    guard let items = try root.dictionary()?.items else { return nil }
+    var key = key
+    let found = key.withUTF8 { key in
+      Result { () throws(FleeceError) in
+        try FleeceDictionary.slot(of: UnsafeRawBufferPointer(key), in: items, from: 0)
       }
-      guard let slot = try found.get() else { return nil }
-      let old = try items[slot]
-      let offset = items.offset(of: slot)
-      // A value that fits into an item is alone in its Fleece; others are followed by a pointer.
-      if value.count == 2 { return old.offset == offset && !old.isUndefined ? offset..<offset + 2 : nil }
-      let length = value.count - 2
-      guard old.offset < items.first, value.first == old.firstByte,
-        old.tag == .integer || old.tag == .float, length <= old.limit - old.offset
-      else { return nil }
-      return old.offset..<old.offset + length
     }
+    guard let slot = try found.get() else { return nil }
+    let old = try items[slot]
+    // A value that fits into an item is alone in its Fleece; others end with a pointer to it.
+    if value.count == 2 {
+      let offset = items.offset(of: slot)
+      return old.offset == offset && !old.isUndefined
+        ? Edit(place: offset..<offset + 2, value: value, uses: 2) : nil
+    }
+    let length = value.count - 2
+    guard old.offset + length <= root.offset, value.first == old.firstByte,
+      old.tag == .integer || old.tag == .float, length <= old.limit - old.offset
+    else { return nil }
+    return Edit(place: old.offset..<old.offset + length, value: value, uses: 1)
   }
 }
 

@@ -27,7 +27,7 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
       // SAFETY: the invariant; the same below.
       return start[index]
     }
-    nonmutating _modify {
+    _modify {
       assert(index >= 0 && index < count)
       yield &start[index]
     }
@@ -41,7 +41,10 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
   }
 
   /// Removes the last element, which must exist.
-  @inline(__always) mutating func removeLast() { truncate(to: count &- 1) }
+  @inline(__always) mutating func removeLast() {
+    precondition(count > 0)
+    count &-= 1
+  }
 
   /// Removes the elements from an index on and keeps the memory.
   @inline(__always) mutating func truncate(to length: Int) {
@@ -63,7 +66,7 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
   @inline(never) private mutating func grow(to enlarged: Int) {
     let moved = UnsafeMutablePointer<Element>.allocate(capacity: enlarged)
     // SAFETY: both have room for `count` elements.
-    moved.update(from: start, count: count)
+    moved.initialize(from: start, count: count)
     start.deallocate()
     start = moved
     capacity = enlarged

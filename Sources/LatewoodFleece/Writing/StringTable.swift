@@ -71,7 +71,7 @@ struct StringTable: ~Copyable {
     entries[Int(number)].written = UInt32(truncatingIfNeeded: position &+ 1)
   }
 
-  /// Returns whether a string sorts before another, of which the heads are equal.
+  /// Returns whether a string sorts before another. The heads must be equal.
   func isLess(_ a: UInt32, _ b: UInt32) -> Bool {
     let (first, second) = (entries[Int(a)], entries[Int(b)])
     // SAFETY: both lie within the text (invariant 1).
