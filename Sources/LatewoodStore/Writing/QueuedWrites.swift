@@ -8,6 +8,7 @@ import LatewoodFile
 /// tasks -> waiting -> writer lock [ closure, commit, closure, commit ... ]
 ///    relaxed:      -> flush, publish -> tasks
 ///    synchronous:  -> unsynced -> sync, publish -> tasks
+///    disk full:    -> refused -> roll back -> tasks
 /// ```
 ///
 /// One thread runs closures and another waits for syncs, regardless of the number of tasks.
@@ -24,6 +25,8 @@ final class QueuedWrites: Sendable {
   private let waiting = SerialWorkQueue<any QueuedTransaction>(label: "latewood.write")
   /// Those that have run and wait for a sync.
   private let unsynced = SerialWorkQueue<QueuedOutcome>(label: "latewood.sync")
+  /// Those for which the disk had no space, until that is undone.
+  private let refused = SerialWorkQueue<Settled>(label: "latewood.refused")
 
   /// The number of transactions that have not run.
   var count: Int { waiting.count }
@@ -107,18 +110,42 @@ final class QueuedWrites: Sendable {
         failures[index] = error
       }
     }
-    // All that waited for the same flush get the original failure.
-    let first = failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
-    var final: StorageError?
+    let settled = Settled(outcomes: outcomes, failures: failures)
     if failures.contains(where: { $0?.kind == .outOfSpace }) {
-      do throws(StorageError) { try engine.rollBackRefused() } catch { final = error }
+      refused.add([settled]) { [self] in tellRefused(in: engine) }
+    } else {
+      tell(settled, nil, in: engine)
     }
-    for (outcome, failure) in zip(outcomes, failures) {
+  }
+
+  /// Undoes commits for which there was no space, then resumes their tasks.
+  ///
+  /// On a thread of its own, because this waits, with the writer lock, until all other commits are
+  /// settled: by the two threads that settle, which must not wait for the lock meanwhile.
+  private func tellRefused(in engine: Engine) {
+    var failure: StorageError?
+    do throws(StorageError) { try engine.rollBackRefused() } catch { failure = error }
+    if let settled = refused.takeFirst() { tell(settled, failure, in: engine) }
+  }
+
+  /// Resumes the tasks of settled transactions.
+  ///
+  /// - Parameter final: the error instead of those of the transactions; nil if there is none.
+  private func tell(_ settled: Settled, _ final: StorageError?, in engine: Engine) {
+    // All that waited for the same flush get the original failure.
+    let first = settled.failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
+    for (outcome, failure) in zip(settled.outcomes, settled.failures) {
       outcome.tell(failure.map { $0.kind == .poisoned ? first ?? $0 : final ?? $0 })
     }
-    if let (transaction, durability) = outcomes.last(where: { $0.awaited != nil })?.awaited {
+    if let (transaction, durability) = settled.outcomes.last(where: { $0.awaited != nil })?.awaited {
       engine.followUp(transaction, durability)
     }
+  }
+
+  /// Transactions that have been settled, each with its failure; nil if it succeeded.
+  private struct Settled: Sendable {
+    var outcomes: [QueuedOutcome]
+    var failures: [StorageError?]
   }
 }
 
