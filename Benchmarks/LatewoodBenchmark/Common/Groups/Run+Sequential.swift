@@ -10,9 +10,12 @@ extension Run {
     try close(engine, after: "fillseq")
     // Larger values would measure the memory bus; the definition leaves them out.
     guard options.valueLength == 100 else { return }
-    try readWhileWriting("readwhilewriting", writesPerSecond: .infinity)
+    let reopened = try open()
+    try readSequentially(reopened, workload: "warmup")
+    try readWhileWriting(reopened, "readwhilewriting", writesPerSecond: .infinity)
     printMemory("readwhilewriting")
-    try readWhileWriting("readwhilewriting-held", writesPerSecond: 100_000)
+    try readWhileWriting(reopened, "readwhilewriting-held", writesPerSecond: 100_000)
+    try close(reopened, after: "readwhilewriting")
   }
 
   private func fillSequentially(_ engine: Engine) throws {
@@ -27,9 +30,7 @@ extension Run {
   }
 
   /// - Parameter writesPerSecond: the greatest rate of the writer.
-  private func readWhileWriting(_ workload: String, writesPerSecond: Double) throws {
-    let engine = try open()
-    try readSequentially(engine, workload: writesPerSecond.isFinite ? "warmup-held" : "warmup")
+  private func readWhileWriting(_ engine: Engine, _ workload: String, writesPerSecond: Double) throws {
     let stop = StopFlag()
     let start = Process.now
     let counts = try Threads.run(3) { role in
@@ -46,7 +47,6 @@ extension Run {
     let seconds = Process.now - start
     report.figure(workload, "write_ops_s", Double(counts[0]) / seconds)
     report.figure(workload, "read_ops_s", Double(counts[1]) / seconds)
-    try close(engine, after: workload)
   }
 
   private func write(_ engine: Engine, _ perSecond: Double, until stop: StopFlag) throws -> UInt64 {
