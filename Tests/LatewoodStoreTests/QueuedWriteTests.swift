@@ -219,6 +219,46 @@ import Testing
     try again.close()
   }
 
+  @Test func `a full disk does not wait for the commits that come after the refused one`() async throws {
+    let (store, space, volume) = (store, space, volume)
+    let hasCome = Guarded(false)
+    let isOpen = Guarded(false)
+    // The first write waits, and then finds the disk full.
+    volume.beforeAccess = { access in
+      guard access.kind == .write, !hasCome.withLock({ $0 }) else { return }
+      hasCome.withLock { $0 = true }
+      while !isOpen.withLock({ $0 }) { Monitor.sleep(milliseconds: 1) }
+      volume.inject(.outOfSpace(), atCall: volume.callCount)
+    }
+    defer { volume.beforeAccess = nil }
+    let results = Guarded<[String: StoreError.Code]>([:])
+    let hasRun = Guarded(false)
+    func write(_ key: String) {
+      Task {
+        do {
+          try await store.write(durability: .synchronous) {
+            try $0.put(key, "1", in: space)
+            if key == "second" { hasRun.withLock { $0 = true } }
+          }
+        } catch let error as StoreError {
+          results.withLock { $0[key] = error.code }
+        }
+      }
+    }
+    write("first")
+    await waitUntil { hasCome.withLock { $0 } }
+    write("second")
+    await waitUntil { hasRun.withLock { $0 } }
+    isOpen.withLock { $0 = true }
+    await waitUntil(seconds: 20) { results.withLock { $0.count == 2 } }
+    #expect(
+      results.withLock { $0 } == ["first": .outOfSpace, "second": .outOfSpace], "nothing waits for ever")
+    guard results.withLock({ $0.count == 2 }) else { return }
+    try store.put("third", "1", in: space)
+    #expect(try store.count(in: space) == 1)
+    try store.close()
+  }
+
   @Test func `a sync that fails is told to all that it was for`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
