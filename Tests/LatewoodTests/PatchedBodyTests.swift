@@ -120,6 +120,36 @@ import Testing
     }
   }
 
+  /// Numbers over what leads to another value.
+  @Test(
+    arguments: [
+      // {"a":…,"b":"x"}: the item of b points at a pointer, which lies within the number.
+      (
+        [
+          0x41, 0x78, 0x17, 0x00, 0x80, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00, 0x00, 0x70, 0x02, 0x41, 0x61,
+          0x80, 0x07, 0x41, 0x62, 0x80, 0x08, 0x80, 0x05,
+        ], 1_000_000_000_000_000_000
+      ),
+      // {"a":94208,"b":{"x":1,"y":2}}: b inherits x from a dictionary whose header lies within the
+      // number.
+      (
+        [
+          0x12, 0x00, 0x70, 0x01, 0x41, 0x78, 0x00, 0x01, 0x70, 0x02, 0x08, 0x00, 0x80, 0x05, 0x41, 0x79,
+          0x00, 0x02, 0x70, 0x02, 0x41, 0x61, 0x80, 0x0B, 0x41, 0x62, 0x80, 0x09, 0x80, 0x05,
+        ], 100_000
+      ),
+    ] as [([UInt8], Int)])
+  func `a number that lies over the way to another value is not overwritten`(
+    _ bytes: [UInt8], _ number: Int
+  ) throws {
+    let before = DocumentValue(stored: try FleeceBody(bytes).root)
+    #expect(before["b"] == "x" || before["b"] == ["x": 1, "y": 2])
+    var changed = before
+    changed["a"] = DocumentValue(number)
+    let after = DocumentValue(stored: try FleeceBody(changed.bodyBytes()).root)
+    #expect(after["a"].int == number && after["b"] == before["b"])
+  }
+
   @Test func `a number that lies over its dictionary is not overwritten`() throws {
     // The eight bytes of "b" begin before the root and end in it.
     let bytes: [UInt8] = [0x17, 0x00, 0x70, 0x02, 0x41, 0x61, 0x00, 0x01, 0x41, 0x62, 0x80, 0x05, 0x80, 0x05]

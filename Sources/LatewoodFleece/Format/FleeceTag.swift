@@ -23,6 +23,21 @@ enum FleeceTag: UInt8 {
   case data = 5
   case array = 6
   case dictionary = 7
+
+  /// The type of a value with this first byte; nil for a pointer.
+  @inline(__always) init?(firstByte: UInt8) {
+    switch firstByte &>> 4 {
+    case 0: self = .smallInteger
+    case 1: self = .integer
+    case 2: self = .float
+    case 3: self = .special
+    case 4: self = .string
+    case 5: self = .data
+    case 6: self = .array
+    case 7: self = .dictionary
+    default: return nil
+    }
+  }
 }
 
 /// The constants of the format.

@@ -59,6 +59,27 @@ enum UTF8Text {
 
   /// Returns whether `count` bytes are valid UTF-8.
   @inline(__always) static func isValid(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
+    isASCII(start, count) || isValidUnicode(start, count)
+  }
+
+  /// Returns whether `count` bytes are ASCII. The last word may overlap with the one before.
+  @inline(__always) private static func isASCII(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
+    // SAFETY: reads stay before `count`.
+    if count >= 8 {
+      var bits = start.u64(count &- 8)
+      var at = 0
+      while at &+ 8 < count {
+        bits |= start.u64(at)
+        at &+= 8
+      }
+      return bits & tops == 0
+    }
+    if count >= 4 { return UInt64(start.u32(0) | start.u32(count &- 4)) & tops == 0 }
+    if count >= 2 { return UInt64(start.u16(0) | start.u16(count &- 2)) & tops == 0 }
+    return count == 0 || start.u8(0) < 0x80
+  }
+
+  @inline(never) private static func isValidUnicode(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
     var at = 0
     while at < count {
       // SAFETY: reads stay before `count`.

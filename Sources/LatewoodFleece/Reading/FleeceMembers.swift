@@ -42,11 +42,15 @@ package struct FleeceMembers {
     while true {
       guard let member = try inherited.isEmpty ? nextOfOne() : nextOfAll() else { return nil }
       if let previous, !FleeceMembers.isLess(previous, member.key) {
-        throw FleeceError.damaged(at: own.items.first, "the keys of a dictionary are not in order")
+        throw FleeceMembers.outOfOrder(own.items)
       }
       previous = member.key
       if !member.value.isUndefined { return member }
     }
+  }
+
+  static func outOfOrder(_ items: FleeceItems) -> FleeceError {
+    FleeceError.damaged(at: items.first, "the keys of a dictionary are not in order")
   }
 
   @inline(__always) private mutating func nextOfOne() throws(FleeceError) -> Member? {

@@ -101,7 +101,7 @@ package struct FleeceValue {
 
   // SAFETY: invariant 1; the same for all reads of two bytes below.
   @inline(__always) var firstByte: UInt8 { start.u8(offset) }
-  @inline(__always) var tag: FleeceTag? { FleeceTag(rawValue: firstByte &>> 4) }
+  @inline(__always) var tag: FleeceTag? { FleeceTag(firstByte: firstByte) }
 
   /// The type of the value. Never throws: every first byte that is not a pointer's has a type.
   package var kind: Kind {
@@ -216,6 +216,15 @@ package struct FleeceValue {
     }
     try check(header &+ size)
     return UnsafeRawBufferPointer(start: start + offset + header, count: size)
+  }
+
+  /// Whether the value is no collection and takes 15 bytes at most.
+  @inline(__always) var isShort: Bool {
+    switch tag {
+    case .string, .data: firstByte & 0x0F != FleeceFormat.longString
+    case .array, .dictionary: false
+    case .smallInteger, .integer, .float, .special, nil: true
+    }
   }
 
   /// Returns the range of the value's own bytes: without what its items point at.

@@ -4,18 +4,29 @@
 /// `FleeceLimits.depth`, and in the total size of the visited values, counting shared parts each
 /// time, by `FleeceLimits.expansion`. Undefined values are null in an array, and absent in a
 /// dictionary.
-package struct FleeceWalk {
-  private struct Frame {
-    var members: FleeceMembers?
-    var array: FleeceArray?
-    var index = 0
+package struct FleeceWalk: ~Copyable {
+  /// A collection that has been entered.
+  struct Frame {
+    let items: FleeceItems
+    let isArray: Bool
+    /// Whether this is a dictionary that inherits. Its members are in `lines`, and no slot is left.
+    let inherits: Bool
+    /// The slot of the next element or key.
+    var slot: Int
+    /// The key before the next one.
+    var previous: UnsafeRawBufferPointer?
+
+    @inline(__always) var isAtEnd: Bool { slot >= items.slots }
   }
 
-  private var frames: [Frame] = []
+  private var frames: GrowingList<Frame>
+  /// The members of the entered dictionaries that inherit from others, the innermost last.
+  private var lines: [FleeceMembers] = []
+  /// The offset of the root.
+  private let root: Int
   /// The number of bytes that may still be visited.
   private var rest: Int
-  /// Ranges of the bytes, and how many of the visited values and keys have bytes in each.
-  private var watched: [(range: Range<Int>, uses: Int)]
+  private var watch: FleeceWatch
 
   package static func run<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, into visitor: inout Visitor
@@ -24,115 +35,144 @@ package struct FleeceWalk {
   }
 
   /// Like `run`, and returns for each of some ranges of the bytes how many of the visited values
-  /// and keys have bytes in it.
+  /// and keys have bytes in it. Ways to a value that are not simple, by pointers to pointers or by
+  /// inheritance, count as such a value for every range.
   static func run<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, into visitor: inout Visitor, counting ranges: [Range<Int>]
   ) throws(FleeceError) -> [Int] {
-    var walk = FleeceWalk(
-      rest: FleeceLimits.expansion(ofLength: value.length), watched: ranges.map { ($0, 0) })
+    var walk = FleeceWalk(value, FleeceWatch(ranges))
     try walk.visit(value, &visitor)
-    while let (next, key) = try walk.next(&visitor) {
-      if let key {
-        try walk.proveText(key, value)
-        if !walk.watched.isEmpty { walk.count(key, in: value) }
-        try visitor.key(key)
-      }
-      try walk.visit(next, &visitor)
-    }
-    return walk.watched.map(\.uses)
+    while try walk.visitNext(&visitor) {}
+    return walk.watch.uses
   }
 
-  private init(rest: Int, watched: [(range: Range<Int>, uses: Int)]) {
-    self.rest = rest
-    self.watched = watched
+  private init(_ value: FleeceValue, _ watch: consuming FleeceWatch) {
+    frames = GrowingList(capacity: 8)
+    root = value.offset
+    rest = FleeceLimits.expansion(ofLength: value.length)
+    self.watch = watch
   }
 
-  private mutating func count(_ extent: Range<Int>) {
-    for index in watched.indices where watched[index].range.overlaps(extent) { watched[index].uses += 1 }
-  }
-
-  /// Counts a key, whose header has at most eleven bytes; one of a short key has one.
-  private mutating func count(_ key: UnsafeRawBufferPointer, in value: FleeceValue) {
-    guard let first = key.baseAddress else { return }
-    let start = first - value.start
-    count(start - (key.count < FleeceFormat.longString ? 1 : 11)..<start + key.count)
-  }
-
-  /// Returns the next value of the innermost collection, after closing finished collections.
-  private mutating func next<Visitor: FleeceVisitor & ~Copyable>(_ visitor: inout Visitor) throws(FleeceError)
-    -> (FleeceValue, key: UnsafeRawBufferPointer?)?
-  {
-    while !frames.isEmpty {
-      let last = frames.count - 1
-      if let array = frames[last].array {
-        let index = frames[last].index
-        if index < array.count {
-          frames[last].index = index + 1
-          return (try array.value(at: index), nil)
-        }
-        try visitor.endArray()
-      } else {
-        if let member = try frames[last].members?.next() { return (member.value, member.key) }
-        try visitor.endDictionary()
+  /// Visits the next value of the innermost collection, or ends that collection. Returns false if
+  /// all have ended.
+  @inline(__always) private mutating func visitNext<Visitor: FleeceVisitor & ~Copyable>(
+    _ visitor: inout Visitor
+  ) throws(FleeceError) -> Bool {
+    guard let frame = frames.last else { return false }
+    if frame.isAtEnd {
+      if frame.inherits, let member = try lines[lines.count - 1].next() {
+        try visit(key: member.key, &visitor)
+        try visit(member.value, &visitor)
+        return true
       }
       frames.removeLast()
+      if frame.isArray { try visitor.endArray() } else { try visitor.endDictionary() }
+      if frame.inherits { lines.removeLast() }
+    } else if frame.isArray {
+      frames[frames.count &- 1].slot = frame.slot &+ 1
+      let value = try frame.items[frame.slot]
+      if watch.isOn { watch.countWay(to: value, from: frame.items.offset(of: frame.slot)) }
+      try visit(value, &visitor)
+    } else {
+      try visitMember(frame, &visitor)
     }
-    return nil
+    return true
   }
 
-  private mutating func spend(_ size: Int, _ value: FleeceValue) throws(FleeceError) {
-    rest -= size
-    if rest < 0 {
-      throw FleeceError(
-        .tooLarge, "the bytes stand for a value that is out of proportion larger than they are",
-        offset: value.offset)
+  @inline(__always) private mutating func visitMember<Visitor: FleeceVisitor & ~Copyable>(
+    _ frame: Frame, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    let key = try frame.items.key(frame.slot)
+    if let previous = frame.previous, FleeceDictionary.order(previous, key) >= 0 {
+      throw FleeceMembers.outOfOrder(frame.items)
     }
+    frames[frames.count &- 1].previous = key
+    frames[frames.count &- 1].slot = frame.slot &+ 2
+    let value = try frame.items[frame.slot &+ 1]
+    if value.isUndefined { return }
+    if watch.isOn {
+      watch.countWay(to: try frame.items[frame.slot], from: frame.items.offset(of: frame.slot))
+      watch.countWay(to: value, from: frame.items.offset(of: frame.slot &+ 1))
+      try watch.count(try frame.items[frame.slot])
+    }
+    try visit(key: key, &visitor)
+    try visit(value, &visitor)
   }
 
-  private mutating func proveText(_ text: UnsafeRawBufferPointer, _ value: FleeceValue) throws(FleeceError) {
-    try spend(text.count, value)
-    guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
-      throw FleeceError.damaged(at: value.offset, "a string is not UTF-8")
-    }
+  @inline(__always) private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
+    key: UnsafeRawBufferPointer, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    try proveText(key, root)
+    try visitor.key(key)
   }
 
-  private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
+  @inline(__always) private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, _ visitor: inout Visitor
   ) throws(FleeceError) {
-    try spend(2, value)
-    if !watched.isEmpty { count(try value.extent()) }
-    switch value.kind {
-    case .null, .undefined: try visitor.null()
-    case .boolean: try visitor.boolean(value.boolean ?? false)
-    case .integer, .double:
-      switch try value.number() {
-      case .integer(let number)?: try visitor.integer(number)
-      case .unsigned(let number)?: try visitor.unsigned(number)
-      case .double(let number)?: try visitor.double(number)
-      case nil: break
-      }
+    try spend(2, value.offset)
+    if watch.isOn { try watch.count(value) }
+    switch value.tag {
+    case .smallInteger, .integer, .float: try visitNumber(value, &visitor)
+    case .special:
+      if let boolean = value.boolean { try visitor.boolean(boolean) } else { try visitor.null() }
     case .string:
       let text = try value.counted()
-      try proveText(text, value)
+      try proveText(text, value.offset)
       try visitor.text(text)
     case .data:
       let data = try value.counted()
-      try spend(data.count, value)
+      try spend(data.count, value.offset)
       try visitor.data(data)
     case .array:
-      guard let array = try value.array() else { return }
-      try enter(Frame(array: array), size: array.items.size, value)
+      try enter(value, isArray: true)
       try visitor.beginArray()
-    case .dictionary:
-      guard let members = try value.dictionary()?.members() else { return }
-      try enter(Frame(members: members), size: members.size, value)
+    case .dictionary, nil:
+      try enter(value, isArray: false)
       try visitor.beginDictionary()
     }
   }
 
-  private mutating func enter(_ frame: Frame, size: Int, _ value: FleeceValue) throws(FleeceError) {
+  @inline(__always) private func visitNumber<Visitor: FleeceVisitor & ~Copyable>(
+    _ value: FleeceValue, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    switch try value.number() {
+    case .integer(let number)?: try visitor.integer(number)
+    case .unsigned(let number)?: try visitor.unsigned(number)
+    case .double(let number)?: try visitor.double(number)
+    case nil: break
+    }
+  }
+
+  @inline(__always) private mutating func enter(_ value: FleeceValue, isArray: Bool) throws(FleeceError) {
+    let items = try FleeceItems(of: value)
     guard frames.count < FleeceLimits.depth else { throw FleeceError.tooDeep(offset: value.offset) }
-    try spend(size, value)
-    frames.append(frame)
+    if !isArray, try items.parent != nil {
+      let members = try FleeceMembers(items)
+      try spend(members.size, value.offset)
+      lines.append(members)
+      watch.countForAll()
+      frames.append(Frame(items: items, isArray: false, inherits: true, slot: items.slots))
+    } else {
+      try spend(items.size, value.offset)
+      frames.append(Frame(items: items, isArray: isArray, inherits: false, slot: 0))
+    }
+  }
+
+  @inline(__always) private mutating func spend(_ size: Int, _ offset: Int) throws(FleeceError) {
+    rest &-= size
+    if rest < 0 {
+      throw FleeceError(
+        .tooLarge, "the bytes stand for a value that is out of proportion larger than they are",
+        offset: offset)
+    }
+  }
+
+  @inline(__always) private mutating func proveText(
+    _ text: UnsafeRawBufferPointer, _ offset: Int
+  ) throws(FleeceError) {
+    try spend(text.count, offset)
+    guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
+      throw FleeceError.damaged(at: offset, "a string is not UTF-8")
+    }
   }
 }
