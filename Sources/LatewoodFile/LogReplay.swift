@@ -1,0 +1,133 @@
+import LatewoodBytes
+
+/// A function that applies one operation, given the number of its transaction, the offset of its
+/// record in the file, and the record.
+package typealias ReplayAction = (
+  _ transaction: UInt64, _ recordOffset: UInt64, _ record: LogRecord
+) throws(StorageError) -> Void
+
+/// Applies the operations of frames that a walk has accepted.
+///
+/// A transaction is applied once its last frame has been read; until then only the ranges of its
+/// frames are kept, even from one refresh to the next, so a transaction may arrive in parts.
+struct LogReplay {
+  /// The maximum length of a frame that is copied for verification, in bytes. Longer ones, of large
+  /// values, are verified in the mapping.
+  private static let longestCopy: UInt64 = 64 << 20
+
+  /// Whether frames are copied to memory and verified again before they are applied, for callers
+  /// that write the operations elsewhere under new checksums.
+  private let verifiesFrames: Bool
+  private var openTransaction: UInt64 = 0
+  private var openPayloads: [Range<UInt64>] = []
+  private(set) var transactions = 0
+  /// The number of bytes in the commit frames taken so far.
+  private(set) var bytes: UInt64 = 0
+
+  init(verifiesFrames: Bool = false) { self.verifiesFrames = verifiesFrames }
+
+  /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
+  ///
+  /// If this throws, the replay is unchanged. The same frames can be applied again once the caller
+  /// has undone what `action` did.
+  mutating func apply(
+    view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
+  ) throws(StorageError) {
+    var next = self
+    try next.takeFrames(view: view, from: start, to: end, action)
+    self = next
+  }
+
+  private mutating func takeFrames(
+    view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
+  ) throws(StorageError) {
+    let pin = view.pin()
+    defer { withExtendedLifetime(pin) {} }
+    var offset = start
+    var readable = ReadableWindow(view)
+    while offset < end {
+      try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
+      // A walk has accepted these frames, so this fails only if the file has changed since.
+      guard let header = LogReader.header(at: offset, view: view, size: view.limit),
+        let frameEnd = header.end,
+        let next = FileLayout.alignedToFrame(frameEnd)
+      else { throw StorageError.damaged(at: offset, "the log changed while it was read") }
+      if header.kind == .commit {
+        try readable.need(offset, frameEnd - offset)
+        // Records of these frames are read in place, bypassing the cache's checks.
+        if !verifiesFrames { try view.pin(offset..<frameEnd) }
+        try take(header, frameEnd, view, action)
+      }
+      offset = next
+    }
+  }
+
+  private mutating func take(
+    _ header: FrameHeader, _ end: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(StorageError) {
+    if header.transaction != openTransaction {
+      openPayloads.removeAll(keepingCapacity: true)
+      openTransaction = header.transaction
+    }
+    openPayloads.append(header.ownOffset + UInt64(FrameHeader.length)..<end)
+    bytes += end - header.ownOffset
+    if header.continues { return }
+    for payload in openPayloads {
+      try applyPayload(payload, header.transaction, view, action)
+    }
+    openPayloads.removeAll(keepingCapacity: true)
+    openTransaction = 0
+    transactions += 1
+  }
+
+  private func applyPayload(
+    _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(StorageError) {
+    if verifiesFrames { return try applyVerified(payload, transaction, view, action) }
+    // SAFETY: the walk found the payload to be within the file.
+    try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+  }
+
+  private func applyVerified(
+    _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
+  ) throws(StorageError) {
+    let start = payload.lowerBound - UInt64(FrameHeader.length)
+    let length = payload.upperBound - start
+    if length > LogReplay.longestCopy {
+      guard try LogReader.frame(at: start, view: view, size: view.limit)?.end == payload.upperBound else {
+        throw LogReplay.changed(start)
+      }
+      return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+    }
+    try withScratch(Int(length)) { frame throws(StorageError) in
+      try view.read(into: frame, at: start)
+      // SAFETY: the frame has `length` bytes, and a header is shorter.
+      guard let base = UnsafeRawPointer(frame.baseAddress),
+        let header = FrameHeader.decode(from: base, at: start), header.end == payload.upperBound,
+        header.checksumMatches(base, seed: view.seed)
+      else { throw LogReplay.changed(start) }
+      try applyPayload(payload, at: base + FrameHeader.length, transaction, action)
+    }
+  }
+
+  private static func changed(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "a frame of the log has changed since it was written")
+  }
+
+  /// - Parameter start: the address of the payload in memory.
+  private func applyPayload(
+    _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ transaction: UInt64, _ action: ReplayAction
+  ) throws(StorageError) {
+    let end = start + payload.count
+    var at = start
+    while at < end {
+      let offset = payload.lowerBound + UInt64(at - start)
+      guard let (record, length) = LogRecord.validated(at: at, end: end) else {
+        throw StorageError.damaged(
+          at: offset, "an operation in the log is malformed although its checksum is right")
+      }
+      try action(transaction, offset, record)
+      at += length
+    }
+  }
+}
