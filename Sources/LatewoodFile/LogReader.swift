@@ -18,7 +18,8 @@ struct LogReader {
   /// The size of the file, in bytes, when the walk began.
   let size: UInt64
   private var chain: FrameChain
-  private var readable: ReadableWindow
+  /// The bytes that this walk has made readable.
+  private(set) var readable: ReadableWindow
   /// Pins the walked frames in memory.
   private let pin: CachePin?
 
@@ -94,71 +95,6 @@ struct LogReader {
   /// Walks to the end.
   mutating func finish() throws(StorageError) {
     while try next() != nil {}
-  }
-
-  /// Whether the rest of the file is empty or all zeros, as preallocated space is.
-  func isFollowedByZeros() throws(StorageError) -> Bool {
-    var at = position.offset
-    var readable = readable
-    // SAFETY: all bytes below `size` are in the file.
-    while at < size {
-      try readable.need(at, min(8, size - at))
-      if at % 8 == 0, size - at >= 8 {
-        if (view.base + Int(at)).u64(0) != 0 { return false }
-        at += 8
-      } else {
-        if (view.base + Int(at)).u8(0) != 0 { return false }
-        at += 1
-      }
-    }
-    return true
-  }
-
-  /// Whether a valid frame beyond the end of the walk claims that more was durable than the walk
-  /// found.
-  ///
-  /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
-  /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
-  /// damaged too.
-  func isContradictedBeyond() throws(StorageError) -> Bool {
-    if hasEnded { return false }
-    var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
-    var at = position.offset
-    var readable = readable
-    while let header = try nextClaim(from: &at, &readable) {
-      let cost = header.payloadLength
-      guard header.kind == .nodes || cost <= budget else { return true }
-      if try LogReader.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
-      if header.kind != .nodes { budget -= cost }
-    }
-    return false
-  }
-
-  /// The next header at or after `at` that claims durability beyond the end of the walk.
-  private func nextClaim(
-    from at: inout UInt64, _ readable: inout ReadableWindow
-  ) throws(StorageError) -> FrameHeader? {
-    let headerLength = UInt64(FrameHeader.length)
-    while size >= headerLength, at <= size - headerLength {
-      let offset = at
-      at += FileLayout.frameAlignment
-      do throws(StorageError) {
-        try readable.need(offset, headerLength)
-      } catch {
-        // There is no memory for the zeros of a hole, which can be skipped.
-        guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
-        else { throw error }
-        at = max(at, end & ~(FileLayout.frameAlignment - 1))
-        continue
-      }
-      // SAFETY: 56 bytes from `offset` on are below `size`.
-      guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
-        let header = LogReader.header(at: offset, view: view, size: size),
-        header.durableThrough > position.offset
-      else { continue }
-      return header
-    }
-    return nil
   }
 }
 
