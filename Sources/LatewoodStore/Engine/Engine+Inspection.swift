@@ -4,20 +4,6 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  func sync() throws(StorageError) {
-    try checkOpen()
-    if isReadOnly { return }
-    try rollBackUnwritten()
-    try file.flush(through: file.committedPosition, durable: true)
-  }
-
-  func requestCheckpoint() throws(StorageError) {
-    try checkOpen()
-    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
-    try refuseInsideTransaction("a checkpoint was requested")
-    try checkpoint(isForced: false)
-  }
-
   func statistics() throws(StorageError) -> Statistics {
     let file = file
     let version = try versions.current()

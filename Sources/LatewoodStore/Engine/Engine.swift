@@ -182,6 +182,14 @@ import Synchronization
 
   // MARK: The work that follows commits
 
+  /// Writes a checkpoint for a caller outside of transactions.
+  func requestCheckpoint() throws(StorageError) {
+    try checkOpen()
+    if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
+    try refuseInsideTransaction("a checkpoint was requested")
+    try checkpoint(isForced: false)
+  }
+
   /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file again.
   func checkpoint(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
     try checkpointer.run(isForced: isForced, reclaims: reclaims)

@@ -215,6 +215,14 @@ extension Engine {
     considerCompaction(at: transaction.position.offset)
   }
 
+  /// Makes all commits so far durable.
+  func sync() throws(StorageError) {
+    try checkOpen()
+    if isReadOnly { return }
+    try rollBackUnwritten()
+    try file.flush(through: file.committedPosition, durable: true)
+  }
+
   // MARK: After a full disk
 
   /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
