@@ -1,0 +1,122 @@
+import LatewoodBytes
+import LatewoodConcurrency
+import LatewoodDevice
+
+extension DatabaseFile {
+  /// The components of an open `DatabaseFile`.
+  struct Opened {
+    var device: any Device
+    var header: FileHeader
+    var mapping: MappedFile
+    /// The lock of the writing process; nil if the file is read-only.
+    var fileLock: (any FileLock)?
+  }
+
+  /// Opens the database at `path`; `recover` must be called before anything else.
+  ///
+  /// Opening for writing takes the writer lock. A read-only open works alongside a writer in any
+  /// process.
+  ///
+  /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
+  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors
+  /// of the device.
+  package static func open(
+    on volume: any Volume, path: String, readOnly: Bool, environment: Environment
+  ) throws(StorageError) -> DatabaseFile {
+    let path = try volume.resolved(path)
+    // Checked before locking, which would leave a lock file for a database that does not exist.
+    guard try volume.exists(path) else {
+      throw StorageError(.notFound, "there is no file of this name", path: path)
+    }
+    // Likewise, no lock file is left next to a file that is not a database or cannot be written.
+    if !readOnly { try refuseForeign(path, on: volume) }
+    let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
+    do throws(StorageError) {
+      let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
+      do throws(StorageError) {
+        if readOnly {
+          try device.lockForReading()
+        } else {
+          try claim(device, path, on: volume)
+          removeLeftovers(of: path, on: volume)
+        }
+        let header = try readHeader(device, path)
+        let mapping = try MappedFile(
+          device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead)
+        let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
+        return DatabaseFile(opened, on: volume, path: path, environment: environment)
+      } catch {
+        device.close()
+        throw error
+      }
+    } catch {
+      lock?.unlock()
+      var failure = error
+      failure.path = failure.path ?? path
+      throw failure
+    }
+  }
+
+  /// Makes sure that no other process writes to this file, even if the lock file was removed.
+  private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(StorageError)
+  {
+    guard try device.lockForWriting() else {
+      throw StorageError(
+        .lockedByOtherProcess,
+        "the database is open for writing, though its lock file was removed; open it read-only", path: path)
+    }
+    // The previous lock owner may just have replaced the file.
+    let there = try volume.open(path, .readOnly)
+    defer { there.close() }
+    guard there.identity == device.identity else {
+      throw StorageError(.lockedByOtherProcess, "the file was just replaced by another one", path: path)
+    }
+    try letReadersIn(to: device, asking: there)
+  }
+
+  /// Releases the write lock on the file where it would lock out readers, including those in this
+  /// process.
+  ///
+  /// Readers take a `flock`, and the write lock is a byte-range lock beyond the end of the file, so
+  /// both can be held at the same time. But NFS and SMB turn each `flock` into a lock on all
+  /// possible bytes of a file, so there only the lock file keeps writers apart.
+  ///
+  /// - Parameter other: another open device for the same file.
+  static func letReadersIn(to device: any Device, asking other: any Device) throws(StorageError) {
+    if try other.tryLockForReading() { return }
+    device.unlockWriting()
+    if try other.tryLockForReading() { return }
+    // Another process briefly holds an exclusive lock.
+    _ = try device.lockForWriting()
+  }
+
+  /// Throws if the file is not a database, with the error of an open for writing. Reads only the
+  /// header, which never changes.
+  private static func refuseForeign(_ path: String, on volume: any Volume) throws(StorageError) {
+    do throws(StorageError) {
+      let device = try volume.open(path, .readWrite)
+      defer { device.close() }
+      _ = try readHeader(device, path)
+    } catch {
+      var failure = error
+      failure.path = failure.path ?? path
+      throw failure
+    }
+  }
+
+  static func readHeader(_ device: any Device, _ path: String) throws(StorageError) -> FileHeader {
+    let size = try device.size()
+    if size == 0 {
+      throw StorageError(
+        .emptyFile, "the file is empty: a new database is only made where there is no file", path: path)
+    }
+    let header = try withScratch(2 * FileLayout.headerLength) { block throws(StorageError) in
+      let count = try device.read(into: block, at: 0)
+      return try FileHeader.decode(from: UnsafeRawBufferPointer(rebasing: block[..<count]))
+    }
+    guard size >= FileLayout.logStart else {
+      throw StorageError.damaged(at: size, "the file ends within its root slots")
+    }
+    return header
+  }
+}
