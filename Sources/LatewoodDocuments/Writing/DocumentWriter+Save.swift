@@ -110,25 +110,6 @@ extension DocumentWriter {
     saved.addedBlobs = added
     return saved
   }
-
-  /// Returns the record of a document in the state of this batch. Purges an expired document, even
-  /// before its alarm, and returns nil.
-  func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
-    guard let record = try storedRecord(id, work) else { return nil }
-    guard record.isExpired(at: now) else { return record }
-    // Not a change by the caller: it stays even if the call is refused, and does not make an outer
-    // batch fail.
-    try withoutCounting { () throws(DocumentError) in try purgeDocument(id, work, record, .expired) }
-    return nil
-  }
-
-  func storedRecord(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
-    try DocumentError.typed {
-      try transaction.withValue(id, in: work.spaces.documents) { value in
-        try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
-      }
-    }
-  }
 }
 
 /// An edit that is about to become a revision.
