@@ -1,5 +1,4 @@
 import LatewoodQuery
-import LatewoodStore
 
 /// The stored record of an index: its definition and the progress of its build.
 ///
@@ -104,49 +103,5 @@ struct IndexRecord: Sendable, Equatable {
       throw source.damaged("a path is not valid UTF-8")
     }
     return text
-  }
-}
-
-/// An index of a collection, with the keyspace of its entries.
-final class CollectionIndex: Sendable {
-  let name: String
-  let record: IndexRecord
-  /// The keyspace of its entries: see ``IndexEntry``.
-  let entries: Keyspace
-
-  init(name: String, record: IndexRecord, entries: Keyspace) {
-    self.name = name
-    self.record = record
-    self.entries = entries
-  }
-
-  var definition: IndexDefinition { record.definition }
-  var isReady: Bool { record.builtThrough == nil }
-
-  /// Returns all indexes of a collection in a state, by name.
-  static func load(
-    of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> [CollectionIndex] {
-    let prefix = IndexRecord.prefix(of: collection)
-    var records: [(name: String, record: IndexRecord)] = []
-    try DocumentError.typed {
-      try source.forEach(in: database, .prefix(prefix)) { key, value in
-        let name = key.withUnsafeBytes {
-          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
-        }
-        records.append(
-          (name, try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }))
-        return true
-      }
-    }
-    var indexes: [CollectionIndex] = []
-    for (name, record) in records {
-      let keyspace = record.entriesName(of: collection)
-      guard let entries = try DocumentError.typed({ try source.existingKeyspace(keyspace) }) else {
-        throw DocumentError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")
-      }
-      indexes.append(CollectionIndex(name: name, record: record, entries: entries))
-    }
-    return indexes
   }
 }
