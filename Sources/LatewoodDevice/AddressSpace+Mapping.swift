@@ -79,58 +79,6 @@ extension AddressSpace {
   }
 }
 
-/// A range of zeroed memory that is taken from the system only where it is touched.
-// SAFETY: the pointer never changes and is valid until `deinit`; the users of a range never write
-// to the same place at once.
-package final class MemoryRange: @unchecked Sendable {
-  package let base: UnsafeMutableRawPointer
-  package let capacity: UInt64
-
-  /// - Parameter capacities: capacities to try, in bytes, multiples of 64 KiB; the first that the
-  ///   system grants is used.
-  package init(capacities: [UInt64]) throws(StorageError) {
-    for capacity in capacities {
-      guard let length = Int(exactly: capacity) else { continue }
-      do {
-        base = try SystemCalls.mapZeroes(length: length)
-        self.capacity = capacity
-        return
-      } catch {}
-    }
-    throw StorageError(.outOfMemory, "the process has no address space left")
-  }
-
-  deinit { SystemCalls.unmap(base, length: Int(capacity)) }
-}
-
-/// The number of addresses to reserve for a growing file.
-package enum Reservation {
-  /// The least capacity wanted for a file, in bytes. Capacities are multiples of `step`.
-  package static let least: UInt64 = 1 << 20
-  private static let step: UInt64 = 64 << 10
-  /// The greatest length of a file on ext4. Today's processes have addresses for eight such files.
-  private static let limit: UInt64 = 1 << 44
-
-  /// The capacities to try in turn until the system grants one: first one that lets the file grow
-  /// by a quarter, then the least that suffices. Empty if the file is longer than 16 TiB.
-  ///
-  /// - Parameters:
-  ///   - end: the number of bytes of the file that must be covered.
-  ///   - ahead: the number of bytes behind it that must be covered too.
-  ///   - isRepeated: whether the file has outgrown a range that it keeps. Then a power of two comes
-  ///     first, so that all older ranges together take no more addresses than the newest.
-  package static func capacities(
-    covering end: UInt64, ahead: UInt64 = 0, isRepeated: Bool = false
-  ) -> [UInt64] {
-    guard end < limit, ahead < limit else { return [] }
-    let needed = end + ahead
-    let wanted = max(needed + needed / 4, least)
-    let power = UInt64(1) << UInt64(UInt64.bitWidth - (wanted - 1).leadingZeroBitCount)
-    let rounded = [wanted, needed].map { max(step, ($0 + step - 1) & ~(step - 1)) }
-    return isRepeated ? [power] + rounded.filter { $0 < power } : rounded
-  }
-}
-
 /// Chooses addresses for new mappings of files, so that they can be extended in place.
 ///
 /// By default Linux puts each mapping right below the previous one, so that none can grow. Here

@@ -1,0 +1,25 @@
+import LatewoodBytes
+
+/// A range of zeroed memory that is taken from the system only where it is touched.
+// SAFETY: the pointer never changes and is valid until `deinit`; the users of a range never write
+// to the same place at once.
+package final class MemoryRange: @unchecked Sendable {
+  package let base: UnsafeMutableRawPointer
+  package let capacity: UInt64
+
+  /// - Parameter capacities: capacities to try, in bytes, multiples of 64 KiB; the first that the
+  ///   system grants is used.
+  package init(capacities: [UInt64]) throws(StorageError) {
+    for capacity in capacities {
+      guard let length = Int(exactly: capacity) else { continue }
+      do {
+        base = try SystemCalls.mapZeroes(length: length)
+        self.capacity = capacity
+        return
+      } catch {}
+    }
+    throw StorageError(.outOfMemory, "the process has no address space left")
+  }
+
+  deinit { SystemCalls.unmap(base, length: Int(capacity)) }
+}
