@@ -186,15 +186,6 @@ package final class DatabaseFile: @unchecked Sendable {
   }
 }
 
-/// The end of a commit in the file: the target of a flush.
-package struct CommitPosition: Sendable, Hashable, Comparable {
-  package var offset: UInt64
-
-  package init(offset: UInt64) { self.offset = offset }
-
-  package static func < (left: CommitPosition, right: CommitPosition) -> Bool { left.offset < right.offset }
-}
-
 extension DatabaseFile {
   /// Refuses all writing from now on. From any thread.
   package func endWriting(_ error: StorageError) { progress.end(with: error) }
