@@ -53,7 +53,7 @@ for target in i686-unknown-none-elf armv7em-none-none-eabi wasm32-unknown-none-w
   module LatewoodConcurrency "$out/Monitor.swift"
   module LatewoodDevice "$out/Device.swift"
   "${swift[@]}" -module-name LatewoodFile -c -o "$out/file.o" "$out/Stubs.swift" \
-    Sources/LatewoodFile/{CheckpointRecord,FileHeader,FileLayout,FrameHeader,LogBuffer,LogChunks,LogMapping,LogProgress,LogRecord,NodeReference,ReplayPosition,RootSlot,Segment,SharedProgress}.swift
+    Sources/LatewoodFile/{CheckpointRecord,FileHeader,FileLayout,FrameHeader,LogBuffer,LogChunks,LogMapping,LogProgress,LogRecord,NodeReference,ReplayPosition,RootSlot,Segment,SharedProgress,Subtree}.swift
   "${swift[@]}" -module-name LatewoodFleece -c -o "$out/fleece.o" Sources/LatewoodFleece/FleeceLimits.swift
   echo "$target: compiled"
 done
