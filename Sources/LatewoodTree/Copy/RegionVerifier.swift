@@ -1,0 +1,154 @@
+import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
+
+/// The nodes of one region, read from the disk and individually verified, from which `CopyVerifier`
+/// verifies the tree.
+package struct VerifiedRegion: Sendable {
+  /// A node with verified checksum, structure, order of keys, and extents.
+  struct VerifiedNode: Sendable {
+    /// The reference to the node. In a branch, `entries` and `liveBytes` exclude everything under
+    /// its children.
+    var reference: NodeReference
+    var level: UInt8
+    var entries: UInt64
+    var liveBytes: UInt64
+    /// In a leaf, its first key; `last` is its last key.
+    var first: [UInt8] = []
+    var last: [UInt8] = []
+    /// In a branch, the bytes of the node.
+    var bytes: [UInt8] = []
+  }
+
+  /// An empty region.
+  package static let nothing = VerifiedRegion(range: 0..<0)
+
+  let range: Range<UInt64>
+  fileprivate(set) var nodes: [VerifiedNode] = []
+  /// The ranges of its leaves' extents, in key order, with adjacent ones joined.
+  fileprivate(set) var extents: [Range<UInt64>] = []
+}
+
+/// Reads regions of nodes from the disk, with the extents of their leaves, and verifies each node
+/// and extent by itself.
+///
+/// Memory: two windows of a mebibyte. One thread at a time; several threads can each use one.
+package final class RegionVerifier {
+  private let seed: UInt64
+  private let nodes: DiskWindow
+  private let extents: DiskWindow
+
+  /// - Parameters:
+  ///   - seed: the file seed.
+  ///   - read: reads from the disk. Address, length and offset are multiples of `directAlignment`.
+  package init(
+    seed: UInt64,
+    read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
+  ) {
+    self.seed = seed
+    nodes = DiskWindow(read: read)
+    extents = DiskWindow(read: read)
+  }
+
+  /// - Parameters:
+  ///   - range: the range of a region of nodes.
+  ///   - limit: bytes below this offset will not be written again. A multiple of `directAlignment`,
+  ///     or past the end of the file.
+  ///
+  /// Throws `damaged`, and errors of the device.
+  package func read(_ range: Range<UInt64>, below limit: UInt64) throws(StorageError) -> VerifiedRegion {
+    var region = VerifiedRegion(range: range)
+    let alignment = UInt64(NodeLayout.alignment)
+    var offset = range.lowerBound
+    while offset < range.upperBound {
+      let node = try readNode(at: offset, below: limit, into: &region)
+      offset = (offset + UInt64(node.reference.length) + alignment - 1) & ~(alignment - 1)
+      region.nodes.append(node)
+    }
+    return region
+  }
+
+  private func readNode(
+    at offset: UInt64, below limit: UInt64, into region: inout VerifiedRegion
+  ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
+    // Unrelated extents follow the region.
+    let block = UInt64(directAlignment)
+    let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
+    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: end)
+    let length = header.u32(NodeLayout.length)
+    guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
+      throw StorageError.damaged(at: offset, "a node does not lie within its region")
+    }
+    let base = try nodes.bytes(at: offset, Int(length), below: end)
+    let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
+    let reference = NodeReference(offset: offset, length: length, checksum: checksum)
+    try NodeValidation(
+      base: base, seed: seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
+    ).run()
+    let node = Node(validated: base)
+    try checkPrefix(of: node, offset)
+    var verified = VerifiedRegion.VerifiedNode(
+      reference: reference, level: node.level, entries: UInt64(node.count), liveBytes: UInt64(length))
+    if node.isLeaf {
+      for index in 0..<node.count {
+        let value = node.entry(index).value
+        guard value.isExtent else { continue }
+        try readExtent(value, below: limit, into: &region)
+        verified.liveBytes &+= UInt64(value.length)
+      }
+      verified.first = node.key(0).bytes
+      verified.last = node.key(node.count - 1).bytes
+    } else {
+      verified.bytes = Array(UnsafeRawBufferPointer(start: base, count: Int(length)))
+    }
+    return verified
+  }
+
+  private func checkPrefix(of node: Node, _ offset: UInt64) throws(StorageError) {
+    let first = node.isLeaf ? 0 : 1
+    guard first < node.count else { return }
+    let lowest = node.isLeaf ? node.key(first) : node.separator(first)
+    let highest = node.isLeaf ? node.key(node.count - 1) : node.separator(node.count - 1)
+    guard lowest.commonPrefix(highest) == node.prefixCount else {
+      throw StorageError.damaged(
+        at: offset, "the prefix of a node is not the longest common prefix of its keys")
+    }
+  }
+
+  // MARK: Extents
+
+  private func readExtent(
+    _ value: BaseValue, below limit: UInt64, into region: inout VerifiedRegion
+  ) throws(StorageError) {
+    let offset = value.extentOffset
+    let (next, overflow) = offset.addingReportingOverflow(UInt64(value.length))
+    guard !overflow, offset >= NodeLayout.firstFrame, next <= limit else {
+      throw StorageError.damaged(at: offset, "a value's extent does not lie within the file")
+    }
+    guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
+    else { throw StorageError.damaged(at: offset, "a value does not match its checksum") }
+    // An empty extent takes no space.
+    if value.length == 0 { return }
+    if let last = region.extents.last, last.upperBound == offset {
+      region.extents[region.extents.count - 1] = last.lowerBound..<next
+    } else {
+      region.extents.append(offset..<next)
+    }
+  }
+
+  private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) -> UInt64 {
+    let piece = DiskWindow.capacity / 2
+    if length > 0, length <= piece {
+      return XXH64.hash(try extents.bytes(at: offset, length, below: limit), length, seed: seed)
+    }
+    var stream = XXH64.Stream(seed: seed)
+    var done = 0
+    while done < length {
+      let count = min(piece, length - done)
+      let bytes = try extents.bytes(at: offset + UInt64(done), count, below: limit)
+      stream.update(UnsafeRawBufferPointer(start: bytes, count: count))
+      done += count
+    }
+    return stream.finish()
+  }
+}
