@@ -132,12 +132,6 @@ extension BufferNode {
   }
 }
 
-/// A pointer to a full key.
-struct KeyPointer {
-  let start: UnsafeRawPointer
-  let count: Int
-}
-
 // MARK: - Counts that readers record in nodes
 
 // SAFETY: `sums` and `beneath` lie inside the node, by `length(capacity:isBranch:)`, at multiples
