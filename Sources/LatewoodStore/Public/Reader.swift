@@ -1,7 +1,5 @@
 import LatewoodBytes
-import LatewoodConcurrency
 import LatewoodDevice
-import LatewoodTree
 
 /// A state of the database, pinned by a counted reference. The basis of ``Readable``; not useful on
 /// its own.
@@ -68,76 +66,4 @@ extension ReadGate {
   var lendsMemoryThatChanges: Bool { false }
   func lend() {}
   func takeBack() {}
-}
-
-/// A state to read: plain pointers, copied without counting references. The owner of the read keeps
-/// their memory.
-struct ReadState {
-  let view: ReadView
-  let store: UInt64
-  let known: Unmanaged<ValidatedKeyspaces>
-
-  @inline(__always) func check(_ keyspace: Keyspace) throws(StorageError) {
-    if known._withUnsafeGuaranteedRef({ $0.contains(keyspace.fingerprint) }) { return }
-    try slowCheck(keyspace)
-  }
-
-  @inline(never) private func slowCheck(_ keyspace: Keyspace) throws(StorageError) {
-    guard keyspace.store == store else {
-      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
-    }
-    guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
-      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
-    }
-    known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
-  }
-
-  /// Returns the value of a key, or nil. The bytes are valid as long as the state.
-  @inline(__always) func find(
-    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StorageError) -> UnsafeRawBufferPointer? {
-    try check(keyspace)
-    return try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
-      try view.find(full, count)
-    }
-  }
-
-  /// Returns the first or last entry of a range, or nil if it is empty.
-  func edge(
-    of keyspace: Keyspace, _ range: KeyRange, isLast: Bool
-  ) throws(StorageError) -> Entry? {
-    try check(keyspace)
-    let (low, high) = range.fullKeys(in: keyspace.id)
-    var cursor = MergedCursor(view)
-    if isLast { try cursor.seekBefore(high) } else { try cursor.seek(low) }
-    guard cursor.isValid else { return nil }
-    let key = try cursor.fullKey()
-    guard isLast ? !key.lexicographicallyPrecedes(low) : key.lexicographicallyPrecedes(high) else {
-      return nil
-    }
-    return Entry(key: try FullKey.rest(of: key), value: Array(try cursor.value()))
-  }
-}
-
-/// A state for one short read, which must be ended. Not useful on its own.
-public struct ShortRead {
-  let state: ReadState
-  let ticket: ReadTicket
-}
-
-/// A value in place, for one short read, which must be ended. Not useful on its own.
-public struct FoundValue {
-  /// The value; nil if there is no such key.
-  @usableFromInline let bytes: UnsafeRawBufferPointer?
-  @usableFromInline let ticket: ReadTicket
-
-  init(_ bytes: UnsafeRawBufferPointer?, _ ticket: ReadTicket) {
-    self.bytes = bytes
-    self.ticket = ticket
-  }
-}
-
-/// A ticket that ends a short read. Not useful on its own.
-public struct ReadTicket {
-  let registered: ReaderRegistry.Ticket
 }
