@@ -1,0 +1,93 @@
+import Dispatch
+import LatewoodBytes
+import LatewoodConcurrency
+import Synchronization
+
+/// The urgency of a scheduled compaction: none, after a time without commits, or now.
+enum CompactionUrgency: UInt8, AtomicRepresentable {
+  case none, whenQuiet, now
+}
+
+/// The time of the next automatic compaction.
+///
+/// ```
+///   none  ->  whenQuiet  ->  now  ->  none, and the compaction runs
+///     \______________________/
+/// ```
+///
+/// An urgent compaction does not wait for the quiet time of one that is already scheduled.
+///
+/// Thread safety: any thread.
+final class CompactionTimer: Sendable {
+  private let scheduled = Atomic<CompactionUrgency>(.none)
+  private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  /// The end of the log when a commit last considered a compaction.
+  private let considered = Atomic<UInt64>(0)
+  private let attempts = Guarded(CompactionAttempts())
+
+  var urgency: CompactionUrgency { scheduled.load(ordering: .relaxed) }
+
+  /// Schedules a compaction, unless another thread has scheduled or begun one meanwhile.
+  ///
+  /// - Parameters:
+  ///   - last: the urgency at the caller's decision.
+  ///   - delay: seconds until it may begin.
+  ///   - body: called on the queue of compactions after the delay if this is still scheduled.
+  func schedule(
+    _ urgency: CompactionUrgency, instead last: CompactionUrgency, after delay: Double,
+    _ body: @escaping @Sendable () -> Void
+  ) {
+    guard change(from: last, to: urgency) else { return }
+    queue.asyncAfter(deadline: .now() + delay) { [weak self] in
+      if let self, change(from: urgency, to: .none) { body() }
+    }
+  }
+
+  private func change(from old: CompactionUrgency, to new: CompactionUrgency) -> Bool {
+    scheduled.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
+  }
+
+  /// Returns whether a commit should consider a compaction: once for each `step` of log.
+  func shouldConsider(at end: UInt64, step: UInt64) -> Bool {
+    let last = considered.load(ordering: .relaxed)
+    guard end < last || end - last >= step else { return false }
+    considered.store(end, ordering: .relaxed)
+    return true
+  }
+
+  // MARK: Failures
+
+  /// The error of the last automatic compaction, if it failed.
+  var failure: StorageError? { attempts.withLock { $0.failure } }
+
+  /// Returns whether another attempt is allowed; see `CompactionAttempts`.
+  func mayTry(at committed: UInt64) -> Bool { attempts.withLock { $0.mayTry(at: committed) } }
+
+  func didFail(_ error: StorageError, at committed: UInt64, step: UInt64) {
+    attempts.withLock { $0.fail(error, at: committed, step: step) }
+  }
+
+  func didSucceed() { attempts.withLock { $0 = CompactionAttempts() } }
+}
+
+/// The record of consecutive failures of automatic compactions.
+struct CompactionAttempts {
+  /// The error of the last one.
+  private(set) var failure: StorageError?
+  private var failures: UInt64 = 0
+  private var next: UInt64 = 0
+
+  /// Returns whether another attempt is allowed. A compaction that failed will often fail again, at
+  /// the same cost.
+  ///
+  /// - Parameter committed: number of bytes of log written by commits so far.
+  func mayTry(at committed: UInt64) -> Bool { committed >= next }
+
+  /// Records a failure. The next attempt waits until `step` more bytes are committed, and the one
+  /// after it for twice as many.
+  mutating func fail(_ error: StorageError, at committed: UInt64, step: UInt64) {
+    failure = error
+    next = committed + max(step, 1) << min(failures, 10)
+    failures += 1
+  }
+}
