@@ -1,7 +1,4 @@
 import LatewoodBytes
-import LatewoodConcurrency
-import LatewoodFile
-import LatewoodTree
 
 extension Engine {
   /// The outcome of a transaction whose closure has run.
@@ -267,25 +264,4 @@ extension Engine {
     throw StorageError(
       .invalidRange, "\(what) inside a closure of a compaction, copy or backup, which must end first")
   }
-}
-
-/// The changes of a transaction whose closure has run, but whose commit found no space besides the
-/// reserve.
-///
-/// ```
-/// closure runs -> refused -> checkpoint, reclaim blocks -> the same changes -> committed
-///                                                                         \-> refused
-/// ```
-///
-/// It does not keep the transaction itself, whose version would prevent dead blocks from being
-/// reclaimed.
-struct RefusedTransaction: Error {
-  let error: StorageError
-  /// The records of its operations, one after the other.
-  let records: [UInt8]
-  /// Whether the commit may use the reserve.
-  let freesSpace: Bool
-  let durability: Durability
-  /// The number of the newest transaction in the state that the closure saw.
-  let seen: UInt64
 }
