@@ -1,0 +1,57 @@
+/// The state of one collection in a batch.
+final class CollectionWork {
+  let collection: CollectionHandle
+  let spaces: CollectionSpaces
+  let startState: CollectionState
+  var state: CollectionState
+  /// The indexes in the state of the batch; nil if not loaded, or changed since.
+  var indexes: [CollectionIndex]?
+  /// The views in the state of the batch; nil if not loaded.
+  var views: [ViewWork]?
+  /// The changes, in order.
+  private(set) var changes: [DocumentChange] = []
+  /// The index in `changes` of the entry with a sequence; nil until a document changes again.
+  private var places: [UInt64: Int]?
+  private var replaced: Set<Int> = []
+
+  init(_ collection: CollectionHandle, _ spaces: CollectionSpaces, _ state: CollectionState) {
+    self.collection = collection
+    self.spaces = spaces
+    self.state = state
+    startState = state
+  }
+
+  var name: String { collection.name }
+
+  func takeSequence() -> UInt64 {
+    state.lastSequence += 1
+    return state.lastSequence
+  }
+
+  /// Records a change.
+  ///
+  /// - Parameter old: the previous sequence of the document.
+  func changed(_ change: DocumentChange, old: UInt64?) {
+    if let old, old > startState.lastSequence {
+      var known = places.take() ?? placesBySequence()
+      if let place = known.removeValue(forKey: old) { replaced.insert(place) }
+      places = known
+    }
+    if change.sequence > 0 { places?[change.sequence] = changes.count }
+    changes.append(change)
+  }
+
+  private func placesBySequence() -> [UInt64: Int] {
+    var places: [UInt64: Int] = [:]
+    for (place, change) in changes.enumerated() where change.sequence > 0 {
+      places[change.sequence] = place
+    }
+    return places
+  }
+
+  /// The changes that no later change of the same batch replaced.
+  var newestChanges: [DocumentChange] {
+    if replaced.isEmpty { return changes }
+    return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)
+  }
+}
