@@ -1,0 +1,26 @@
+import LatewoodConcurrency
+
+/// A request that runs more than once. It keeps its choices until the indexes of the collection
+/// change.
+///
+/// Thread safety: all methods may be called from any thread.
+package final class PreparedFind: Sendable {
+  package let request: FindRequest
+  /// The choices of the first run; most requests need no others.
+  private let first = LazyReference<FindChoices>()
+  /// The choices of the latest run after the indexes changed.
+  private let latest = LazyReference<Guarded<FindChoices>>()
+
+  package init(_ request: FindRequest) { self.request = request }
+
+  func choices(with indexes: CollectionIndexes) -> FindChoices {
+    let first = first.value ?? self.first.storeIfNil(FindChoices(request, indexes))
+    if first.indexes === indexes { return first }
+    let latest = latest.value ?? self.latest.storeIfNil(Guarded(FindChoices(request, indexes)))
+    let kept = latest.withLock { $0 }
+    if kept.indexes === indexes { return kept }
+    let new = FindChoices(request, indexes)
+    latest.withLock { $0 = new }
+    return new
+  }
+}
