@@ -1,21 +1,5 @@
 import LatewoodFleece
 
-/// A source of fields for a predicate: a value, or a document, whose id is also a field.
-package protocol FieldSource {
-  /// Calls `body` with the result of following a path; the value must not leave the call.
-  func withField<R>(
-    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
-  ) throws(FleeceError) -> R
-}
-
-extension FleeceValue: FieldSource {
-  package func withField<R>(
-    _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
-  ) throws(FleeceError) -> R {
-    try body(path.lookup(in: self))
-  }
-}
-
 extension Predicate {
   /// Returns whether a document or value matches the predicate. Throws `damaged` if the bytes that
   /// it reads are damaged.
