@@ -1,0 +1,31 @@
+import LatewoodBytes
+import LatewoodFile
+
+/// A checkpoint that passes the checks of FORMAT.md, section 7.
+package struct InspectedCheckpoint: Equatable {
+  package let frame: FrameHeader
+  package let record: CheckpointRecord
+
+  package var offset: UInt64 { frame.ownOffset }
+
+  /// Returns nil if there is no checkpoint at this offset.
+  init?(at offset: UInt64, _ frames: FrameReader) throws(StorageError) {
+    guard let frame = try frames.frame(at: offset) else { return nil }
+    try self.init(frame, frames)
+  }
+
+  /// Returns nil if the frame, whose checksum is right, is not a checkpoint or has impossible
+  /// contents.
+  init?(_ frame: FrameHeader, _ frames: FrameReader) throws(StorageError) {
+    guard frame.kind == .checkpoint else { return nil }
+    let start = frame.ownOffset + UInt64(FrameHeader.length)
+    let decoded = try frames.reader.withBytes(at: start, count: CheckpointRecord.length) { start in
+      Result { () throws(StorageError) in
+        try CheckpointRecord.decode(from: start, frame: frame.ownOffset, fileSize: frames.reader.size)
+      }
+    }
+    guard let decoded, case .success(let record) = decoded else { return nil }
+    self.frame = frame
+    self.record = record
+  }
+}

@@ -1,0 +1,70 @@
+import LatewoodBytes
+import LatewoodFile
+import LatewoodTree
+
+/// Reads nodes into private memory.
+package struct NodeReader {
+  package let reader: FileReader
+  /// The file seed.
+  package let seed: UInt64
+
+  /// Returns the node that a reference means, at the level that its parent implies. Throws
+  /// `damaged`.
+  package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> InspectedNode {
+    let found = try node(reference)
+    guard found.node.level == level else {
+      throw StorageError.damaged(at: reference.offset, "the level of a node contradicts the reference to it")
+    }
+    return found
+  }
+
+  /// Like `node`, but returns nil if the bytes there are not the node. Throws any error of the
+  /// device.
+  ///
+  /// - Parameter level: the level that the node must have; nil for any.
+  func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> InspectedNode? {
+    do throws(StorageError) {
+      let found = try node(reference)
+      if let level, level != found.node.level { return nil }
+      return found
+    } catch {
+      if error.kind == .damaged { return nil }
+      throw error
+    }
+  }
+
+  /// Returns the node that starts at `offset` according to its own header, whatever refers to it;
+  /// nil if there is none.
+  package func node(at offset: UInt64) throws(StorageError) -> InspectedNode? {
+    guard let reference = try reference(at: offset) else { return nil }
+    return try soundNode(reference, level: nil)
+  }
+
+  /// Returns the reference that follows from the header of a node at `offset`; nil if there is no
+  /// such header.
+  func reference(at offset: UInt64) throws(StorageError) -> NodeReference? {
+    guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
+    let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in
+      let kind = base.u8(NodeLayout.kind)
+      guard base.u64(NodeLayout.ownOffset) == offset,
+        kind == NodeLayout.leafKind || kind == NodeLayout.branchKind
+      else { return nil as NodeReference? }
+      return NodeReference(
+        offset: offset, length: base.u32(NodeLayout.length), checksum: base.u32(NodeLayout.checksum))
+    }
+    return found ?? nil
+  }
+
+  private func node(_ reference: NodeReference) throws(StorageError) -> InspectedNode {
+    guard reference.offset >= FileLayout.logStart, reference.offset % FileLayout.nodeAlignment == 0,
+      reference.length <= FileLayout.nodeLimit,
+      let found = try reader.withBytes(
+        at: reference.offset, count: Int(reference.length),
+        { (start) throws(StorageError) in try InspectedNode(start, reference, seed: seed) })
+    else {
+      throw StorageError.damaged(
+        at: reference.offset, "a node does not lie within the file at a multiple of 64")
+    }
+    return found
+  }
+}
