@@ -1,4 +1,3 @@
-import LatewoodDocuments
 import LatewoodQuery
 
 /// A field of the documents of a query: its path and its type.
@@ -55,43 +54,4 @@ public struct AnyQueryField: Sendable {
 
   /// Returns the same field with a type, for the operators of that type.
   public func `as`<Value>(_ type: Value.Type) -> QueryField<Value> { QueryField(path) }
-}
-
-/// A document in the closures of a query: provides its fields, its id and its revision.
-@dynamicMemberLookup
-public struct QueryDocument<Value>: Sendable {
-  init() {}
-
-  /// The id of the document.
-  public var documentID: QueryField<String> { QueryField(.success(FoundDocument.idField)) }
-
-  /// The id of its current revision.
-  public var revisionID: QueryField<String> { QueryField(.success(FoundDocument.revisionField)) }
-
-  /// A stored member of the type.
-  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {
-    QueryField<Member>(MemberNames.path(of: member))
-  }
-
-  /// A member by its name, of any type.
-  public subscript(_ name: String) -> AnyQueryField { AnyQueryField(.success(FieldPath(name))) }
-
-  /// The field at a path: `address.phones[0]`, with a backslash before a dot that belongs to a
-  /// name.
-  public subscript(path text: String) -> AnyQueryField {
-    do throws(QueryError) {
-      return AnyQueryField(.success(try FieldPath(parsing: text)))
-    } catch {
-      return AnyQueryField(.failure(DatabaseError(.invalidParameter, error.description)))
-    }
-  }
-}
-
-extension QueryDocument {
-  /// A stored member of the type of a ``TypedCollection``.
-  public subscript<Typed, Member>(
-    dynamicMember member: KeyPath<Typed, Member>
-  ) -> QueryField<Member> where Value == Stored<Typed> {
-    QueryField<Member>(MemberNames.path(of: member))
-  }
 }
