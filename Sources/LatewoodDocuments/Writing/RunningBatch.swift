@@ -1,0 +1,56 @@
+import LatewoodConcurrency
+import LatewoodStore
+
+/// An outermost batch, from its beginning until its end has been announced.
+// SAFETY: used by one thread at a time: the one that runs the batch, then the one that ends it.
+final class RunningBatch: @unchecked Sendable {
+  private let core: DocumentCore
+  private let durability: Durability?
+  private var ticket: UInt64?
+  private var writer: DocumentWriter?
+  private var announcements: [Announcement] = []
+  private var alarmTime: UInt64?
+
+  init(_ core: DocumentCore, _ durability: BatchDurability) {
+    self.core = core
+    self.durability = durability.usual
+  }
+
+  /// Runs the closure, once. The caller holds the writer lock.
+  func run<R>(in transaction: Transaction, _ body: (DocumentWriter) throws -> R) throws -> R {
+    // The writer lock is held, so tickets are in the order of commits.
+    ticket = core.hub.takeTicket()
+    let writer = DocumentWriter(core, transaction, durability)
+    self.writer = writer
+    core.writing.withLock { $0 = writer }
+    core.writingThread.store(Monitor.currentThread, ordering: .relaxed)
+    defer {
+      core.writingThread.store(0, ordering: .relaxed)
+      // `self.writer` still holds the writer: it may have the last reference to a caller's error,
+      // which must not be released under a lock.
+      core.writing.withLock { $0 = nil }
+    }
+    let result = try body(writer)
+    try writer.finish()
+    (announcements, alarmTime) = (writer.announcements, writer.firstExpiry)
+    return result
+  }
+
+  /// Announces the end of the batch to the parts of the database, then to listeners. Called once,
+  /// without locks.
+  ///
+  /// - Parameter failure: the reason why the batch was not committed; nil if it was.
+  /// - Returns: the error for the caller.
+  func end(_ failure: (any Error)?) -> (any Error)? {
+    defer { if let ticket { core.hub.deliver(ticket, announcements) } }
+    guard let failure else {
+      // The batch is committed: nothing after this may report a failure.
+      writer?.end(isCommitted: true)
+      if let alarmTime { core.setAlarm(for: alarmTime) }
+      return nil
+    }
+    announcements = []
+    writer?.end(isCommitted: false)
+    return (failure as? StoreError).map { DocumentError($0) } ?? failure
+  }
+}
