@@ -27,6 +27,7 @@
 # status is 1 after a wrong answer, answers that differ, or a failure; there is no page then.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. Benchmarks/peers.sh
 
 rounds=5 records=1000000 scale=1 seconds=10 groups="rand seq sync ycsb" engines="" installs=1 documents=0 latewood=""
 folder=.build-peers results=Benchmarks/RESULTS.md data="" limit=600
@@ -48,7 +49,7 @@ while [ $# -gt 0 ]; do
       continue
       ;;
     -h | --help)
-      sed -n '2,/^set/s/^# \{0,1\}//p' "$0"
+      sed -n '2,/^set/s/^# \{0,1\}//p' Benchmarks/compare.sh
       exit 0
       ;;
   esac
@@ -78,106 +79,25 @@ mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 data=${data:-$folder/data}
 figures=$folder/results.csv facts=$folder/facts.txt texts=$folder/documents.txt
-peers=(--package-path Benchmarks/Peers --scratch-path .build-peers/swift --manifest-cache none)
-# Otherwise SwiftPM would not look again for libraries that have come or gone.
-fresh=(-c release "${peers[@]}" --disable-build-manifest-caching)
 
-# The packages that Benchmarks/Peers/Package.swift names, those of Debian.
-packages() {
-  swift package "${peers[@]}" dump-package | python3 -c '
-import json, sys
-for target in json.load(sys.stdin)["targets"]:
-    for provider in target.get("providers") or []:
-        for group in provider.get("apt", []):
-            print(*group, sep="\n")'
-}
-
-version() { dpkg-query -W -f '${Version}' "$1" 2> /dev/null; }
-
-if command -v dpkg-query > /dev/null; then
-  missing=()
-  for package in $(packages); do version "$package" > /dev/null || missing+=("$package"); done
-  if [ ${#missing[@]} -gt 0 ] && [ $installs = 1 ]; then
-    root=()
-    [ "$(id -u)" = 0 ] || root=(sudo)
-    "${root[@]}" apt-get update -q &&
-      "${root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}" ||
-      echo "apt-get has failed; peers that are not installed are left out" >&2
-  fi
-  for package in "${missing[@]}"; do
-    version "$package" > /dev/null || echo "$package is not installed: its engine is left out" >&2
-  done
-fi
-
-if [ -z "$latewood" ]; then
-  swift build -c release --product LatewoodBenchmark
-  latewood=$(swift build -c release --show-bin-path)/LatewoodBenchmark
-fi
-swift build "${fresh[@]}"
-driver=$(swift build "${fresh[@]}" --show-bin-path)/PeerBenchmark
-"$latewood" --group vectors
-"$driver" --group vectors
-
-built=$("$driver" --engines | cut -d ' ' -f 1)
-chosen="latewood"
-for engine in ${engines:-$built}; do
-  case $engine in
-    latewood) ;;
-    null | sorted) chosen+=" $engine" ;;
-    *)
-      if grep -qx -- "$engine" <<< "$built"; then
-        chosen+=" $engine"
-      else
-        echo "there is no engine $engine in this build: it is left out" >&2
-      fi
-      ;;
-  esac
-done
-
-# What the page says about the run.
-processor() {
-  if [ -r /proc/cpuinfo ]; then
-    sed -n 's/^model name[^:]*: *//p' /proc/cpuinfo | head -1
-  else
-    sysctl -n machdep.cpu.brand_string
-  fi
-}
-load() { if [ -r /proc/loadavg ]; then cut -d ' ' -f 1-3 /proc/loadavg; else uptime | sed 's/.*: //'; fi; }
+install_packages
+build_programs
+choose_engines $engines
 mkdir -p "$data"
 {
-  echo "date: $(date -u '+%Y-%m-%d %H:%M UTC')"
-  echo "commit: $(git describe --always --dirty --exclude '*' 2> /dev/null || echo unknown)"
-  echo "processor: $(processor), $(getconf _NPROCESSORS_ONLN) of them"
-  if [ -r /proc/meminfo ]; then
-    echo "memory: $(awk '/^MemTotal/ { printf "%.1f GiB", $2 / 1048576 }' /proc/meminfo)"
-  fi
-  echo "file system: $(df -PT "$data" 2> /dev/null | awk 'NR == 2 { print $2 }')"
-  echo "system: $(uname -sr)$(sed -n 's/^PRETTY_NAME="\(.*\)"/, \1/p' /etc/os-release 2> /dev/null)"
-  echo "compiler: $(swift --version 2> /dev/null | sed -n 's/.*\(Swift version [^ ]*\).*/\1/p' | head -1)"
-  if command -v dpkg-query > /dev/null; then
-    for package in $(packages); do
-      if version=$(version "$package"); then echo "$package: $version"; fi
-    done
-  else
-    "$driver" --engines | sed 's/ /: /'
-  fi
+  facts_of_machine "$data"
   echo "records: $records"
   echo "scale: $scale"
   echo "rounds: $rounds"
   echo "load before: $(load)"
 } > "$facts"
 
-limited() {
-  if command -v timeout > /dev/null; then timeout "$limit" "$@"; else "$@"; fi
-}
-
 run() { # ENGINE GROUP ROUND
-  local program=$driver status=0 start=$SECONDS
-  case $1 in latewood | null | sorted) program=$latewood ;; esac
+  local status=0 start=$SECONDS
   if [ "$1" != latewood ] && [ "$2" = extra ]; then return 0; fi
   # Pending writes of earlier engines must not slow this one.
   sync
-  limited "$program" --engine "$1" --group "$2" --round "$3" --dir "$data/$1" \
+  limited "$(program_of "$1")" --engine "$1" --group "$2" --round "$3" --dir "$data/$1" \
     --n "$records" --scale "$scale" --rww "$seconds" >> "$figures" || status=$?
   rm -rf "${data:?}/$1"
   echo "$(date +%T) round $3, $2, $1: status $status, $((SECONDS - start)) s" >&2
@@ -186,13 +106,8 @@ run() { # ENGINE GROUP ROUND
 
 : > "$figures"
 for round in $(seq 1 "$rounds"); do
-  order=$chosen
-  if [ $((round % 2)) = 0 ]; then
-    order=""
-    for engine in $chosen; do order="$engine $order"; done
-  fi
   for group in $groups; do
-    for engine in $order; do run "$engine" "$group" "$round"; done
+    for engine in $(order_of "$round"); do run "$engine" "$group" "$round"; done
   done
 done
 : > "$texts"
