@@ -45,7 +45,8 @@ extension BenchmarkOptions {
     usage: LatewoodBenchmark --group GROUP [--engine latewood|null|sorted] [--n 1000000] [--vsize 100] [--scale 1]
                              [--rww 10] [--dir DIRECTORY] [--round LABEL]
                              [--rounds 50] [--whole 1] [--budget 64] [--operation NAME] [--omit 0]
-    groups: vectors, seq, rand, sync, ycsb, bounded, documents, queries, blob, instructions, extra; parts of extra alone: \(ExtraPart.names)
+    groups: vectors, seq, rand, sync, ycsb, growth, readers, values, limited, bounded, documents, queries, blob,
+            snapshots, keyspaces, instructions, extra; parts of extra alone: \(ExtraPart.names)
     The directory is emptied.
     """
 }

@@ -39,7 +39,9 @@ struct LatewoodEngine: BenchmarkEngine, BenchmarkSession {
     let snapshot: Snapshot
     let keyspace: Keyspace
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       try snapshot.withValue(key, in: keyspace) { checksum.add(value: $0) } != nil
     }
 
@@ -62,7 +64,9 @@ struct LatewoodEngine: BenchmarkEngine, BenchmarkSession {
     try store.put(key, value, in: keyspace)
   }
 
-  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+    -> Bool
+  {
     try store.withValue(key, in: keyspace) { checksum.add(value: $0) } != nil
   }
 

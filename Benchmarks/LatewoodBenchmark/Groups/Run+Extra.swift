@@ -62,6 +62,14 @@ extension Run where Engine == LatewoodEngine {
       try blobGroup()
       return true
     }
+    if group == "snapshots" {
+      try snapshotsGroup()
+      return true
+    }
+    if group == "keyspaces" {
+      try keyspacesGroup()
+      return true
+    }
     guard let part = ExtraPart(rawValue: group) else { return false }
     switch part {
     case .oneCommit: try oneCommit()

@@ -39,7 +39,7 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  private func readAll(_ reads: some BenchmarkReads) throws -> (count: Int, sum: UInt64) {
+  func readAll(_ reads: some BenchmarkReads) throws -> (count: Int, sum: UInt64) {
     var checksum = Checksum()
     let count = try Scratch.use(valueLength: 0) { scratch in
       try reads.scan(from: scratch.key(0), limit: .max, into: &checksum)

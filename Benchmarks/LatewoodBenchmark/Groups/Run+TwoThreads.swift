@@ -41,7 +41,9 @@ extension Run where Engine == LatewoodEngine {
 
 /// Work of about the length of a read that shares nothing between threads.
 private struct Arithmetic: BenchmarkReads {
-  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+    -> Bool
+  {
     var number = UInt64(key[15])
     for _ in 0..<20 { number = mix64(number) }
     return number == 0

@@ -1,7 +1,7 @@
 /// A readable state of an engine: its newest commit, or a snapshot.
 protocol BenchmarkReads {
-  /// Adds the value of a key to the checksum. Returns whether the key was there.
-  func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool
+  /// Adds the value of a key to a checksum. Returns whether the key was there.
+  func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws -> Bool
   /// Adds up to `limit` entries from `start` on, in ascending order. Returns their number.
   func scan(from start: UnsafeRawBufferPointer, limit: Int, into checksum: inout Checksum) throws -> Int
 }
@@ -70,7 +70,7 @@ extension BenchmarkEngine where Session == Self {
 
 /// The state of engines whose snapshots belong to one thread: there is none.
 enum NoState: BenchmarkReads, Sendable {
-  func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) -> Bool { switch self {} }
+  func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) -> Bool { switch self {} }
   func scan(from start: UnsafeRawBufferPointer, limit: Int, into checksum: inout Checksum) -> Int {
     switch self {}
   }

@@ -32,7 +32,7 @@ struct NullEngine: BenchmarkEngine, BenchmarkSession {
     try write { $0.put(key, value) }
   }
 
-  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) -> Bool {
+  @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) -> Bool {
     checksum.add(value: key.bytes)
     return true
   }

@@ -69,7 +69,7 @@ final class SortedEngine: BenchmarkEngine, BenchmarkSession, @unchecked Sendable
     chunks[chunk].places.remove(at: index)
   }
 
-  func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) -> Bool {
+  func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) -> Bool {
     let (chunk, index, isThere) = find(Self.number(key))
     if isThere {
       withValue(at: chunks[chunk].places[index]) { checksum.add(value: $0) }

@@ -26,7 +26,8 @@ extension Run {
     printMemory("rand")
   }
 
-  private func measureOpening(_ workload: String) throws -> Engine {
+  /// Opens the database and gets one record. Prints how long it took until either was done.
+  func measureOpening(_ workload: String) throws -> Engine {
     let start = Process.now
     let engine = try open()
     let opened = Process.now
@@ -39,7 +40,7 @@ extension Run {
     return engine
   }
 
-  private func overwrite(_ engine: Engine) throws {
+  func overwrite(_ engine: Engine) throws {
     let operations = options.scaled(1_000_000)
     let times = try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x0007)

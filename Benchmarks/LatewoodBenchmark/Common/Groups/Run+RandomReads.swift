@@ -48,7 +48,7 @@ extension Run {
     if Engine.answers { report.wrongAnswers("readmissing", "HITS", hits) }
   }
 
-  private func scanHundreds(_ engine: Engine) throws {
+  func scanHundreds(_ engine: Engine) throws {
     let operations = options.scaled(20_000)
     var random = SplitMix64(seed: 0x5CA9)
     var checksum = Checksum()

@@ -21,6 +21,10 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     case "rand": try randomGroup()
     case "sync": try syncGroup()
     case "ycsb": try cloudGroup()
+    case "growth": try growthGroup()
+    case "readers": try readersGroup()
+    case "values": try valuesGroup()
+    case "limited": try limitedGroup()
     default: return false
     }
     return true

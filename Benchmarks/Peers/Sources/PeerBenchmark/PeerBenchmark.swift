@@ -29,7 +29,7 @@ extension BenchmarkOptions {
     usage: PeerBenchmark --group GROUP --engine ENGINE [--n 1000000] [--vsize 100] [--scale 1] [--rww 10]
                          [--dir DIRECTORY] [--round LABEL]
            PeerBenchmark --engines       prints the engines and the versions of their libraries
-    groups: vectors, seq, rand, sync, ycsb
+    groups: vectors, seq, rand, sync, ycsb, growth, readers, values, limited
     engines: \(PeerEngines.built.map(\.name).joined(separator: ", "))
     The directory is emptied.
     """

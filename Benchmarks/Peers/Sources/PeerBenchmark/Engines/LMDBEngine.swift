@@ -1,7 +1,7 @@
 #if canImport(CLMDB)
   import CLMDB
 
-  /// LMDB: a B+tree that is copied on write in a mapped file of at most 16 GiB.
+  /// LMDB: a B+tree that is copied on write in a mapped file of at most 64 GiB.
   ///
   /// Read transactions are kept and renewed for each read, as its documentation advises, and
   /// cursors with them. Unsynced: `MDB_NOSYNC`. Not `MDB_WRITEMAP`, with which a stray write of the
@@ -21,7 +21,7 @@
       var environment: OpaquePointer?
       try check(mdb_env_create(&environment), "mdb_env_create")
       guard let environment else { throw BenchmarkFailure("LMDB has no environment") }
-      try check(mdb_env_set_mapsize(environment, 16 << 30), "mdb_env_set_mapsize")
+      try check(mdb_env_set_mapsize(environment, 64 << 30), "mdb_env_set_mapsize")
       let flags = UInt32(MDB_NOTLS) | (isDurable ? 0 : UInt32(MDB_NOSYNC))
       try check(mdb_env_open(environment, directory.path, flags, 0o644), "mdb_env_open")
       var table = MDB_dbi()
@@ -98,7 +98,8 @@
       fileprivate let cursor: OpaquePointer
       fileprivate let table: MDB_dbi
 
-      @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool
+      @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+        -> Bool
       {
         var key = MDB_val(key)
         var value = MDB_val()
@@ -150,7 +151,9 @@
       return try body(state)
     }
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       try withSnapshot { try $0.get(key, into: &checksum) }
     }
 

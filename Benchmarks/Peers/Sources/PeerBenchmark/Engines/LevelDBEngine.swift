@@ -147,7 +147,9 @@
       return try body(self)
     }
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       var length = 0
       let value = try LevelDBEngine.checked("get") {
         leveldb_get(database, readOptions, key.characters, key.count, &length, &$0)

@@ -138,7 +138,9 @@
       return try body(self)
     }
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       let value = try RocksDBEngine.checked("get") {
         rocksdb_get_pinned(database, readOptions, key.characters, key.count, &$0)
       }

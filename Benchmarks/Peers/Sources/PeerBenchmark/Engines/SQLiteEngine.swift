@@ -236,7 +236,9 @@
       return result
     }
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       sqlite3_bind_blob(getStatement, 1, key.baseAddress, Int32(key.count), nil)
       let code = sqlite3_step(getStatement)
       if code == SQLITE_ROW {

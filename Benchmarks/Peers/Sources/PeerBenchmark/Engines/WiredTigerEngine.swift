@@ -120,7 +120,9 @@
       return try body(self)
     }
 
-    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout Checksum) throws -> Bool {
+    @inline(__always) func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws
+      -> Bool
+    {
       wiredtiger_set_key(cursor, key.baseAddress, key.count)
       let code = cursor.pointee.search(cursor)
       if code == WT_NOTFOUND { return false }

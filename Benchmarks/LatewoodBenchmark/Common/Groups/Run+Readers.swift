@@ -1,0 +1,63 @@
+/// Group `readers`: one, two, four and eight threads that read, first alone, then beside a thread
+/// that writes as fast as it can.
+extension Run {
+  private static var counts: [Int] { [1, 2, 4, 8] }
+
+  func readersGroup() throws {
+    guard Engine.isPersistent else { return }
+    let filled = try openEmpty()
+    try fillSequentially(filled)
+    try filled.close()
+    let engine = try open()
+    try readSequentially(engine, workload: "warmup")
+    for count in Self.counts { try readAlone(engine, count) }
+    try readBesideWriter(engine, 0)
+    for count in Self.counts { try readBesideWriter(engine, count) }
+    printMemory("readers")
+    try close(engine, after: "readers")
+  }
+
+  /// Nothing has been overwritten yet, and the number of reads is the same for all engines: so are
+  /// the answers.
+  private func readAlone(_ engine: Engine, _ readers: Int) throws {
+    let workload = "readers-\(readers)"
+    let perReader = max(1, options.scaled(2_000_000) / UInt64(readers))
+    let operations = perReader * UInt64(readers)
+    let results = try measure(workload, operations: operations) {
+      try Threads.run(readers) { thread in
+        try engine.withSession { session in
+          var checksum = Checksum()
+          let hits = try gets(from: session, seed: 0xBEAD + UInt64(thread), perReader, into: &checksum)
+          return (hits: hits, checksum: checksum)
+        }
+      }
+    }
+    var checksum = Checksum()
+    for result in results { checksum &+= result.checksum }
+    report.count(workload, "checksum", checksum.sum)
+    report.wrongAnswers(workload, "MISSES", operations - results.reduce(0) { $0 + $1.hits })
+  }
+
+  /// - Parameter readers: their number; without one, the writer is alone.
+  private func readBesideWriter(_ engine: Engine, _ readers: Int) throws {
+    let workload = "readers-\(readers)-writing"
+    let stop = StopFlag()
+    let start = Process.now
+    let counts = try Threads.run(readers + 2) { thread -> UInt64 in
+      // A thread that fails stops the others, too, instead of letting them run for ever.
+      defer { stop.set() }
+      switch thread {
+      case 0:
+        Process.sleep(seconds: options.readWriteSeconds)
+        return 0
+      case 1: return try writeBatches(to: engine, perSecond: .infinity, until: stop)
+      default: return try gets(from: engine, workload, seed: 0x4444 + UInt64(thread - 2), until: stop)
+      }
+    }
+    let seconds = Process.now - start
+    report.figure(workload, "write_ops_s", Double(counts[1]) / seconds)
+    if readers > 0 {
+      report.figure(workload, "read_ops_s", Double(counts[2...].reduce(0, +)) / seconds)
+    }
+  }
+}

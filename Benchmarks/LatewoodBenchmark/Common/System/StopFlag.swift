@@ -1,0 +1,8 @@
+import Synchronization
+
+/// Tells threads to end.
+final class StopFlag: Sendable {
+  private let flag = Atomic<Bool>(false)
+  var isSet: Bool { flag.load(ordering: .relaxed) }
+  func set() { flag.store(true, ordering: .relaxed) }
+}
