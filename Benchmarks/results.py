@@ -105,6 +105,11 @@ def parts(workload):
     return name, f"{kind}_ops_s" if kind else "ops_s"
 
 
+def times(ratio):
+    """A ratio with two digits that say something."""
+    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+
+
 DOCUMENTS = """\
 Microseconds of processor time by operation, with the same JSON in both: medians over the rounds of
 100,000 documents of about 900 bytes; then 50,000 of 400 bytes with indexes, which are built once.
@@ -114,6 +119,11 @@ COMPARED = re.compile(r"(.+): ([\d.]+) µs, (\w+) ([\d.]+) µs, ratio ([\d.]+) \
 
 
 class Page:
+    TITLE, EXPLANATION = "Results", EXPLANATION
+    # The head of the column that names a row, and whether the spread of Latewood's own rounds
+    # has a column.
+    ROWS, HAS_SPREAD = "workload", True
+
     def __init__(self, figures, facts, documents=()):
         self.results = report.Results(figures)
         self.facts = facts
@@ -145,7 +155,7 @@ class Page:
 
     def table(self, rows, what, is_cost):
         """rows: label, workload, metric, length. A row that Latewood has not is left out."""
-        head = ["workload", report.LATEWOOD] + self.peers + ["spread"]
+        head = [self.ROWS, report.LATEWOOD] + self.peers + ["spread"] * self.HAS_SPREAD
         cells = []
         for name, workload, metric, length in rows:
             own = self.median(report.LATEWOOD, workload, metric, length)
@@ -155,10 +165,10 @@ class Page:
             for engine in self.peers:
                 other = self.median(engine, workload, metric, length)
                 ratio = self.advantage(own, other, is_cost)
-                cell.append(report.short(other) + (f" ({ratio:.2f})" if ratio else ""))
+                cell.append(report.short(other) + (f" ({times(ratio)})" if ratio else ""))
                 if ratio and ratio < 1:
                     self.behind.append((ratio, name, what, engine, own, other))
-            cells.append(cell + [self.spread(workload, metric, length)])
+            cells.append(cell + [self.spread(workload, metric, length)] * self.HAS_SPREAD)
         if cells:
             self.write_table(head, cells)
         return bool(cells)
@@ -179,7 +189,7 @@ class Page:
         self.lines.append("")
 
     def head(self):
-        self.lines += ["# Results", "", EXPLANATION, "| | |", "| --- | --- |"]
+        self.lines += [f"# {self.TITLE}", "", self.EXPLANATION, "| | |", "| --- | --- |"]
         self.lines += [f"| {name} | {value} |" for name, value in self.facts]
         self.lines.append("")
 
@@ -231,10 +241,10 @@ class Page:
             self.lines += ["Nowhere in this run." if self.peers else "There were no peers in this run.", ""]
             return
         rows = [
-            [name, what, engine, report.short(own), report.short(other), f"{ratio:.2f}"]
+            [name, what, engine, report.short(own), report.short(other), times(ratio)]
             for ratio, name, what, engine, own, other in sorted(self.behind)
         ]
-        self.write_table(["workload", "figure", "peer", report.LATEWOOD, "the peer's", "ratio"], rows)
+        self.write_table([self.ROWS, "figure", "peer", report.LATEWOOD, "the peer's", "ratio"], rows)
 
     def write(self):
         """Returns the text of the page, and the charts by name."""
@@ -263,25 +273,36 @@ def read_documents(path):
     return [(row[1], float(row[2]), row[3], float(row[4]), float(row[5])) for row in found if row]
 
 
-def main(arguments):
-    if len(arguments) not in (3, 4):
-        sys.exit(__doc__)
-    figures, failures = report.read([arguments[0]])
+def problems_of(figures, failures):
+    """Says why there is no page: wrong answers, answers that differ, no figures of Latewood."""
     problems = ["wrong answer or failure: " + ",".join(row) for row in failures]
     problems += ["answers differ: " + difference for difference in report.disagreements(figures)]
     if not any(engine == report.LATEWOOD for engine, *_ in figures):
         problems.append("there are no figures of Latewood")
+    return problems
+
+
+def write_page(path, text, charts):
+    """Writes a page, and its charts to the folder beside it."""
+    folder = path.parent / "Charts"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, image in charts.items():
+        (folder / f"{name}.svg").write_text(image, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
+
+
+def main(arguments):
+    if len(arguments) not in (3, 4):
+        sys.exit(__doc__)
+    figures, failures = report.read([arguments[0]])
+    problems = problems_of(figures, failures)
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1
     documents = read_documents(arguments[3]) if len(arguments) == 4 else []
     text, charts = Page(figures, read_facts(arguments[1]), documents).write()
     path = pathlib.Path(arguments[2])
-    folder = path.parent / "Charts"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, image in charts.items():
-        (folder / f"{name}.svg").write_text(image, encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
+    write_page(path, text, charts)
     print(f"{path}: {len(figures)} figures, {len(charts)} charts; all answers agree")
     return 0
 
