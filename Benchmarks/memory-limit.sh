@@ -25,24 +25,24 @@ make_group() {
   local top
   top=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts 2> /dev/null)
   [ -n "$top" ] && grep -qw memory "$top/cgroup.subtree_control" 2> /dev/null || return 1
-  group=$top/latewood-scale-$$
-  mkdir "$group" 2> /dev/null || return 1
-  if [ -f "$group/memory.max" ] && set_limit "$group"; then return 0; fi
-  rmdir "$group"
+  control_group=$top/latewood-scale-$$
+  mkdir "$control_group" 2> /dev/null || return 1
+  if [ -f "$control_group/memory.max" ] && set_limit "$control_group"; then return 0; fi
+  rmdir "$control_group"
   return 1
 }
 
 find_memory_limit() {
-  way="" group="" scope=()
+  way="" control_group="" scope=()
   if [ -n "$cgroup" ]; then
     if ! set_limit "$cgroup" 2> /dev/null; then
       echo "$cgroup is no group of memory that can be limited to $memory MiB" >&2
       return 1
     fi
-    way=group group=$cgroup
+    way=group control_group=$cgroup
   elif make_group; then
     way=group
-    trap 'rmdir "$group" 2> /dev/null || true' EXIT
+    trap 'rmdir "$control_group" 2> /dev/null || true' EXIT
   elif command -v systemd-run > /dev/null; then
     scope=(systemd-run --scope --quiet -p "MemoryMax=${memory}M" -p MemorySwapMax=0)
     [ "$(id -u)" = 0 ] || scope+=(--user)
@@ -53,7 +53,7 @@ find_memory_limit() {
 # What the page says about it.
 memory_limit() {
   case $way in
-    group) echo "$memory MiB, by the control group $group" ;;
+    group) echo "$memory MiB, by the control group $control_group" ;;
     scope) echo "$memory MiB, by systemd-run --scope" ;;
     *) echo "none: skipped, since a control group can be made neither here nor by systemd-run" ;;
   esac
@@ -61,7 +61,7 @@ memory_limit() {
 
 with_little_memory() { # COMMAND…
   case $way in
-    group) (echo "$BASHPID" > "$group/cgroup.procs" && limited "$@") ;;
+    group) (echo "$BASHPID" > "$control_group/cgroup.procs" && limited "$@") ;;
     scope) limited "${scope[@]}" -- "$@" ;;
   esac
 }

@@ -28,9 +28,12 @@ RECORDS = [
     ("Durable commit, 99th percentile", "commit", "p99_us", "µs"),
     ("Opening and a read, closed cleanly", "open", "open_get_ms", "ms"),
     ("Opening and a read once more", "open2", "open_get_ms", "ms"),
-    ("File after a sequential fill", "fillseq", "bytes", "bytes a record"),
-    ("File after a random fill", "fillrandom", "bytes", "bytes a record"),
-    ("File after overwriting", "overwrite", "bytes", "bytes a record"),
+    ("On the disk, sequential fill", "fillseq", "alloc", "bytes a record"),
+    ("Length, sequential fill", "fillseq", "size", "bytes a record"),
+    ("On the disk, random fill", "fillrandom", "alloc", "bytes a record"),
+    ("Length, random fill", "fillrandom", "size", "bytes a record"),
+    ("On the disk, overwritten", "overwrite", "alloc", "bytes a record"),
+    ("Length, overwritten", "overwrite", "size", "bytes a record"),
     ("Memory that belongs to no file", "growth", "anon_MiB", "MiB"),
 ]
 # Rates by the number of readers: heading, the end of the workload's name, metric, unit.
@@ -44,7 +47,8 @@ VALUES = [
     ("Written", "values-write", "MiB_s", "MiB a second", False),
     ("First read after opening", "values-read-first", "MiB_s", "MiB a second", False),
     ("Read once more", "values-read", "MiB_s", "MiB a second", False),
-    ("File", "values-write", "ratio", "bytes for a byte", True),
+    ("On the disk", "values-write", "alloc", "bytes for a byte", True),
+    ("Length of the files", "values-write", "size", "bytes for a byte", True),
     ("Memory that belongs to no file", "values", "anon_MiB", "MiB", True),
 ]
 # With little memory: row, workload, metric.
@@ -68,7 +72,8 @@ SNAPSHOTS = [
 ]
 KEYSPACES = [
     ("create one, with a put, µs", "keyspaces-create", "us"),
-    ("bytes of the file for each", "keyspaces-create", "bytes"),
+    ("bytes on the disk for each", "keyspaces-create", "alloc"),
+    ("bytes of the file for each", "keyspaces-create", "size"),
     ("open the file, ms", "keyspaces-open", "open_ms"),
     ("open and get in one, ms", "keyspaces-open", "open_get_ms"),
     ("first gets by name, µs", "keyspaces-first", "us"),
@@ -98,12 +103,12 @@ def derive(figures):
         if metric == "ops_s":
             add("us", lambda rate: 1e6 / rate)
             add("MiB_s", lambda rate: rate * int(length) / MEBIBYTE)
-        if metric == "size_MiB" and name.startswith("values"):
-            records = figures.get((engine, length, workload, "records"))
-            if records:
-                add("ratio", lambda mebibytes: mebibytes * MEBIBYTE / (records[0] * int(length)))
-        elif metric == "size_MiB" and size:
-            add("bytes", lambda mebibytes: mebibytes * MEBIBYTE / size)
+        elif metric in ("size_MiB", "alloc_MiB") and size:
+            count = size
+            if name.startswith("values"):
+                count = int(length) * figures.get((engine, length, workload, "records"), [0])[0]
+            if count:
+                add(metric.removesuffix("_MiB"), lambda mebibytes: mebibytes * MEBIBYTE / count)
     return derived
 
 
@@ -125,7 +130,8 @@ Written by `Benchmarks/scale.sh`; [WORKLOADS.md](WORKLOADS.md) says what is meas
 engine is set up. Keys have 16 bytes, and values 100 where nothing else is said. Figures are medians
 over the rounds. In brackets: how many times better Latewood is, in rates as in costs. **Below 1 the
 peer is better**, and all of these are listed once more at the end. Files are in the page cache
-except where memory is limited. All engines gave the same answers.
+except where memory is limited. A file may have holes: what it takes on the disk is what the file
+system has allocated, and may be less than its length. All engines gave the same answers.
 """
 
     def __init__(self, figures, facts, failures=()):
@@ -225,7 +231,7 @@ except where memory is limited. All engines gave the same answers.
         if not any(size_of(workload)[0].startswith("limited") for _, _, workload, _ in self.results.figures):
             self.lines += [f"Memory limit: {limit}.", ""]
             return
-        self.lines += [f"Values of 1,000 bytes; the records take four times the memory. Limit: {limit}.", ""]
+        self.lines += [f"Values of 1,000 bytes. Memory limit, the page cache included: {limit}.", ""]
         rows = [(name, workload, metric, "1000") for name, workload, metric in LIMITED]
         self.titled("Microseconds an operation:", rows, "time with little memory, µs", is_cost=True)
 

@@ -6,9 +6,10 @@
 #
 # usage: Benchmarks/scale.sh [OPTION…]
 #
-#   --quick           all of it in tiny sizes, in about a minute: whether everything works.
+#   --quick           all of it in tiny sizes, in half a minute: whether everything works.
 #                     The page and the charts go to .build-peers/quick-scale
-#   --parts "…"       default: "records readers values memory latewood", which is all of them:
+#   --parts "…"       default: "records readers values memory latewood", which is all of them.
+#                     The page then has these parts and no others
 #                       records   fills, reads, scans, overwrites, durable commits, opening, and the
 #                                 size of the file, by the number of records
 #                       readers   1, 2, 4 and 8 threads that read, alone and beside a writer
@@ -121,6 +122,8 @@ choose_engines $engines
 way=""
 case " $parts " in *" memory "*) find_memory_limit ;; esac
 
+record_MiB=$((memory * 4 / fraction))
+
 # Leaves out sizes that the disk has no room for.
 free=$(($(df -Pk "$data" | awk 'NR == 2 { print $4 }') * 1024))
 fitting="" large=""
@@ -131,7 +134,7 @@ if [ -n "$large" ]; then echo "no room on the disk for$large records: left out" 
 {
   facts_of_machine "$data" $engines
   if [ -n "$large" ]; then echo "records left out, for want of room on the disk:$large"; fi
-  case " $parts " in *" memory "*) echo "memory limit: $(memory_limit)" ;; esac
+  case " $parts " in *" memory "*) echo "memory limit: $(memory_limit)${way:+, for $record_MiB MiB of records}" ;; esac
   echo "scale: $scale"
   echo "rounds: $rounds"
   echo "load before: $(load)"
@@ -172,7 +175,7 @@ part() { # PART ROUND
     memory)
       [ -n "$way" ] || return 0
       # Records of 1,000 bytes and their keys.
-      size=$((memory * 4 * 1048576 / 1016 / fraction))
+      size=$((record_MiB * 1048576 / 1016))
       for engine in $order; do run "$engine" limited "$2" "" --n "$size" --vsize 1000; done
       ;;
     latewood)

@@ -22,6 +22,7 @@ FIGURES = """\
 1,latewood,100,readrandom@1000,checksum,7
 1,latewood,100,readrandom@10000,checksum,8
 1,latewood,100,readrandom@1000,ops_s,2000000
+1,latewood,100,fillseq@1000,alloc_MiB,0.5
 1,lmdb,100,fillseq@1000,ops_s,2000000
 1,lmdb,100,fillseq@10000,ops_s,250000
 1,lmdb,100,fillseq@1000,size_MiB,2
@@ -84,8 +85,9 @@ class Written(unittest.TestCase):
 
     def test_a_file_is_in_bytes_of_a_record(self):
         self.run_on(FIGURES)
-        self.assertEqual(self.cell("### File after a sequential fill", "1,000 records", "latewood"), "1049")
-        self.assertEqual(self.cell("### File, bytes for a byte", "1 MiB", "latewood"), "1.1")
+        self.assertEqual(self.cell("### Length, sequential fill", "1,000 records", "latewood"), "1049")
+        self.assertEqual(self.cell("### On the disk, sequential fill", "1,000 records", "latewood"), "524.3")
+        self.assertEqual(self.cell("### Length of the files", "1 MiB", "latewood"), "1.1")
 
     def test_values_are_in_bytes_a_second(self):
         self.run_on(FIGURES)
@@ -155,8 +157,8 @@ class Written(unittest.TestCase):
             self.titles(name)
         found = self.titles("scale-records")
         self.assertIn("lmdb, 10k: 4", found)
-        # Two of the legend; fills, files and reads of both engines.
-        self.assertEqual(len(found), 2 + 4 + 2 + 2)
+        # Two of the legend; fills, files and reads of the engines.
+        self.assertEqual(len(found), 2 + 4 + 3 + 2)
         self.assertEqual(self.titles("scale-keyspaces")[0], "latewood")
         self.assertNotIn("lmdb", self.titles("scale-keyspaces"))
 

@@ -42,7 +42,7 @@ extension Run {
       }
     }
     guard Engine.answers else { return }
-    report.count(workload, "checksum", checksum.sum)
+    report.count(workload, "checksum", checksum.digest)
     report.wrongAnswers(workload, "MISSES", records - hits)
   }
 }
