@@ -10,6 +10,7 @@ import unittest
 import xml.etree.ElementTree as xml
 
 import chart
+import instruction_parts
 import report
 import results
 
@@ -217,6 +218,28 @@ class Requirements(unittest.TestCase):
 
     def test_what_was_not_measured_is_neither_met_nor_missed(self):
         self.assertIsNone(self.verdicts("1,latewood,100,readrandom,ops_s,5\n")["readrandom / lmdb"])
+
+
+class Parts(unittest.TestCase):
+    def test_an_instruction_counts_for_the_file_that_it_was_written_in(self):
+        for place, part in [
+            ("Sources/LatewoodDocuments/Revisions/BLAKE2b.swift:$s17LatewoodDocuments7BLAKE2bV", "digest of the revision"),
+            ("Sources/LatewoodBytes/XXH64.swift:$s12LatewoodTree4NodeV", "checksums"),
+            ("Sources/LatewoodTree/Base/Node.swift:$s13LatewoodStore6EngineC", "tree and write buffer"),
+            ("//<compiler-generated>:$s12LatewoodTree8ReadViewV4scan [/a/LatewoodBenchmark]", "tree and write buffer"),
+            ("//<compiler-generated>:$s8Latewood8DocumentVWOs [/a/LatewoodBenchmark]", "public interface"),
+            ("???:swift_retain [/usr/lib/libswiftCore.so]", "reference counts, access checks"),
+            ("???:$sSS8_copyingyS2SFZ [/usr/lib/libswiftCore.so]", "strings and arrays of Swift"),
+            ("./malloc/./malloc/malloc.c:_int_free [/usr/lib/libc.so.6]", "allocation"),
+            ("???:0x1234 [/usr/lib/libz.so]", instruction_parts.OTHER),
+        ]:
+            self.assertEqual(instruction_parts.part(place), part, place)
+
+    def test_the_parts_are_of_one_operation_and_add_up(self):
+        lines = [(30, "Sources/LatewoodTree/A.swift:a"), (10, "Sources/LatewoodTree/B.swift:b"), (2, "???:c")]
+        found = instruction_parts.parts(lines, 2)
+        self.assertEqual(found, {"tree and write buffer": 20, instruction_parts.OTHER: 1})
+        self.assertIn("| all | 21 |", instruction_parts.table({"get": found}))
 
 
 if __name__ == "__main__":

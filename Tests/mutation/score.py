@@ -54,6 +54,9 @@ STEPS = {
     "LatewoodQuery": [r"^LatewoodQueryTests\.", r"^LatewoodDocumentsTests\.|^LatewoodTests\."],
     "LatewoodDocuments": [r"^LatewoodDocumentsTests\."],
     "Latewood": [r"^LatewoodTests\."],
+    "LatewoodBytes": [r"^LatewoodBytesTests\.|^LatewoodTreeTests\."],
+    "LatewoodInspection": [r"^LatewoodInspectionTests\.|^LatewoodFormatTests\."],
+    "LatewoodTool": [r"^LatewoodToolTests\."],
 }
 # Before those, where a part of the path says more.
 LIKELY = {
@@ -102,7 +105,7 @@ class Mutant:
     def steps(self, limit):
         steps = [self.suites] if self.suites else []
         steps += [suites for part, suites in LIKELY.items() if part in self.file]
-        steps += STEPS[self.file.split("/")[1]] + [""]
+        steps += STEPS.get(self.file.split("/")[1], []) + [""]
         return steps[: limit or len(steps)]
 
 

@@ -17,38 +17,43 @@ extension Engine {
     let file = file
     var next = head.newest
     next.number += 1
-    let buffer = BufferWriter(state: next.active, version: next.number, file: file.view)
-    buffer.reclaim(published: try versions.current().number, registry: versions.registry)
+    let (active, number) = (next.active, next.number)
+    let published = try versions.current().number
+    var buffer: BufferWriter?
     var changesCatalog = false
     let outcome: RefreshOutcome
     do {
       outcome = try file.refresh(
-        begin: { buffer.read(from: $0) },
+        begin: {
+          let writer = BufferWriter(state: active, version: number, file: $0)
+          writer.reclaim(published: published, registry: versions.registry)
+          buffer = writer
+        },
         apply: { (transaction, offset, record) throws(StorageError) in
-          try buffer.apply(record, at: offset)
+          try buffer?.apply(record, at: offset)
           next.transaction = transaction
           if Catalog.isInside(record) { changesCatalog = true }
         })
     } catch {
-      buffer.abort()
+      buffer?.abort()
       throw error
     }
     switch outcome {
     case .unchanged:
-      buffer.abort()
+      buffer?.abort()
       return false
     case .advanced:
-      next.active = buffer.finish()
+      next.active = buffer?.finish() ?? active
       // The other process may have dropped keyspaces, so handles are looked up again.
       if changesCatalog { next.known = ValidatedKeyspaces() }
       head.replace(with: next)
       versions.publish(next)
       return true
     case .newCheckpoint:
-      buffer.abort()
+      buffer?.abort()
       return try startOver(in: file)
     case .replaced:
-      buffer.abort()
+      buffer?.abort()
       let next = try file.reopened()
       return try startOver(in: next)
     }

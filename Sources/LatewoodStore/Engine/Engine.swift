@@ -168,14 +168,15 @@ import Synchronization
   func replay(
     _ file: DatabaseFile, into layer: BufferLayer, version: UInt64
   ) throws(StorageError) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
-    let writer = BufferWriter(state: BufferState(layer: layer), version: version, file: file.view)
+    let empty = BufferState(layer: layer)
+    var writer: BufferWriter?
     do throws(StorageError) {
       let report = try file.recover(
-        begin: { writer.read(from: $0) },
-        apply: { (_, offset, record) throws(StorageError) in try writer.apply(record, at: offset) })
-      return (writer.finish(), report)
+        begin: { writer = BufferWriter(state: empty, version: version, file: $0) },
+        apply: { (_, offset, record) throws(StorageError) in try writer?.apply(record, at: offset) })
+      return (writer?.finish() ?? empty, report)
     } catch {
-      writer.abort()
+      writer?.abort()
       throw error
     }
   }

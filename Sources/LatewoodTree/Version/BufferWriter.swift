@@ -9,8 +9,9 @@ package final class BufferWriter {
   package private(set) var state: BufferState
   private let start: BufferState
   private let tree: UnsafeMutablePointer<BufferTree>
-  private(set) var records: RecordSpace
-  private var file: FileView
+  // Constants, so that passing them on needs no check of exclusive access.
+  let records: RecordSpace
+  private let file: FileView
   package private(set) var operations = 0
 
   /// - Parameters:
@@ -35,13 +36,6 @@ package final class BufferWriter {
     self.file = file
     self.records = records
     tree.pointee.begin(version: version)
-  }
-
-  /// Sets the view of the file. Must be called before the first operation, and not if a log takes
-  /// the operations.
-  package func read(from file: FileView) {
-    self.file = file
-    records = RecordSpace(file)
   }
 
   /// Frees unreachable nodes. Must be called before the first operation.
