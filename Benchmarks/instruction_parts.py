@@ -44,7 +44,8 @@ PARTS = [
     ("strings and arrays of Swift", r"libswiftCore"),
 ]
 OTHER = "other"
-# What the compiler makes, as copies of structures, belongs to the module in a function's mangled name.
+# What the compiler makes, as copies of structures, belongs to the module that the mangled name of
+# the function has.
 MODULES = {
     "LatewoodFleece": "JSON and bodies", "LatewoodTree": "tree and write buffer",
     "LatewoodFile": "log and file", "LatewoodDevice": "log and file", "LatewoodStore": "store",

@@ -9,10 +9,12 @@ package final class BufferWriter {
   package private(set) var state: BufferState
   private let start: BufferState
   private let tree: UnsafeMutablePointer<BufferTree>
-  // Constants, so that passing them on needs no check of exclusive access.
   let records: RecordSpace
   private let file: FileView
-  package private(set) var operations = 0
+  // Private, so that the compiler sees that no two accesses overlap, and checks none of them.
+  private var operationCount = 0
+  /// The number of operations so far.
+  package var operations: Int { operationCount }
 
   /// - Parameters:
   ///   - version: the number of the version being made.
@@ -51,7 +53,7 @@ package final class BufferWriter {
   /// - Parameter existed: whether the key existed before; nil if unknown. A wrong value causes
   ///   wrong counts until the next checkpoint.
   package func set(_ record: LogRecord, at offset: UInt64, existed: Bool? = nil) throws(StorageError) {
-    operations &+= 1
+    operationCount &+= 1
     var reference = RecordReference(record, at: offset)
     // A key without an entry in the buffer exists if it is beneath. An existing entry keeps its own
     // flag.
@@ -61,7 +63,7 @@ package final class BufferWriter {
 
   /// Applies a range delete; throws as `set`.
   package func deleteRange(_ record: LogRecord, at offset: UInt64) throws(StorageError) {
-    operations &+= 1
+    operationCount &+= 1
     // All entries in the range are older.
     try tree.pointee.removeRange(
       from: KeyPointer(start: record.key, count: record.keyCount),
