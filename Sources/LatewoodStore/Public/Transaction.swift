@@ -15,14 +15,18 @@ public final class Transaction: Readable, ReadGate {
   let writer: LogWriter
   private let version: Version
   let buffer: BufferWriter
-  private(set) var committed: Head
+  private(set) var committed: Head {
+    didSet { known = Unmanaged.passUnretained(committed.known) }
+  }
+  /// The known handles of `committed`. Unmanaged: all readers share them, and counting references
+  /// at each change would take the cache line away from them.
+  private var known: Unmanaged<ValidatedKeyspaces>
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation. A transaction that lost an operation must not commit, even
   /// if the closure caught the error.
   private(set) var failure: StorageError?
   private var isActive = true
-  private var ownsKnown = false
-  private var isLogOpen = false
+  private var ownsKnown = false, isLogOpen = false
   private var number: UInt64 = 0
   private(set) var changeCount = 0
   /// The number of changes that remove something.
@@ -37,6 +41,7 @@ public final class Transaction: Readable, ReadGate {
     writer = file.writer
     version = try engine.versions.current()
     committed = engine.head.newest
+    known = Unmanaged.passUnretained(committed.known)
     committed.number += 1
     buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: file)
     buffer.reclaim(published: version.number, registry: engine.versions.registry)
@@ -248,7 +253,7 @@ public final class Transaction: Readable, ReadGate {
   private func currentState() throws(StorageError) -> ReadState {
     try checkOpen()
     let view = buffer.reads(base: version.base, frozen: version.frozen)
-    return ReadState(view: view, store: engine.identity, known: Unmanaged.passUnretained(committed.known))
+    return ReadState(view: view, store: engine.identity, known: known)
   }
 
   /// Calls a closure that reads for the transaction's own purposes.
@@ -273,7 +278,7 @@ public final class Transaction: Readable, ReadGate {
     let ticket = version.file.enter()
     do throws(StorageError) {
       try checkOpen()
-      if !committed.known.contains(keyspace.fingerprint) { try currentState().check(keyspace) }
+      if !isKnown(keyspace) { try currentState().check(keyspace) }
       let view = buffer.reads(base: version.base, frozen: version.frozen)
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try view.find(full, count)
@@ -306,9 +311,14 @@ public final class Transaction: Readable, ReadGate {
   // MARK: Ending. The engine's part, under the writer lock.
 
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(StorageError) {
-    if isLogOpen, loans == 0, committed.known.contains(keyspace.fingerprint) { return }
+    if isLogOpen, loans == 0, isKnown(keyspace) { return }
     try open()
     try looking { (state) throws(StorageError) in try state.check(keyspace) }
+  }
+
+  // SAFETY: `committed` retains them.
+  @inline(__always) private func isKnown(_ keyspace: Keyspace) -> Bool {
+    known._withUnsafeGuaranteedRef { $0.contains(keyspace.fingerprint) }
   }
 
   func open() throws(StorageError) {

@@ -31,6 +31,10 @@ package final class ValidatedKeyspaces: @unchecked Sendable {
   /// still found.
   private static let removed: UInt64 = 1
 
+  /// Keeps the reference count, which changes at each commit, out of the cache line that all reads
+  /// use.
+  private let padding: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) =
+    (0, 0, 0, 0, 0, 0, 0, 0)
   /// The newest table: its length minus one, then its words.
   private let newest: Atomic<UnsafeMutableRawPointer>
   private let tables: Guarded<Tables>
