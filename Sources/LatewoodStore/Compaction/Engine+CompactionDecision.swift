@@ -141,12 +141,25 @@ struct Occupancy {
   /// copy. On the disk, the tree and the log of a checkpoint are reclaimed before the copy is
   /// written.
   ///
+  /// To the length of the file, without the log that waits for a checkpoint, are added
+  /// - 2 × live: the tree of that checkpoint, and the new file;
+  /// - live + 24 MiB: the log of that checkpoint, at most what `spare` can return;
+  /// - half as much: the log during the compaction, twice an eighth of that, in both files.
+  ///
+  /// Together these are 3.5 × live + 36 MiB. To the space on the disk, without what the checkpoint
+  /// makes dead, are added
+  /// - live: the new file;
+  /// - 0.4 × live + 8 MiB: the log during the compaction, in both files. As many bytes are spare
+  ///   when it begins, of which that log takes about half. But with little live data it may reach
+  ///   2 × 3 MiB in each file; the 4 MiB that exceed 8 MiB are in the margin of the bounds.
+  ///
   /// - Parameter isGivingBack: whether the dead blocks of a checkpoint are still being reclaimed.
   func isTooLarge(_ bounds: SpaceBounds, isGivingBack: Bool) -> Bool {
-    let tree = apparent - min(apparent, log)
-    if tree + live / 2 * 7 + 36 << 20 >= bounds.apparent { return true }
+    let withoutLog = apparent - min(apparent, log)
+    if withoutLog + live / 2 * 7 + (36 << 20) >= bounds.apparent { return true }
     if isGivingBack { return false }
-    return size - min(size, recent) + live / 5 * 7 + 8 << 20 >= bounds.allocated
+    let withoutDead = size - min(size, recent)
+    return withoutDead + live / 5 * 7 + (8 << 20) >= bounds.allocated
   }
 
   /// Returns the number of bytes that may still be allocated for log, besides the current file and
@@ -157,15 +170,18 @@ struct Occupancy {
 /// The bounds that `CompactionPolicy` promises for all files of a store, in bytes, less a margin
 /// for preallocated space.
 struct SpaceBounds {
+  private static let margin: UInt64 = 8 << 20
+
   let allocated: UInt64
   let apparent: UInt64
 
   /// - Parameters:
   ///   - live: number of live bytes.
-  ///   - wholeCheckpoints: number of checkpoints that stay complete.
+  ///   - wholeCheckpoints: number of checkpoints that stay complete. Each of them but the newest
+  ///     may keep another tree, which the promise does not include.
   init(live: UInt64, wholeCheckpoints: Int) {
     let past = UInt64(min(wholeCheckpoints - 1, 1000)) * live
-    allocated = 3 * live + past + 24 << 20
-    apparent = 8 * live + past + 56 << 20
+    allocated = 3 * live + past + (32 << 20) - SpaceBounds.margin
+    apparent = 8 * live + past + (64 << 20) - SpaceBounds.margin
   }
 }
