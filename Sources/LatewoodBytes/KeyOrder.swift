@@ -4,7 +4,8 @@
     UInt64(bigEndian: pointer.loadUnaligned(fromByteOffset: at, as: UInt64.self))
   }
 
-  /// Returns a negative, zero or positive number as `a` is less than, equal to or greater than `b`.
+  /// Returns a negative number, zero or a positive number if `a` is less than, equal to or greater
+  /// than `b`.
   @inlinable package static func compare(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {

@@ -36,8 +36,8 @@
   /// Releases the lock, waits for a signal, and takes the lock again. The caller holds the lock.
   package func wait() { ThreadCalls.wait(condition, mutex) }
 
-  /// Waits like `wait()`, but at most for the given time by a monotonic clock; returns false if it
-  /// ran out. The caller holds the lock.
+  /// Waits like `wait()`, but at most for the given time by a monotonic clock; returns false if the
+  /// time ran out. The caller holds the lock.
   package func wait(milliseconds: UInt64) -> Bool {
     let (nanoseconds, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)
     return ThreadCalls.wait(condition, mutex, nanoseconds: overflow ? UInt64(Int64.max) : nanoseconds)

@@ -3,11 +3,12 @@ import Synchronization
 /// The registry of running reads: replaced objects are released once no reader can use them, and no
 /// thread ever waits.
 ///
-/// A short read registers instead of counting references: it writes to a cache line that no other
-/// thread writes to, while a lock or a reference count is one line for all threads. A thread that
-/// replaces an object passes it to `retire`. The object is released at once if no registered reader
-/// could have it, and otherwise by a later call of `retire` or `collect`, or by one that the
-/// registry schedules through `later`. Readers release nothing, and no thread waits for them.
+/// A short read registers instead of counting references: it writes to a cache line that other
+/// threads seldom write to, whereas a lock or a reference count is one cache line shared by all
+/// threads. A thread that replaces an object passes it to `retire`. The object is released at once
+/// if no registered reader could have it, and otherwise by a later call of `retire` or `collect`,
+/// or by one that the registry schedules through `later`. Readers release nothing, and no thread
+/// waits for them.
 ///
 /// ```
 /// line 0      epoch: grows with each retired object, from 1 on
@@ -65,7 +66,7 @@ package final class ReaderRegistry: @unchecked Sendable {
     /// The ticket of a read that need not be registered.
     package static var none: Ticket { Ticket(slot: nil, epoch: 0, crowd: nil) }
 
-    /// Notes that this object is the only one in use by the read that could be retired.
+    /// Notes that this is the only retirable object that the read uses.
     @inline(__always) package func uses(_ object: UnsafeRawPointer) {
       guard let slot else { return }
       ReaderRegistry.word(slot, 1).pointee.store(UInt64(UInt(bitPattern: object)), ordering: .releasing)

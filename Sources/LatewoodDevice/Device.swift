@@ -27,11 +27,11 @@ package protocol Device: AnyObject, Sendable {
   /// Durably copies the owner, group, permissions, access control list and extended attributes of
   /// another file to this new one. Does nothing if they are equal.
   ///
-  /// Extended attributes that have nothing to do with access are left out if the system refuses
-  /// them, and so are its own.
+  /// Extended attributes other than access control lists are left out if the system refuses them.
+  /// Those of the system itself are not copied, except for security labels.
   ///
-  /// Throws `permissionDenied` if owner and group cannot be set, and the system's errors for the
-  /// rest. Then the new file must not replace the other one, because different users could open it.
+  /// Throws `permissionDenied` if owner and group cannot be set, and other errors of the system.
+  /// Then the new file must not replace the other one, because different users could open it.
   func copyAttributes(from other: any Device) throws(StorageError)
 
   /// Whether the path of the file still leads to it. Takes 3 to 8 microseconds.

@@ -24,14 +24,14 @@ import Synchronization
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
 ///
 /// Thread safety:
-/// 4. `writer` and calls marked *writer* need the store's writer lock: one thread at a time, each
+/// 1. `writer` and calls marked *writer* need the store's writer lock: one thread at a time, each
 ///    seeing what the one before did. `create`, `open`, `recover` and `refresh` come before or
-///    instead of a writer and count as one.
-/// 5. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
+///    instead of a writer, and count as writer calls.
+/// 2. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
 ///    come from any thread.
-/// 6. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
+/// 3. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
 ///    checkpoints. They need no writer lock.
-// SAFETY: by 4 to 6 every variable belongs to one thread at a time, or guards itself.
+// SAFETY: by these three rules every variable belongs to one thread at a time, or guards itself.
 package final class DatabaseFile: @unchecked Sendable {
   package let path: String
   package let isReadOnly: Bool

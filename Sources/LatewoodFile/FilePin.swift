@@ -2,18 +2,20 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// A pin on an open file, retained by everything that may read its mapping: the log, and each
-/// version made from it.
+/// A pin on an open file, retained by everything that may read its mapping: its `DatabaseFile`, and
+/// each version made from it.
 ///
 /// A writer punches dead blocks, which become zeros for everyone who reads the mapping. It spares
 /// the blocks that versions of its own store still use, and punches nothing while another process
 /// or store has locked the file for reading. So the read lock must last as long as the mapping is
-/// read, which can be longer than the log is open: a scan continues while its store is closed.
+/// read, which can be longer than the `DatabaseFile` is open: a scan continues while its store is
+/// closed.
 ///
 /// ```
-/// open     held by the log         a writing log knows its versions; a reading log locks the file
-/// left     held only by versions   locked for reading; another log may open it for writing
-/// over     not held                the file is closed, which releases its locks
+/// open     held by its `DatabaseFile`   a writing one knows its versions; a reading one has locked
+///                                       the file
+/// left     held only by versions        locked for reading; another one may open it for writing
+/// closed   no longer held               the device is closed, which releases its locks
 /// ```
 ///
 /// Thread safety: any thread.
@@ -33,8 +35,8 @@ final class FilePin: Sendable {
     writerLock.withLock { $0 }?.unlock()
   }
 
-  /// Moves from "open" to "left" for a log that wrote: takes over the writer lock and releases it
-  /// once the read lock is held.
+  /// Moves from "open" to "left" for a writing `DatabaseFile`: takes over the writer lock and
+  /// releases it once the read lock is held.
   func leave(_ lock: any FileLock) {
     do throws(StorageError) {
       try device.lockForReading()

@@ -3,8 +3,8 @@ import LatewoodDevice
 
 /// A terminal in raw mode, in which every key is passed to the program at once, until `restore`.
 ///
-/// If a signal asks the process to end meanwhile, the terminal is restored first. Only one at a
-/// time in a process.
+/// If a signal asks the process to end meanwhile, the terminal is restored first. A process may
+/// have only one at a time.
 package final class RawTerminal {
   /// The data of the signal handler, prepared in advance because it may take no lock and no memory.
   private struct Saved {

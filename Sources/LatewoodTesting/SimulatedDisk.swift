@@ -186,8 +186,8 @@ public final class SimulatedDisk: Sendable {
   // MARK: Power cuts
 
   /// Returns states that a real disk could be in if the power were cut at this moment, or was cut,
-  /// each as a separate disk: first the one with everything that was written, last one with as
-  /// little of it as possible, and between them a choice of others.
+  /// each as a separate disk: first the one with everything that was written, then a choice of
+  /// others, and last one with as little of it as possible.
   ///
   /// Close everything opened on one of them before using the next: each takes memory.
   ///

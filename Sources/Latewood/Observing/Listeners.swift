@@ -5,7 +5,7 @@ import LatewoodDocuments
 public struct CollectionChange: Sendable, Equatable {
   /// The reason why a document is listed.
   public enum Reason: Sendable, Equatable {
-    /// A revision was saved, possibly a deletion, or one that lost against the current one.
+    /// A revision was saved. It may be a deletion, or may have lost to the current revision.
     case saved
     /// The document, or a branch of it, was purged.
     case purged
@@ -27,10 +27,10 @@ public struct CollectionChange: Sendable, Equatable {
     public let hasConflicts: Bool
     /// The reason why the document is listed.
     public let reason: Reason
-    /// The id of the revision that the change added. It is not the current one if it lost against
-    /// it. If the commit added several to the document, the last one. Nil if the reason is not
-    /// `saved`; if the change added only ancestors or the content of a known revision; or if it was
-    /// read from the collection afterwards (``CollectionChange/isComplete``).
+    /// The id of the revision that the change added. If it lost, it is not the current revision. If
+    /// the commit added several, this is the last. Nil if the reason is not `saved`; if the change
+    /// added only ancestors or the content of a known revision; or if it was read from the
+    /// collection afterwards (``CollectionChange/isComplete``).
     public let addedRevisionID: String?
     /// Whether the added revision was made by another replica and inserted here.
     public let isFromReplica: Bool

@@ -43,7 +43,7 @@ final class BlobPins: Sendable {
     }
   }
 
-  /// Dooms the blobs that are not pinned and returns those.
+  /// Dooms the unpinned blobs and returns them.
   func doom(_ digests: [BlobDigest]) -> [BlobDigest] {
     state.withLock { state in
       let doomed = digests.filter { state.counts[$0] == nil }

@@ -39,7 +39,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Replaces the entries of one revision in an index by those of another; entries of both stay.
+  /// Replaces the entries of one revision in an index with those of another. Entries that both have
+  /// stay.
   ///
   /// - Parameter place: the number of the index.
   private func replace(

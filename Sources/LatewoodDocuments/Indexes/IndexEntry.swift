@@ -3,7 +3,8 @@ import LatewoodQuery
 import LatewoodStore
 
 /// An entry of an index. Its key is the collation key of the document's values, then the document's
-/// id; its value is a varint: the length of the collation key times 2, plus 1 if that is cut.
+/// id; its value is a varint: the length of the collation key times 2, plus 1 if the collation key
+/// was cut.
 struct IndexEntry: Equatable {
   /// The key, then the id.
   private let bytes: [UInt8]

@@ -245,7 +245,7 @@ extension DocumentRecord {
     guard tree.winner?.id == head.winner else { throw source.damaged("its winner is not the first") }
     let others = tree.nodes.count { $0.isLeaf && !$0.isDeleted && $0.id != head.winner }
     guard head.hasConflicts == (others > 0 && !head.isDeleted) else {
-      throw source.damaged("it does not say rightly whether there are conflicts")
+      throw source.damaged("its conflict flag is wrong")
     }
   }
 }
@@ -298,11 +298,11 @@ extension UntrustedBytes {
     var count = RevisionDigest.usualCount
     if flags & NodeFlag.hasLength != 0 {
       count = Int(try byte())
-      if count == RevisionDigest.usualCount { throw damaged("a length is given that need not be") }
+      if count == RevisionDigest.usualCount { throw damaged("a usual digest length is stored explicitly") }
     }
     let digest = flags & NodeFlag.isText == 0 ? try digest(count) : try textDigest(count)
     let body = flags & NodeFlag.hasBody == 0 ? 0 : try varint()
-    if flags & NodeFlag.hasBody != 0, body == 0 { throw damaged("a body is nowhere") }
+    if flags & NodeFlag.hasBody != 0, body == 0 { throw damaged("a body has place 0") }
     let node = RevisionTree.Node(
       id: RevisionID(generation: generation, digest: digest), parent: -1, isLeaf: false,
       isDeleted: flags & NodeFlag.isDeleted != 0, body: body)
@@ -322,7 +322,7 @@ extension UntrustedBytes {
         // children.
         guard parent < UInt64(place), case let other = tree.nodes[Int(parent)], !other.isLeaf,
           other.id.generation == generation - 1
-        else { throw damaged("a branch joins what it cannot") }
+        else { throw damaged("a branch has an invalid parent") }
         node.parent = Int32(parent)
       } else if flags & NodeFlag.isRoot == 0 {
         guard generation > 1, place < Int(Int32.max) - 1 else {

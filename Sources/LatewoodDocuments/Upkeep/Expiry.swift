@@ -12,17 +12,17 @@ final class ExpiryAlarm: Sendable {
     var isCancelled = false
   }
 
-  /// The longest wait in microseconds. The clock may be set and the machine may sleep, which not
-  /// all timers follow, so the alarm checks at least this often. A failed purge is retried after
-  /// the same time.
+  /// The longest wait in microseconds. Not all timers notice that the clock was changed or that the
+  /// machine slept, so the alarm checks at least this often. A failed purge is retried after the
+  /// same time.
   static let longestWait: UInt64 = 60_000_000
 
   private let state = Guarded(State())
 
   func cancel() { state.withLock { $0 = State(isCancelled: true) } }
 
-  /// Registers an alarm, and returns true if the caller must start its timer: no other rings as
-  /// early.
+  /// Registers an alarm, and returns true if the caller must start its timer; false if an alarm is
+  /// set for this time or earlier, or after `cancel`.
   func wants(_ time: UInt64) -> Bool {
     state.withLock { state in
       if state.isCancelled { return false }

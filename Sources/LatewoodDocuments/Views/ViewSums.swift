@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodStore
 
-/// Sums of the values of a view's rows, with which a range is added up without reading all of its
-/// rows.
+/// Stored partial sums of the values of a view's rows, so that a range can be summed without
+/// reading all its rows.
 ///
 /// ```
 /// level 3   *  . . . . . . . . . . . . . . . . . . . .  D

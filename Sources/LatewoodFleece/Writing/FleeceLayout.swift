@@ -11,8 +11,8 @@ import LatewoodBytes
 ///    that was written last remains.
 /// 2. A value that fits into an item is stored in it; everything else is written before the
 ///    collection.
-/// 3. A string of up to 128 bytes is pointed at again if its last copy lies within 60,000 bytes;
-///    nothing else is shared.
+/// 3. A string of up to 128 bytes is replaced by a pointer to its last copy if that lies within
+///    60,000 bytes; nothing else is shared.
 /// 4. Items have four bytes if a pointer of two would not reach or if, in an array, more than half
 ///    of the values are integers that fit into four bytes and not into two.
 struct FleeceLayout: ~Copyable {

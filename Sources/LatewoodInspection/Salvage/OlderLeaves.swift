@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Leaves anywhere in a file with keys in ranges that the tree has lost, found one by one by their
-/// own headers.
+/// Leaves with keys in the ranges that the tree has lost, found anywhere in the file by their
+/// headers.
 struct OlderLeaves {
   struct Leaf {
     var reference: NodeReference

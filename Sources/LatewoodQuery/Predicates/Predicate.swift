@@ -3,9 +3,9 @@ import LatewoodFleece
 /// A condition on a document, or on a value inside one: the common form of selectors and other
 /// query languages.
 ///
-/// A test of a field is false if the path leads to nothing, except for `isMissing`. So `not` of a
-/// test differs from the opposite test; the negations of a selector are moved down to its tests by
-/// the parser.
+/// A test of a field is false if there is no value at the path, except for `isMissing`. So `not` of
+/// a test differs from the opposite test; the negations of a selector are moved down to its tests
+/// by the parser.
 package enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])

@@ -224,8 +224,8 @@ extension Readable {
     }
   }
 
-  /// Returns the number of keys in the keyspace that are less than `key`, which need not exist. The
-  /// same complexity as ``count(in:_:)``.
+  /// Returns the number of keys in the keyspace that are less than `key`, which need not exist. It
+  /// has the same complexity as ``count(in:_:)``.
   ///
   /// - Parameters:
   ///   - key: a key of any length.

@@ -9,7 +9,7 @@ extension Engine {
   /// Transactions wait meanwhile.
   private static let greatestLent: UInt64 = 256 << 20
 
-  /// Records the space that a commit has found. Under the writer lock.
+  /// Records that a commit found space. Under the writer lock.
   ///
   /// - Parameter removes: whether it only freed space.
   func didCommit(to file: DatabaseFile, removes: Bool) {

@@ -7,8 +7,8 @@ import Synchronization
 /// Collects the dead parts of a store's file, and returns their blocks to the file system when they
 /// can no longer be read.
 ///
-/// Called by checkpoints, one at a time, unless a method says otherwise. See `DeadSpaceState` for
-/// the states of a dead range.
+/// Methods are called by one thread at a time, in a checkpoint or while none runs, unless their
+/// comment says otherwise. See `DeadSpaceState` for the states of a dead range.
 final class SpaceReclaimer: Sendable {
   /// The maximum time for which readers are kept out, and the pause after it.
   private static let punchNanoseconds: UInt64 = 10_000_000

@@ -10,13 +10,13 @@ import Synchronization
 /// committed  all log since the store was opened
 /// ```
 ///
-/// These numbers determine the price of a byte (`Backlog`). A commit during a price owes its bytes
-/// (`WriterDebt`), and the next transaction waits until they are paid with time.
+/// These numbers determine the price of a byte (`Backlog`). While the price is above zero, a commit
+/// owes its bytes (`WriterDebt`), and the next transaction waits until the debt is worked off.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class WritePacer: Sendable {
-  /// The minimum threshold of a checkpoint, in bytes. Otherwise the log would be merged all the
-  /// time with little live data.
+  /// The minimum threshold of a checkpoint, in bytes. Without it, a store with little live data
+  /// would write checkpoints constantly.
   static let leastThreshold: UInt64 = 8 << 20
 
   /// The threshold while the disk has little space, so that the next checkpoint does not need more

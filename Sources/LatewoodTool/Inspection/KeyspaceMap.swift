@@ -1,7 +1,7 @@
 import LatewoodInspection
 
-/// The map of a file in letters, each of which shows the keyspace with the most live bytes among
-/// its own.
+/// The map of a file in letters, each of which stands for the same number of bytes and shows the
+/// keyspace that has the most live bytes among them.
 ///
 /// Every keyspace up to the 62nd has a letter or digit of its own, in the order of their live bytes
 /// in the file; all others share one. Letters are the same in a part of the file as in all of it.
@@ -42,8 +42,9 @@ struct KeyspaceMap {
 
   /// Returns the legend: letter, name, live bytes and share of each keyspace that has any here.
   ///
-  /// Small keyspaces share nodes. For all of the file, each has its own bytes of them, even if it
-  /// has no letter in the map; in a part, a node counts for the keyspace that has most of it.
+  /// Small keyspaces share nodes. For the whole file, each keyspace is credited with its own bytes
+  /// in them, even if it has no letter in the map; in a part, a node counts for the keyspace that
+  /// has most of it.
   func legend(_ style: Style) -> [String] {
     let map = blocks.map
     let bytes = map.isWhole ? map.tree.keyspaces.mapValues(\.bytes).filter { $0.value > 0 } : map.liveBytes

@@ -4,8 +4,8 @@ import LatewoodFile
 /// The items of one level of a tree under construction that are not yet in nodes.
 ///
 /// ```
-/// items   0 ..< held        a finished node's worth, not written yet, so that it can share
-///                           evenly with the items after it
+/// items   0 ..< held        the items of a full node, held back so that it can be balanced with
+///                           the next one
 ///         held ..< count    the current node, being filled
 /// ```
 ///

@@ -1,9 +1,9 @@
 /// The rule by which a tree under construction distributes entries among its nodes.
 ///
-/// - A node takes entries up to `nodeSize` bytes; beyond that only until it has three, so that the
-///   tree stays low with long keys.
-/// - A node below a quarter of that is too short, and so is a branch of one child. It is combined
-///   with its neighbor, and both are divided evenly.
+/// - A node holds at most `nodeSize` bytes, but takes three entries even if they are longer
+///   together, so that long keys do not make the tree deep.
+/// - A node shorter than `nodeSize / 4`, or a branch with one child, is too short. Its items and
+///   its neighbour's become one node if they fit, and otherwise two of about the same length.
 /// - A full leaf of another tree is taken over unchanged (`TreeBuilder.transplant`) if at most a
 ///   sixteenth of it is free.
 enum NodeSplit {

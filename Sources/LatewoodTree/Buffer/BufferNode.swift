@@ -146,8 +146,8 @@ extension BufferNode {
     return (index, true)
   }
 
-  /// As `lowerBound`, but returns the found record, without verifying it against its tag, which
-  /// would read its value.
+  /// As `lowerBound`, but returns the found record and does not verify its tag, because that would
+  /// read the value.
   @inline(__always) func position(
     of key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(StorageError) -> (index: Int, found: LogRecord?) {

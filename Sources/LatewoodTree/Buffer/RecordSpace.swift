@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 
 extension LogRecord {
-  /// The number of bytes of an inline value that the tag covers. This library stores no longer
-  /// values inline.
+  /// The number of bytes of an inline value that the tag covers. Longer values are stored as
+  /// extents.
   private static var taggedValueLimit: Int { 2048 }
 
   /// A 13-bit hash of the record, without the value of an extent, which has a checksum of its own.

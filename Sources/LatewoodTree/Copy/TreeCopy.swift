@@ -22,8 +22,9 @@ package typealias Rewriter =
 /// ```
 ///
 /// Full leaves without extents are copied unchanged except for offset and checksum; others are
-/// rebuilt from their entries. Nodes are written after at most 4 MiB of their extents, or after
-/// those of one leaf, so that both can be read back during the copy.
+/// rebuilt from their entries. Nodes are written once 4 MiB of extents have been written since the
+/// last ones, so that both can be read back during the copy. A leaf with more extents is not
+/// divided.
 ///
 /// Reads the old tree leaf by leaf into private memory (`LeafPrefetcher`), and verifies every byte
 /// in the memory from which it is written, so damage is an error and never gets a new checksum.
