@@ -190,7 +190,7 @@ final class CachedRange: @unchecked Sendable {
   }
 
   /// Writes the bytes that differ from those in memory. No reader looks at these.
-  func takeOver(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
+  func update(with bytes: UnsafeRawBufferPointer, at offset: UInt64) {
     let target = base + Int(offset)
     for index in 0..<bytes.count where target.load(fromByteOffset: index, as: UInt8.self) != bytes[index] {
       target.storeBytes(of: bytes[index], toByteOffset: index, as: UInt8.self)

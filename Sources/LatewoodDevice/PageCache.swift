@@ -336,7 +336,7 @@ package final class PageCache: @unchecked Sendable {
           let isWhole = range[piece.segment].resident & 1 << page != 0
           let valid = isWhole ? fresh.count : state.partial[PageID(range, piece.segment, page)] ?? 0
           let count = min(valid, try readFile(fresh, start))
-          range.takeOver(UnsafeRawBufferPointer(rebasing: fresh[..<count]), at: start)
+          range.update(with: UnsafeRawBufferPointer(rebasing: fresh[..<count]), at: start)
         }
         for page in CachedRange.pages(in: piece.pages & ~range[piece.segment].kept) {
           state.partial[PageID(range, piece.segment, page)] = nil

@@ -3,7 +3,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 
 /// The result of `DatabaseFile.recover`.
-package struct RecoveryReport: Sendable, Equatable {
+package struct LogRecoveryReport: Sendable, Equatable {
   /// The checkpoint that recovery started from; nil if there is none yet.
   package var checkpoint: CheckpointRecord?
   /// The offset of the checkpoint's frame; 0 if there is none.
@@ -37,7 +37,7 @@ extension DatabaseFile {
   /// - Parameter begin: called before the first operation, with the view that contains the records.
   package func recover(
     begin: (FileView) -> Void = { _ in }, apply: ReplayAction
-  ) throws(StorageError) -> RecoveryReport {
+  ) throws(StorageError) -> LogRecoveryReport {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
     // The end of the log is looked at twice: to find where it ends, and to decide where to append.
@@ -64,7 +64,7 @@ extension DatabaseFile {
     // A backup opened for writing becomes a database of its own, with its own branch.
     if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
-    var report = RecoveryReport()
+    var report = LogRecoveryReport()
     report.checkpoint = choice.checkpoint
     report.checkpointOffset = choice.slot.checkpointOffset
     report.framesReplayed = found.reader.frames
@@ -72,7 +72,7 @@ extension DatabaseFile {
     report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.reader.lastTransaction)
-    if found.hasTornTail, !found.reader.hasEnded { report.tornTail = replayed.offset..<size }
+    if found.needsGap, !found.reader.hasEnded { report.tornTail = replayed.offset..<size }
     if isReadOnly {
       noteCommitted(through: replayed.offset)
     } else {
@@ -92,9 +92,9 @@ extension DatabaseFile {
     var size: UInt64
     /// The offset up to which slots and frames claim durability.
     var floor: UInt64
-    /// Whether the log is followed by anything but preallocated zeros, or its last frame ends it
-    /// for good. New frames then go past the end of the file.
-    var hasTornTail: Bool
+    /// Whether the log is followed by anything but preallocated zeros, or its last frame marks the
+    /// end of a backup. New frames then go past the end of the file.
+    var needsGap: Bool
   }
 
   /// Finds the newest state. A reader alongside a live writer can see a half-written frame or slot,
@@ -135,7 +135,7 @@ extension DatabaseFile {
     let isFollowedByZeros = try reader.isFollowedByZeros()
     var found = Found(
       choice: choice, reader: reader, size: size, floor: floor,
-      hasTornTail: reader.hasEnded || !isFollowedByZeros)
+      needsGap: reader.hasEnded || !isFollowedByZeros)
     if mayBeFalse { try endWhereDiskEnds(&found, &disk) }
     return found
   }
@@ -162,7 +162,7 @@ extension DatabaseFile {
         throw StorageError.damaged(at: start, "the disk does not have what had been made durable here")
       }
       found.reader = before
-      found.hasTornTail = true
+      found.needsGap = true
       return
     }
   }
@@ -309,7 +309,7 @@ extension DatabaseFile {
   private func startAppending(
     after found: Found, lastTransaction: UInt64, _ disk: inout DiskView
   ) throws(StorageError) {
-    let continuesInPlace = found.hasTornTail ? false : try reclaimPreallocation(behind: found, &disk)
+    let continuesInPlace = found.needsGap ? false : try reclaimPreallocation(behind: found, &disk)
     guard let tail = continuesInPlace ? found.reader.position.offset : beyond(found.size) else {
       throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path)
     }

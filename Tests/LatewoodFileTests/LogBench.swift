@@ -9,7 +9,7 @@ import Testing
 struct ReplayedState: Equatable {
   var entries: [String: [UInt8]] = [:]
   var transactions: [UInt64] = []
-  var report = RecoveryReport()
+  var report = LogRecoveryReport()
 
   static func == (left: ReplayedState, right: ReplayedState) -> Bool { left.entries == right.entries }
 

@@ -12,7 +12,7 @@ import Testing
   @Test func `a new file is empty and sound`() throws {
     let state = try bench.read()
     #expect(state.entries.isEmpty)
-    #expect(state.report == RecoveryReport())
+    #expect(state.report == LogRecoveryReport())
     #expect(try bench.size() == 16384)
   }
 

@@ -17,7 +17,7 @@ import Testing
   }
 
   /// The report of a reader that recovers the file.
-  private func recovered(_ surgery: FileSurgery) throws -> LatewoodFile.RecoveryReport {
+  private func recovered(_ surgery: FileSurgery) throws -> LogRecoveryReport {
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes, at: "file")
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)

@@ -43,8 +43,8 @@ final class CompactionControl: @unchecked Sendable {
   ///     policy also begins its own run if the running one was started by the policy and fails, or
   ///     is cancelled by its owner.
   ///   - isAutomatic: whether the policy starts it.
-  ///   - isCancelled: called before each attempt, after which no `cancel()` is missed, and whenever
-  ///     a cancellation may have ended the wait.
+  ///   - isCancelled: called before each attempt and before each wait, with this object locked, so
+  ///     that a later `cancel()` is not missed.
   func begin(
     joins: Bool, isAutomatic: Bool = false, unless isCancelled: () -> Bool
   ) throws(StorageError) -> CompactionReport? {
@@ -114,7 +114,7 @@ final class CompactionControl: @unchecked Sendable {
     }
   }
 
-  /// Cancels the running one, waits for its end, and prevents new ones.
+  /// Cancels the running operation, waits for its end, and refuses new ones.
   func close() {
     monitor.withLock {
       state.isClosed = true

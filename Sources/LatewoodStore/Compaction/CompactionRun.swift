@@ -85,7 +85,7 @@ final class CompactionRun {
     try copy()
     try follow(until: CompactionRun.shortTail)
     try verify()
-    if new.isReplacement { try takeOver() } else { try settle() }
+    if new.isReplacement { try switchFiles() } else { try settle() }
     return report
   }
 
@@ -112,7 +112,7 @@ final class CompactionRun {
     let root = try TreeCopy.run(
       start.root, in: old.view, to: copying, rewriters: engine.hooks.rewriters)
     copied = (root, new.writer.tail)
-    try target.begin(with: root, transaction: start.transaction)
+    try target.writeFirstCheckpoint(of: root, transaction: start.transaction)
   }
 
   private func didCopy(_ bytes: UInt64) throws(StorageError) {
@@ -129,8 +129,8 @@ final class CompactionRun {
 
   // MARK: Follow
 
-  /// Commits the transactions that have been appended to the old log since, in shorter and shorter
-  /// rounds, until at most `rest` bytes of log are left.
+  /// Commits the transactions that have been appended to the old log since the copied checkpoint,
+  /// or since the last call, in ever shorter rounds, until at most `rest` bytes of log are left.
   ///
   /// - Parameter isSwitching: whether the caller holds a lock that others wait for. Then this
   ///   neither pauses nor calls code that might take the lock.
@@ -219,7 +219,7 @@ final class CompactionRun {
 
   // MARK: Switch
 
-  private func takeOver() throws(StorageError) {
+  private func switchFiles() throws(StorageError) {
     // A checkpoint of the old file is no longer useful, and must not be running when the files
     // change places.
     try engine.checkpointer.exclude { () throws(StorageError) in
@@ -235,7 +235,7 @@ final class CompactionRun {
         report.bytesAfter = try new.device.size()
         // From here on a failure cannot be undone; `replace` poisons both files.
         try new.replace(old)
-        engine.takeOver(target)
+        engine.adoptFile(of: target)
         report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
       }
     }

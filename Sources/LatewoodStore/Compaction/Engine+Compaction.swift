@@ -152,7 +152,7 @@ extension Engine {
 
   /// Writes the first checkpoint of a new file, refers to it in both root slots, and publishes its
   /// tree. Both slots must refer to it, because the log before it does not have these entries.
-  func begin(with root: Subtree?, transaction: UInt64) throws(StorageError) {
+  func writeFirstCheckpoint(of root: Subtree?, transaction: UInt64) throws(StorageError) {
     try file.flush(through: file.writer.position, durable: false)
     try file.syncNodes()
     let checkpoint = try file.writer.appendCheckpoint(

@@ -33,7 +33,7 @@ extension Engine: ReadGate {
   ///   - load: returns the version for a registered reader. A closure, because passing the
   ///     reference itself would count a reference to its owner, which all threads share.
   ///   - error: the error to throw if there is no longer a version.
-  @inline(__always) func begin(
+  @inline(__always) func beginRead(
     _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError
   ) throws(StorageError) -> ShortRead {
     let ticket = readers.enter()
@@ -47,7 +47,7 @@ extension Engine: ReadGate {
   /// Looks up a key in a version, and keeps the value valid until the end of the read.
   ///
   /// - Parameters:
-  ///   - load: as for `begin`.
+  ///   - load: as for `beginRead`.
   ///   - error: the error to throw if there is no longer a version.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,

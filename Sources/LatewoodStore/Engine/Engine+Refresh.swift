@@ -64,7 +64,7 @@ extension Engine {
   private func startOver(in next: DatabaseFile) throws(StorageError) -> Bool {
     var state = head.newest
     let before = state.transaction
-    let report: LatewoodFile.RecoveryReport
+    let report: LogRecoveryReport
     (state.active, report) = try replay(next, into: BufferLayer(), version: state.number + 1)
     state.number += 1
     state.transaction = report.lastTransaction

@@ -139,7 +139,7 @@ import Synchronization
   /// could reclaim nothing and would wait in vain.
   @inline(never) private func publish(replayed file: DatabaseFile) throws(StorageError) -> Bool {
     var state = Head()
-    let report: LatewoodFile.RecoveryReport
+    let report: LogRecoveryReport
     (state.active, report) = try replay(file, into: state.active.layer, version: 1)
     state.transaction = report.lastTransaction
     head.lock()
@@ -167,7 +167,7 @@ import Synchronization
   /// Recovers the log into a write buffer.
   func replay(
     _ file: DatabaseFile, into layer: BufferLayer, version: UInt64
-  ) throws(StorageError) -> (state: BufferState, report: LatewoodFile.RecoveryReport) {
+  ) throws(StorageError) -> (state: BufferState, report: LogRecoveryReport) {
     let empty = BufferState(layer: layer)
     var writer: BufferWriter?
     do throws(StorageError) {
@@ -237,7 +237,7 @@ import Synchronization
 
   /// Switches to the file of `other`, which has the same state and has replaced this one's. While
   /// no checkpoint runs, under the writer lock.
-  func takeOver(_ other: Engine) {
+  func adoptFile(of other: Engine) {
     let newest = head.newest
     // Publish for threads that still wait for the old file, so that they do not publish this with
     // the new one.

@@ -35,7 +35,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   public func _begin() throws(StoreError) -> ShortRead {
     do {
       try engine.checkOpen()
-      return try engine.begin({ version.load($0) }, otherwise: { closedError })
+      return try engine.beginRead({ version.load($0) }, otherwise: { closedError })
     } catch {
       throw StoreError(error, path: engine.path)
     }

@@ -179,7 +179,7 @@ extension Store: Readable {
 
   public func _begin() throws(StoreError) -> ShortRead {
     do {
-      return try engine.begin({ engine.loadVersion($0) }, otherwise: { Engine.closedError })
+      return try engine.beginRead({ engine.loadVersion($0) }, otherwise: { Engine.closedError })
     } catch {
       throw StoreError(error, path: engine.path)
     }
