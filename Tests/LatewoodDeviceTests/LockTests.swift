@@ -100,8 +100,19 @@ struct LockTests {
 
   @Test func `a symbolic link in the place of the lock file is refused`() throws {
     try Directories.makeSymbolicLink(directory("db.lock"), to: directory("victim"))
-    #expect(fault { _ = try FileVolume().lockForWriting(directory("db")) } != nil)
-    #expect(try !FileVolume().exists(directory("victim")))
+    // There is nothing at first, and then a file, which is not opened either.
+    for leadsToFile in [false, true] {
+      if leadsToFile { try FileVolume().open(directory("victim"), newFile).close() }
+      let fault = fault { _ = try FileVolume().lockForWriting(directory("db")) }
+      #expect(fault?.kind == .invalidName)
+      #expect(try FileVolume().exists(directory("victim")) == leadsToFile)
+    }
+  }
+
+  @Test func `a private file is for its user alone from the moment it is made`() throws {
+    let number = try SystemCalls.openPrivate(directory("history"))
+    defer { SystemCalls.closeFile(number) }
+    #expect(try SystemCalls.status(number).permissions == 0o600)
   }
 
   @Test func `nobody else can open the lock file, and keep the owner out by it`() throws {
