@@ -131,4 +131,37 @@ import Testing
     try bench.volume.memory.remove(bench.path)
     #expect(faultKind { _ = try bench.read() } == .notFound)
   }
+
+  @Test func `a file that is larger than the format allows is refused before it is mapped`() throws {
+    let log = try DatabaseFile.open(
+      on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment)
+    for (size, words) in [
+      (FileLayout.fileLimit, "16 TiB"), (FileLayout.fileLimit + 1, "larger than the format allows"),
+    ] {
+      bench.volume.plan.withLock { $0.size = size }
+      let fault = #expect(throws: StorageError.self) {
+        _ = try log.recover { (_, _, _) throws(StorageError) in }
+      }
+      #expect(fault?.kind == .fileTooLarge && fault?.reason.contains(words) == true, "\(size)")
+    }
+    bench.volume.plan.withLock { $0.size = nil }
+    log.close()
+  }
+
+  /// The slot has reached the disk before its checkpoint did, and the power went.
+  @Test func `a slot whose checkpoint a power cut took is no damage once frames are in its place`() throws {
+    let log = try bench.open().log
+    let place = log.writer.tail
+    for key in ["a", "b", "c"] { try log.commit([(key, [1])]) }
+    var slot = RootSlot(generation: log.slotGeneration + 1, time: 0)
+    slot.checkpointOffset = place
+    slot.checkpointChecksum = 1
+    var block = [UInt8](repeating: 0, count: FileLayout.slotBlockLength)
+    block.withUnsafeMutableBytes { slot.encode(into: $0, seed: log.header.seed) }
+    try bench.patch(block, at: Int(FileLayout.slotOffset(slot.index)))
+    #expect(try log.verify(through: log.writer.tail).faults == [])
+    log.close()
+    let found = try bench.read()
+    #expect(found.report.usedOlderSlot && found.entries.count == newest.entries.count + 3)
+  }
 }

@@ -18,6 +18,8 @@ final class InjectingVolume: Volume {
     var syncMilliseconds: UInt64 = 0
     /// Called in each sync, before it ends.
     var duringSync: (@Sendable () -> Void)?
+    /// The size of every file; nil for the real one.
+    var size: UInt64?
     /// Called before each read of the size.
     var beforeSize: (@Sendable () -> Void)?
     /// Called once, when a root slot is about to be written.
@@ -152,6 +154,7 @@ private final class InjectingDevice: Device {
 
   func size() throws(StorageError) -> UInt64 {
     volume.plan.withLock { $0.beforeSize }?()
+    if let size = volume.plan.withLock({ $0.size }) { return size }
     return try inner.size()
   }
   func allocatedSize() throws(StorageError) -> UInt64 { try inner.allocatedSize() }

@@ -121,4 +121,28 @@ struct MappedFileTests {
     let entries = try bench.read().entries
     #expect(entries["key4"]?.count == 1 << 20 && entries["yes"] == [1])
   }
+
+  /// A bit of the bitmap stands for 64 bytes, in which several of them may begin.
+  @Test func `a short value is not taken for verified because of another beside it`() throws {
+    let volume = MemoryVolume()
+    let device = try volume.open("a", .createExclusive(permissions: 0o600))
+    try [UInt8](repeating: 7, count: 20_000).withUnsafeBytes { try device.write($0, at: 0) }
+    let space = try MappedFile(device, covering: 20_000).space
+    let view = FileView(base: space.base, verified: space.verified, seed: 1, limit: 20_000)
+    func checksum(_ count: Int) -> UInt32 {
+      [UInt8](repeating: 7, count: count).withUnsafeBytes {
+        UInt32(truncatingIfNeeded: XXH64.hash($0, seed: 1))
+      }
+    }
+    for (first, length) in [(30, 30), (63, 1), (1, 63)] as [(UInt64, UInt64)] {
+      _ = try view.extent(offset: 16384, length: first, checksum: checksum(Int(first)))
+      _ = try view.extent(offset: 16384 + first, length: length, checksum: checksum(Int(length)))
+      #expect(
+        faultKind { _ = try view.extent(offset: 16384 + first, length: length, checksum: 1) } == .damaged)
+    }
+    // No two values of this length begin in the same 64 bytes.
+    _ = try view.extent(offset: 16448, length: 64, checksum: checksum(64))
+    _ = try view.extent(offset: 16448, length: 64, checksum: 1)
+    device.close()
+  }
 }

@@ -187,4 +187,23 @@ import Testing
     log.close()
     #expect(try bench.read().entries.count == 2)
   }
+
+  #if _pointerBitWidth(_64)
+    @Test func `nothing is begun that could end past the greatest length of a file`() throws {
+      let log = try bench.open().log
+      try log.commit([("a", [1])])
+      let room = FileLayout.fileLimit - log.writer.tail - UInt64(2 * LogChunks.length)
+      for (length, words) in [
+        (room - 1, "16 TiB"), (room, "greatest length"), (FileLayout.fileLimit, "greatest length"),
+      ] {
+        let fault = #expect(throws: StorageError.self) {
+          _ = try log.writer.reserveNodes(length: Int(length))
+        }
+        #expect(fault?.kind == .fileTooLarge && fault?.reason.contains(words) == true, "\(length)")
+      }
+      try log.commit([("b", [2])])
+      log.close()
+      #expect(try bench.read().entries.count == 2)
+    }
+  #endif
 }
