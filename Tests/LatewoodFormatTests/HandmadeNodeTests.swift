@@ -58,7 +58,7 @@ import Testing
       $0.set(NodeLayout.branchKind, at: NodeLayout.kind)
     }
     try expectDamage("a kind there is not") { $0.set(UInt8(3), at: NodeLayout.kind) }
-    try expectDamage("no entries") { $0.set(UInt16(0), at: NodeLayout.count) }
+    try expectDamage("no entries", because: "a node is empty") { $0.set(UInt16(0), at: NodeLayout.count) }
     try expectDamage("arrays that reach beyond it", because: "a node's arrays extend beyond the node") {
       $0.set(UInt16(9999), at: NodeLayout.count)
     }

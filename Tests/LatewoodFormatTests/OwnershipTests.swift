@@ -219,4 +219,22 @@ import Testing
     #expect(wrong == [])
     #expect(try store.verify().faults == [])
   }
+
+  @Test(arguments: [UInt64(16 << 20), UInt64.max - 2499])
+  func `a value beyond the end of the file is a fault of its place, and nothing is added to that`(
+    _ offset: UInt64
+  ) throws {
+    var surgery = try Self.file().surgery
+    var extent = try surgery.extent(of: "evil")
+    // The end of the second one has no number.
+    extent.offset = offset
+    try surgery.redirect("evil", to: extent, decoy: "zz")
+    let volume = SimulatedVolume()
+    try volume.place(surgery.bytes, at: "db")
+    let store = try Self.open(volume)
+    let faults = try store.verify().faults
+    #expect(faults.map(\.what) == ["a value's extent does not lie within the file"])
+    #expect(faults.map(\.offset) == [offset])
+    volume.kill(process: 1)
+  }
 }
