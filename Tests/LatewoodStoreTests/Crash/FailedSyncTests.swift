@@ -142,4 +142,65 @@ import Testing
     #expect(try again.verify().faults == [])
     try again.close()
   }
+
+  @Test func `without reads past the cache, what a failed sync left there is dropped`() throws {
+    volume.supportsReadsFromDisk = false
+    let (store, space) = try filled()
+    volume.inject(.inputOutput(), atCall: volume.callCount + 1)
+    refusal(.inputOutput) { try store.put("lost", [UInt8](repeating: 2, count: 3000), in: space) }
+    let (again, there) = try reopened()
+    #expect(try again.get("lost", in: there) == nil)
+    #expect(try again.count(in: there) == 1)
+    #expect(try again.verify().faults == [])
+    try again.close()
+  }
+
+  /// The next slot would be written over the only one that the disk has.
+  @Test(arguments: [true, false])
+  func `a root slot that a failed sync left in the cache is not read`(_ readsPastCache: Bool) throws {
+    /// Refuses a commit for lack of space, so that the checkpoint before the next one syncs its
+    /// slot.
+    func refuse(on volume: SimulatedVolume) throws -> (Store, Keyspace) {
+      volume.supportsReadsFromDisk = readsPastCache
+      let store = try Self.open(volume.process(1))
+      let space = try store.keyspace("a")
+      try store.put("kept", "1", in: space)
+      volume.inject(.outOfSpace(), atCall: volume.callCount)
+      refusal(.outOfSpace) { try store.put("refused", "1", in: space) }
+      return (store, space)
+    }
+    let twin = SimulatedVolume(seed: 5)
+    let (sound, fruit) = try refuse(on: twin)
+    let before = twin.callCount
+    try sound.put("later", "1", in: fruit)
+    let calls = twin.trace.dropFirst(before)
+    let slot = try #require(calls.first { $0.kind == .write && $0.offset < 16384 })
+    let sync = try #require(calls.first { $0.kind == .sync && $0.number > slot.number })
+    let (store, space) = try refuse(on: volume)
+    volume.inject(.inputOutput(), atCall: sync.number)
+    refusal(.inputOutput) { try store.put("later", "1", in: space) }
+    let (again, there) = try reopened()
+    #expect(again.recovery.checkpointTransaction == 0)
+    #expect(try again.count(in: there) == 1)
+    try again.put("last", "1", in: there)
+    #expect(try again.verify().faults == [])
+    try again.close()
+    try sound.close()
+  }
+
+  @Test func `a file whose maker ended before its name was durable has one once it is open`() throws {
+    let twin = SimulatedVolume(seed: 5)
+    try Self.open(twin).close()
+    let call = try #require(twin.trace.first { $0.kind == .syncDirectory })
+    volume.inject(.inputOutput(), atCall: call.number)
+    refusal(.inputOutput) { _ = try Self.open(volume.process(1)) }
+    try #require(volume.liveNames == [Self.path])
+    volume.kill(process: 1)
+    let store = try Self.open(volume.process(2))
+    try store.put("kept", "1", in: store.keyspace("a"))
+    volume.kill(process: 2)
+    for image in volume.crashImages(random: 4) {
+      #expect(try image.makeVolume().liveNames == [Self.path], "\(image)")
+    }
+  }
 }
