@@ -183,6 +183,7 @@ final class CompactionRun {
     // The header, the root slots, the log, and the tree unless `ReadBack` has read it, are read
     // through the cache.
     new.device.dropCache(0..<(isVerified ? FileLayout.logStart : .max))
+    // A tree without nodes counts as read back even if the system has no reads past its cache.
     if isVerified { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
     let found = try target.verify(isTreeVerified: isVerified) { verified in

@@ -234,4 +234,22 @@ import Testing
       }
     }
   }
+
+  @Test func `the new file has the old one's permissions from the start, and at the end as they are then`()
+    throws
+  {
+    let (store, _) = try filled(options)
+    try Directories.setPermissions(directory.store, 0o640)
+    var atFirst: UInt16?
+    try store.compact { _ in
+      guard atFirst == nil else { return }
+      do {
+        atFirst = try permissions(of: directory.store + ".compacting")
+        try Directories.setPermissions(directory.store, 0o604)
+      } catch { Issue.record(error) }
+    }
+    #expect(atFirst == 0o640)
+    #expect(try permissions(of: directory.store) == 0o604)
+    try store.close()
+  }
 }

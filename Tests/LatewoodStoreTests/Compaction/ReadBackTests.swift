@@ -126,4 +126,43 @@ import Testing
     #expect(failures == 4)
     try store.close()
   }
+
+  /// Without nodes to read back, nothing has shown that there are no reads past the cache.
+  @Test func `commits that only the cache has fail the compaction of a store that was empty`() throws {
+    func compact(on volume: SimulatedVolume) throws -> [String: [[UInt8]: [UInt8]]] {
+      volume.supportsReadsFromDisk = false
+      let store = try Store.open(
+        at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+      var isFirst = true
+      let result = Result {
+        try store.compact { _ in
+          guard isFirst else { return }
+          isFirst = false
+          do {
+            try store.put("key", [UInt8](repeating: 1, count: 9000), in: store.keyspace("fruit"))
+          } catch { Issue.record(error) }
+        }
+      }
+      let content = try store.content()
+      try store.close()
+      _ = try result.get()
+      return content
+    }
+    let content = try compact(on: volume)
+    let writes = volume.trace.filter {
+      $0.kind == .write && $0.path == "db.compacting" && $0.offset >= 16384 && $0.length >= 4096
+    }
+    var refused = 0
+    for write in writes {
+      let volume = SimulatedVolume(seed: 3)
+      volume.inject(.lost, atCall: write.number)
+      do {
+        #expect(try compact(on: volume) == content, "\(write)")
+      } catch {
+        #expect(error.storeCode == .damaged, "\(error)")
+        refused += 1
+      }
+    }
+    #expect(refused > 0, "\(writes)")
+  }
 }
