@@ -175,8 +175,7 @@ final class Checkpointer: @unchecked Sendable {
   /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
   private func freeze(isForced: Bool) throws(StorageError) -> Frozen? {
     let file = currentFile.file
-    // A commit whose sync failed is still in memory and must not be published. And a store that
-    // cannot write needs no checkpoint.
+    // A store that can no longer write says so, even if there is nothing to merge.
     try file.checkWriting()
     // Flush most of the log before taking the lock, so that it is held for microseconds only. If
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
@@ -185,7 +184,8 @@ final class Checkpointer: @unchecked Sendable {
       try head.rollBackUnwritten(in: file) { versions.held() }
       // The pending bytes include frames of aborted transactions, because a replay must read them.
       if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !file.needsCheckpoint { return nil }
-      // Readers will see the entire frozen buffer.
+      // Readers will see the entire frozen buffer. Throws for a commit whose sync failed, which is
+      // still in memory and must not be published.
       try file.flush(through: file.writer.position, durable: head.awaitsSync(of: file))
       let buffer = head.freeze()
       let frozen = Frozen(

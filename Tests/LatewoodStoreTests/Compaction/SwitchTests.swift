@@ -235,4 +235,29 @@ import Testing
     }
     try store.close()
   }
+
+  @Test func `a checkpoint fails where it is unknown which file is there, though nothing waits for it`()
+    throws
+  {
+    /// Compacts a file; returns the number of the call that makes the new one's name durable.
+    func compact(on volume: SimulatedVolume, failing call: Int? = nil) throws -> (Store, Int) {
+      var options = CrashScript.options()
+      options.compaction = .manual
+      // Otherwise dead blocks may wait, and giving them back fails.
+      options.punchesHoles = false
+      let store = try Store.open(
+        at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+      try store.put("a", "b", in: store.keyspace("fruit"))
+      if let call { volume.inject(.inputOutput(), atCall: call) }
+      do { try store.compact() } catch { #expect(call != nil && error.storeCode == .inputOutput, "\(error)") }
+      return (store, try #require(volume.trace.last { $0.kind == .syncDirectory }).number)
+    }
+    let (sound, call) = try compact(on: SimulatedVolume(seed: 11))
+    let (store, last) = try compact(on: SimulatedVolume(seed: 11), failing: call)
+    #expect(last == call)
+    refusal(.poisoned) { try store.checkpoint() }
+    #expect(throws: Never.self) { try sound.checkpoint() }
+    try sound.close()
+    try? store.close()
+  }
 }
