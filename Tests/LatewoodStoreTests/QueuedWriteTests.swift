@@ -259,6 +259,28 @@ import Testing
     try store.close()
   }
 
+  @Test func `a refused transaction is undone before its task is told`() async throws {
+    let (store, space, volume) = (store, space, volume)
+    try store.put("kept", "1", in: space)
+    let isInjected = Guarded(false)
+    volume.beforeAccess = { access in
+      guard access.kind == .write, !isInjected.withLock({ $0 }) else { return }
+      isInjected.withLock { $0 = true }
+      volume.inject(.outOfSpace(), atCall: volume.callCount)
+    }
+    defer { volume.beforeAccess = nil }
+    await #expect(throws: StoreError.self) {
+      try await store.write(durability: .synchronous) { try $0.put("refused", "1", in: space) }
+    }
+    let head = store.engine.head.withMaintenance { store.engine.head.newest }
+    let shown = try store.engine.versions.current()
+    #expect(head.transaction == shown.transaction)
+    #expect(!store.engine.file.isOutOfSpace)
+    try store.put("next", "1", in: space)
+    #expect(try store.count(in: space) == 2)
+    try store.close()
+  }
+
   @Test func `a sync that fails is told to all that it was for`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)

@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -161,5 +162,27 @@ import Testing
     #expect(try again.count(in: again.keyspace("a"), .prefix("n")) >= 50)
     #expect(try again.verify().faults == [])
     try again.close()
+  }
+
+  @Test func `a snapshot is closed from the moment its store is, although that takes a while`() throws {
+    let volume = SimulatedVolume(seed: 1)
+    var options = Store.Options()
+    options.checkpointsInBackground = false
+    let store = try Store.open(
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    let space = try store.keyspace("a")
+    try store.put("k", "v", in: space)
+    let snapshot = try store.snapshot()
+    #expect(try snapshot.count(in: space) == 1)
+    let reads = Guarded(0)
+    // Writes and syncs of the last checkpoint.
+    volume.beforeAccess = { _ in
+      reads.withLock { $0 += 1 }
+      refusal(.closed) { _ = try snapshot.count(in: space) }
+      refusal(.closed) { try snapshot.forEach(in: space, .all) { _, _ in true } }
+    }
+    try store.close()
+    volume.beforeAccess = nil
+    #expect(reads.withLock { $0 } > 0)
   }
 }

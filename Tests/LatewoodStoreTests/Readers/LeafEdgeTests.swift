@@ -125,8 +125,8 @@ import Testing
     }
   }
 
-  /// A checkpoint that failed leaves a frozen buffer under the one that takes the range delete.
-  @Test func `a deleted range hides entries of the frozen buffer, and those put later are there`() throws {
+  /// Leaves puts in the frozen buffer, by a checkpoint that fails, and returns them.
+  private func freeze() throws -> [[UInt8]: [UInt8]] {
     var pending: [[UInt8]: [UInt8]] = [:]
     try store.write { transaction in
       for index in stride(from: 0, to: keys.count, by: 3) {
@@ -140,6 +140,12 @@ import Testing
     #expect(throws: StoreError.self) { try store.checkpoint() }
     volume.spaceLimit = nil
     try #require(try store.statistics().isCheckpointing)
+    return pending
+  }
+
+  /// A checkpoint that failed leaves a frozen buffer under the one that takes the range delete.
+  @Test func `a deleted range hides entries of the frozen buffer, and those put later are there`() throws {
+    let pending = try freeze()
     for index in stride(from: 0, to: keys.count - 1, by: Effort.count(1, low: 5)) {
       for length in [1, 4, 30] {
         let (low, high) = (keys[index], keys[min(index + length, keys.count - 1)])
@@ -158,5 +164,23 @@ import Testing
           })
       }
     }
+  }
+
+  @Test func `a get finds nothing that a deleted range hides in the frozen buffer`() throws {
+    let pending = try freeze().sorted { $0.key.lexicographicallyPrecedes($1.key) }
+    let (low, high) = (pending[10].key, pending[30].key)
+    func check(_ reader: some Readable) throws {
+      for (index, (key, value)) in pending.enumerated() {
+        let wanted = index == 20 ? [9] : (10..<30).contains(index) ? nil : value
+        #expect(try reader.get(key, in: space) == wanted, "\(index)")
+      }
+    }
+    try store.write { transaction in
+      try transaction.deleteRange(.between(low, high), in: space)
+      try transaction.put(pending[20].key, [9], in: space)
+      try check(transaction)
+    }
+    try check(store)
+    try store.close()
   }
 }
