@@ -204,6 +204,21 @@ import Testing
     #expect(isDone.withLock { $0 })
   }
 
+  @Test func `an update waits until every commit of its state has been announced`() async throws {
+    let request = try request("{}")
+    var all = live(request)
+    _ = try await all.next()
+    try save("announced", "{}")
+    // Announcements wait for those of earlier batches, of which this one has not ended.
+    let hub = try store.opened().hub
+    let ticket = hub.takeTicket()
+    try save("waiting", "{}")
+    DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(200)) { hub.deliver(ticket, []) }
+    let update = try #require(try await all.update())
+    #expect(try values(update) == rerun(request, store.reads(collection)))
+    #expect(update.changes?.count == 2)
+  }
+
   // MARK: Documents read
 
   @Test func `only documents that were written are looked at`() async throws {

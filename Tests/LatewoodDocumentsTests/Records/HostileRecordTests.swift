@@ -164,12 +164,18 @@ import Testing
   }
 
   @Test func `the counts of a collection leave room to count on`() throws {
-    for field in 0..<9 {
-      var numbers = [UInt64](repeating: 1, count: 9)
-      numbers[field] = 1 << 62
-      var encoded = [CollectionState.format]
-      for number in numbers { encoded.append(varint: number) }
-      refusal(.corruptData) { _ = try encoded.withUnsafeBytes { try CollectionState($0) } }
+    let counts: [WritableKeyPath<CollectionState, UInt64>] = [
+      \.lastSequence, \.documents, \.tombstones, \.bodies, \.bodyBytes, \.superseded, \.references,
+      \.indexes, \.indexChanges, \.views,
+    ]
+    for count in counts {
+      var state = CollectionState(CollectionIdentity(random: { 5 }))
+      state[keyPath: count] = (1 << 62) - 1
+      #expect(try state.encoded().withUnsafeBytes { try CollectionState($0) } == state)
+      for number in [1 << 62, 1 << 63, .max] as [UInt64] {
+        state[keyPath: count] = number
+        refusal(.corruptData) { _ = try state.encoded().withUnsafeBytes { try CollectionState($0) } }
+      }
     }
   }
 
