@@ -22,8 +22,7 @@ public final class Transaction: Readable, ReadGate {
   /// at each change would take the cache line away from them.
   private var known: Unmanaged<ValidatedKeyspaces>
   private(set) var position = CommitPosition(offset: 0)
-  /// The first failure of an operation. A transaction that lost an operation must not commit, even
-  /// if the closure caught the error.
+  /// The first failure of an operation. It forbids the commit, even if the closure caught it.
   private(set) var failure: StorageError?
   private var isActive = true
   private var ownsKnown = false, isLogOpen = false
