@@ -249,15 +249,15 @@ struct BaseCursor {
     from branch: Node, _ index: Int, _ level: UInt8, _ choose: (Node) -> Int
   ) throws(StorageError) {
     leaf = Node(emptyAt: source.file.base)
-    var reference = branch.childReference(index)
+    var (branch, index) = (branch, index)
     var level = level &- 1
-    var node = try source.node(reference, level: level)
+    var node = try source.child(index, of: branch, level: level)
     while level > 0 {
-      let index = choose(node)
-      path[level] = (reference.offset, index)
-      reference = node.childReference(index)
+      let offset = branch.childReference(index).offset
+      (branch, index) = (node, choose(node))
+      path[level] = (offset, index)
       level &-= 1
-      node = try source.node(reference, level: level)
+      node = try source.child(index, of: branch, level: level)
     }
     leaf = node
   }

@@ -35,7 +35,7 @@ struct BaseTree {
     var node = try source.node(root.reference, level: level)
     while level > 0 {
       level &-= 1
-      node = try source.node(node.childReference(node.childIndex(key, keyCount)), level: level)
+      node = try source.child(node.childIndex(key, keyCount), of: node, level: level)
     }
     return node
   }
@@ -62,7 +62,7 @@ struct BaseTree {
       // Wrong totals in the file cause a wrong rank, which `BaseVerify` detects, but never a trap.
       for before in 0..<index { rank &+= node.childEntries(before) }
       level &-= 1
-      node = try source.node(node.childReference(index), level: level)
+      node = try source.child(index, of: node, level: level)
     }
     return rank &+ UInt64(node.lowerBound(key, keyCount).index)
   }

@@ -217,6 +217,7 @@ extension Node {
     let head = KeyOrder.head(rest, restCount)
     var low = Node.lowerBound(heads, first, count, head)
     guard low < count, self.head(low) == head else { return (low, false) }
+    if ofLeaf { touchCell(low) }
     var high = low &+ 1
     if high < count, self.head(high) == head {
       // Binary inside the run too, so that a node whose heads are all equal is not searched
@@ -231,6 +232,15 @@ extension Node {
       if order < 0 { low = middle &+ 1 } else { high = middle }
     }
     return (low, false)
+  }
+
+  /// Begins to load the two cache lines after the one in which a cell of a leaf begins, for whoever
+  /// reads the value.
+  @inline(__always) private func touchCell(_ index: Int) {
+    let slot = Int(slots.u16(index &* NodeLayout.slotLength))
+    let last = Int(length) &- 1
+    (base + min(slot &+ 64, last)).touch()
+    (base + min(slot &+ 128, last)).touch()
   }
 
   /// Returns the index of the first of the heads `first ..< end` that is not less than `head`, or
