@@ -35,6 +35,10 @@ struct BufferNode {
   static let branchCapacity = 96
   static let leafCapacity = 128
   static let leastLeafCapacity = 8
+  /// The least capacity of a leaf under a branch.
+  static let leastChildCapacity = 32
+  /// The bytes of a leaf under a branch that are loaded at once: header and up to 112 heads.
+  static let touchedLength = 512
 
   let pointer: UnsafeMutableRawPointer
 
@@ -117,7 +121,10 @@ extension BufferNode {
     _ key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(StorageError) -> (reference: RecordReference, record: LogRecord)? {
     var node = self
-    while node.isBranch { node = node.child(try node.childIndex(key, keyCount, space)) }
+    while node.isBranch {
+      node = node.child(try node.childIndex(key, keyCount, space))
+      node.touchHeads()
+    }
     let (index, found) = try node.position(of: key, keyCount, space)
     guard let found else { return nil }
     let reference = node.reference(index)
@@ -175,7 +182,7 @@ extension BufferNode {
     if order != 0 { return order < 0 ? 0 : total &- 1 }
     let skip = prefixCount
     let head = KeyOrder.head(key + skip, keyCount &- skip)
-    var low = Self.firstNotBelow(head, in: heads, 1, total)
+    var low = Node.lowerBound(UnsafeRawPointer(heads), 1, total, head)
     if low == total || heads[low] != head { return low &- 1 }
     var high = endOfRun(from: low, total)
     (low, high) = run(of: KeyTail(key + skip, keyCount &- skip), in: low, high)
@@ -196,6 +203,7 @@ extension BufferNode {
     while low < high {
       let middle = (low &+ high) &>> 1
       let reference = reference(middle)
+      space.touchRest(of: reference)
       let record = try space.untagged(reference, least: skip)
       let order = KeyOrder.compare(key + skip, keyCount &- skip, record.key + skip, record.keyCount &- skip)
       if order == 0 { return (middle, record) }
@@ -211,20 +219,17 @@ extension BufferNode {
     let head = all[low]
     let high = low &+ 1
     guard high < to, all[high] == head else { return high }
-    return head == .max ? to : Self.firstNotBelow(head &+ 1, in: all, high, to)
+    return head == .max ? to : Node.lowerBound(UnsafeRawPointer(all), high, to, head &+ 1)
   }
 
-  @inline(__always) static func firstNotBelow(
-    _ head: UInt32, in heads: UnsafeMutablePointer<UInt32>, _ from: Int, _ to: Int
-  ) -> Int {
-    var start = from
-    var rest = to &- from
-    while rest > 1 {
-      let half = rest &>> 1
-      start = heads[start &+ half &- 1] < head ? start &+ half : start
-      rest &-= half
+  /// Begins to load the heads of a node under a branch.
+  // SAFETY: the smallest such node has `touchedLength` bytes, by `leastChildCapacity`.
+  @inline(__always) private func touchHeads() {
+    var at = Self.headerLength
+    while at < Self.touchedLength {
+      (UnsafeRawPointer(pointer) + at).touch()
+      at &+= 64
     }
-    return rest == 1 && heads[start] < head ? start &+ 1 : start
   }
 }
 

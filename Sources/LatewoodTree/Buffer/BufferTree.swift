@@ -217,7 +217,8 @@ extension BufferTree {
     let count = node.count
     var capacity = BufferNode.branchCapacity
     if !node.isBranch {
-      capacity = BufferNode.leastLeafCapacity
+      let isRoot = root == node.pointer
+      capacity = isRoot ? BufferNode.leastLeafCapacity : BufferNode.leastChildCapacity
       while capacity <= count, capacity < BufferNode.leafCapacity { capacity &*= 2 }
     }
     let copy = slab.allocate(born: version, capacity: capacity, isBranch: node.isBranch)

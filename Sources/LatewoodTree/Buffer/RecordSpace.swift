@@ -110,6 +110,16 @@ struct RecordSpace: @unchecked Sendable {
     }
   }
 
+  /// Begins to load the two cache lines after the one in which a record of the file begins: the
+  /// tag covers the whole record.
+  @inline(__always) func touchRest(of reference: RecordReference) {
+    let offset = reference.offset
+    guard offset < through else { return }
+    // SAFETY: every byte below `through` can be read.
+    (base + Int(truncatingIfNeeded: min(offset &+ 64, through &- 1))).touch()
+    (base + Int(truncatingIfNeeded: min(offset &+ 128, through &- 1))).touch()
+  }
+
   /// Touches the records of some entries of a leaf. They are far apart, so this fetches them into
   /// the CPU cache in parallel instead of one after the other.
   ///
