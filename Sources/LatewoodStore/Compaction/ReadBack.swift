@@ -15,6 +15,9 @@ import LatewoodTree
 /// finish              the rest, after everything has been synced, on both threads
 /// ```
 ///
+/// The separate thread sends what it reads to the disk first, a window at a time and never more, so
+/// that a commit to the old file waits for the disk only behind one window.
+///
 /// If there is no free thread, `finish` verifies the remaining regions itself. If the system has no
 /// reads past its cache, `finish` returns false.
 ///
@@ -34,8 +37,8 @@ final class ReadBack: @unchecked Sendable {
     var tree = CopyVerifier()
     /// Bytes below this offset will not be written again.
     var limit: UInt64 = 0
-    /// The offset up to which writing to the disk has been requested.
-    var writtenBack = FileLayout.logStart
+    /// Whether the separate thread runs.
+    var isFollowing = false
     var isStopped = false
     var isImpossible = false
     var failure: StorageError?
@@ -79,9 +82,12 @@ final class ReadBack: @unchecked Sendable {
 
   private func run() {
     monitor.withLock {
+      state.isFollowing = true
       while !state.isOver {
         if let region = state.next { verify(region, with: backgroundVerifier) } else { monitor.wait() }
       }
+      state.isFollowing = false
+      monitor.broadcast()
     }
   }
 
@@ -89,14 +95,10 @@ final class ReadBack: @unchecked Sendable {
   /// reading.
   private func verify(_ region: Range<UInt64>, with verifier: RegionVerifier) {
     let limit = state.limit
-    // The region added last is being written to the disk while this one is read.
-    let unwritten = limit < .max && limit > state.writtenBack ? state.writtenBack..<limit : nil
-    state.writtenBack = max(state.writtenBack, limit)
     let number = state.taken
     state.taken += 1
     state.regions.removeFirst()
     monitor.unlock()
-    if let unwritten { device.startWriteback(offset: unwritten.lowerBound, length: UInt64(unwritten.count)) }
     var read = VerifiedRegion.nothing
     var failure: StorageError?
     do throws(StorageError) { read = try verifier.read(region, below: limit) } catch { failure = error }
@@ -115,8 +117,12 @@ final class ReadBack: @unchecked Sendable {
     monitor.broadcast()
   }
 
-  /// Adds a region. It and everything before it must be written. Throws errors found in earlier
-  /// regions.
+  /// The number of regions that may wait for the separate thread.
+  private static let mostWaiting = 4
+
+  /// Adds a region. It and everything before it must be written. Waits while the separate thread is
+  /// far behind, so that little is left to the final sync, during which commits would wait for the
+  /// disk. Throws errors found in earlier regions.
   func add(_ region: Range<UInt64>) throws(StorageError) {
     let isPossible = try monitor.withLock { () throws(StorageError) in
       if let failure = state.failure { throw failure }
@@ -125,6 +131,7 @@ final class ReadBack: @unchecked Sendable {
       // Its last block will be written again.
       state.limit = region.upperBound & ~UInt64(directAlignment - 1)
       if state.next != nil { monitor.broadcast() }
+      while state.isFollowing, !state.isOver, state.regions.count > ReadBack.mostWaiting { monitor.wait() }
       return true
     }
     // Reading makes the system write the file. Without reads, request it, or everything is left to

@@ -9,9 +9,9 @@ final class DiskWindow {
   /// offset are multiples of `directAlignment`.
   typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
 
-  /// The length of the window: longer than any node, and long enough for the disk's full
-  /// throughput.
-  static let capacity = 1 << 20
+  /// The length of the window: longer than any node, and so short that a commit does not wait long
+  /// for the disk behind one read of a window.
+  static let capacity = 256 << 10
 
   private let read: Read
   /// Whether the window is always filled. If false, only the requested bytes are read, unless they

@@ -32,7 +32,7 @@ package struct VerifiedRegion: Sendable {
 /// Reads regions of nodes from the disk, with the extents of their leaves, and verifies each node
 /// and extent by itself.
 ///
-/// Memory: two windows of a mebibyte. One thread at a time; several threads can each use one.
+/// Memory: two windows of 256 KiB. One thread at a time; several threads can each use one.
 package final class RegionVerifier {
   private let seed: UInt64
   private let nodes: DiskWindow
