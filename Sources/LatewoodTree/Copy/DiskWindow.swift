@@ -9,23 +9,28 @@ final class DiskWindow {
   /// offset are multiples of `directAlignment`.
   typealias Read = (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
 
-  /// The length of the window: longer than any node, and so short that a commit does not wait long
-  /// for the disk behind one read of a window.
-  static let capacity = 256 << 10
+  /// The usual length of a window: longer than any node, and long enough for the disk's full
+  /// throughput.
+  static let usualCapacity = 1 << 20
+
+  /// The length of the window.
+  let capacity: Int
 
   private let read: Read
   /// Whether the window is always filled. If false, only the requested bytes are read, unless they
   /// directly follow the previous ones.
   private let readsAhead: Bool
   // SAFETY: freed in deinit. No pointer into it is used after the next call of `bytes`.
-  private let memory = UnsafeMutableRawPointer.allocate(
-    byteCount: DiskWindow.capacity, alignment: directAlignment)
+  private let memory: UnsafeMutableRawPointer
   private var start: UInt64 = 0
   private var count = 0
 
-  init(readsAhead: Bool = true, read: @escaping Read) {
+  /// - Parameter capacity: a multiple of `directAlignment`, longer than any node.
+  init(capacity: Int = DiskWindow.usualCapacity, readsAhead: Bool = true, read: @escaping Read) {
+    self.capacity = capacity
     self.readsAhead = readsAhead
     self.read = read
+    memory = .allocate(byteCount: capacity, alignment: directAlignment)
   }
 
   deinit { memory.deallocate() }
@@ -54,7 +59,7 @@ final class DiskWindow {
     count = 0
     guard limit > start else { return }
     // Rounded up to blocks: the last one may extend past the end of the file.
-    var blocks = min((limit - start - 1) / block + 1, UInt64(DiskWindow.capacity) / block)
+    var blocks = min((limit - start - 1) / block + 1, UInt64(capacity) / block)
     if !readsAhead, !isInSequence { blocks = min(blocks, (offset - start + UInt64(length) - 1) / block + 1) }
     let target = UnsafeMutableRawBufferPointer(start: memory, count: Int(blocks * block))
     count = min(try read(target, start), target.count)

@@ -34,6 +34,9 @@ package struct VerifiedRegion: Sendable {
 ///
 /// Memory: two windows of 256 KiB. One thread at a time; several threads can each use one.
 package final class RegionVerifier {
+  /// So short that a commit does not wait long for the disk behind one window.
+  private static let windowLength = 256 << 10
+
   private let seed: UInt64
   private let nodes: DiskWindow
   private let extents: DiskWindow
@@ -46,8 +49,8 @@ package final class RegionVerifier {
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
   ) {
     self.seed = seed
-    nodes = DiskWindow(read: read)
-    extents = DiskWindow(read: read)
+    nodes = DiskWindow(capacity: RegionVerifier.windowLength, read: read)
+    extents = DiskWindow(capacity: RegionVerifier.windowLength, read: read)
   }
 
   /// - Parameters:
@@ -137,7 +140,7 @@ package final class RegionVerifier {
   }
 
   private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) -> UInt64 {
-    let piece = DiskWindow.capacity / 2
+    let piece = RegionVerifier.windowLength / 2
     if length > 0, length <= piece {
       return XXH64.hash(try extents.bytes(at: offset, length, below: limit), length, seed: seed)
     }
