@@ -12,7 +12,8 @@ extension Run {
       }
     }
     var engine = try reopen(filled, after: "limited-fill")
-    let operations = options.scaled(50_000)
+    // Each may read from the disk, as much as the system reads ahead.
+    let operations = options.scaled(2_000)
     try engine.withSession { try readRandomly($0, "limited-read", operations) }
     try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x0007)
