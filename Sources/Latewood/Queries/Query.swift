@@ -29,7 +29,7 @@ import LatewoodQuery
 /// results are the same. Without an index it reads every document whose id its conditions do not
 /// exclude: O(documents). ``explain()-2cp1a`` describes the choice. A sort without an index keeps
 /// the keys of all matching documents in memory or, with a limit, those of limit + offset
-/// documents.
+/// documents. If they need more than 64 MiB, it reads the documents again for each further part.
 ///
 /// Errors: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not valid,
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.

@@ -1,30 +1,98 @@
-/// Collects the smallest of all added keys, up to a given number.
-struct BestKeys {
-  private let wanted: Int?
-  private var entries: [(key: [UInt8], id: String)] = []
+/// Something that is sorted in memory.
+protocol SortedEntry {
+  static func precedes(_ left: Self, _ right: Self) -> Bool
+  /// About the memory that it takes, in bytes.
+  var byteCount: Int { get }
+}
 
-  /// - Parameter count: the number of keys to keep; nil for all.
-  init(count: Int?) { wanted = count }
+/// The id of a document and the key that it is sorted by, if any.
+struct SortKey: SortedEntry {
+  var key: [UInt8] = []
+  let id: String
 
-  mutating func add(_ key: [UInt8], _ id: String) {
-    entries.append((key, id))
-    // Cutting only at twice the wanted number makes sorting cost amortized O(log n) per key.
-    if let wanted, entries.count / 2 > max(wanted, 64) { cut(to: wanted) }
-  }
+  var byteCount: Int { MemoryLayout<SortKey>.stride + key.count + id.utf8.count + 32 }
 
-  mutating func ids() -> [String] {
-    cut(to: wanted ?? entries.count)
-    return entries.map(\.id)
-  }
-
-  private mutating func cut(to count: Int) {
-    entries.sort {
-      $0.key == $1.key ? BestKeys.isLess($0.id, $1.id) : $0.key.lexicographicallyPrecedes($1.key)
-    }
-    entries.removeLast(max(0, entries.count - count))
+  static func precedes(_ left: SortKey, _ right: SortKey) -> Bool {
+    left.key == right.key ? isLess(left.id, right.id) : left.key.lexicographicallyPrecedes(right.key)
   }
 
   static func isLess(_ left: String, _ right: String) -> Bool {
     left.utf8.lexicographicallyPrecedes(right.utf8)
+  }
+}
+
+/// Collects the first of all added entries in their order: as many as are wanted and fit into
+/// memory. Equal entries count once.
+struct BestKeys<Entry: SortedEntry> {
+  private let wanted: Int
+  private let memory: Int
+  /// The entry after which the collected ones come; nil to begin with the first.
+  private let after: Entry?
+  private var entries: [Entry] = []
+  private var byteCount = 0
+  /// The first entry that was left out: it and all after it are not needed. Nil if there is none.
+  private var end: Entry?
+  /// Whether wanted entries were left out for lack of memory.
+  private var isCut = false
+
+  /// Calls a closure with all entries of a source in order, and with as many as are wanted, until
+  /// it returns false.
+  ///
+  /// If they need more memory, the source is read again for each part of them: O(entries x parts).
+  ///
+  /// - Parameters:
+  ///   - wanted: the number of entries; nil for all.
+  ///   - memory: about the memory for the entries of a part, in bytes.
+  ///   - add: adds all entries, the same in each call.
+  static func inParts(
+    wanted: Int? = nil, memory: Int, adding add: (inout BestKeys) throws -> Void,
+    _ take: (Entry) throws -> Bool
+  ) throws {
+    var rest = wanted ?? .max
+    var after: Entry?
+    while rest > 0 {
+      var best = BestKeys(wanted: rest, memory: memory, after: after)
+      try add(&best)
+      best.cut(to: .max)
+      for entry in best.entries where try !take(entry) { return }
+      guard best.isCut, let last = best.entries.last else { return }
+      after = last
+      rest -= wanted == nil ? 0 : best.entries.count
+    }
+  }
+
+  private init(wanted: Int, memory: Int, after: Entry?) {
+    self.wanted = wanted
+    self.memory = memory
+    self.after = after
+  }
+
+  mutating func add(_ entry: Entry) {
+    if let after, !Entry.precedes(after, entry) { return }
+    if let end, !Entry.precedes(entry, end) { return }
+    entries.append(entry)
+    byteCount += entry.byteCount
+    // Cutting only at twice the limits makes sorting cost amortized O(log n) for each entry.
+    if entries.count / 2 > max(wanted, 64) || byteCount / 2 > memory { cut(to: memory) }
+  }
+
+  /// Sorts the entries, and leaves out those that are not wanted or exceed `memory`.
+  private mutating func cut(to memory: Int) {
+    entries.sort(by: Entry.precedes)
+    var kept = 0
+    byteCount = 0
+    for index in entries.indices {
+      if kept > 0, !Entry.precedes(entries[kept - 1], entries[index]) { continue }
+      let isFull = kept > 0 && byteCount + entries[index].byteCount > memory
+      if isFull || kept == wanted {
+        isCut = isCut || isFull
+        end = entries[index]
+        break
+      }
+      byteCount += entries[index].byteCount
+      if kept < index { entries[kept] = entries[index] }
+      kept += 1
+    }
+    entries.removeLast(entries.count - kept)
   }
 }

@@ -8,7 +8,8 @@ extension DocumentReads {
   /// Without an order, documents come by id. The access path, an index or a scan, never affects
   /// which documents are found, nor their order; ``explain(_:)`` describes it. If an index does not
   /// have the requested order, ids or keys are sorted in memory: those of `skip + limit` documents
-  /// if there are a limit and an order.
+  /// if there are a limit and an order. If they need more than ``FindRequest/sortMemory``, the
+  /// documents or the index are read again for each further part.
   ///
   /// - Returns: the number of examined documents.
   /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of an examined

@@ -127,32 +127,33 @@ struct FindRun<Sink: FoundSink> {
 
   /// Sorts all matches by the order of the request.
   private mutating func runSorted() throws {
-    var best = BestKeys(count: request.needed)
-    try forEachMatch { run, document in
-      best.add(try document.key(for: run.request.order), document.id)
-      return true
-    }
-    let reads = reads
-    for id in best.ids().dropFirst(request.skip) {
-      if try reads.withDocument(id, { document in try sink.take(document) }) == false { return }
+    let (reads, skip) = (reads, request.skip)
+    var skipped = 0
+    try BestKeys.inParts(wanted: request.needed, memory: request.sortMemory) { best in
+      try forEachMatch { run, document in
+        best.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
+        return true
+      }
+    } _: { (entry: SortKey) in
+      skipped += 1
+      if skipped <= skip { return true }
+      return try reads.withDocument(entry.id) { document in try sink.take(document) } ?? true
     }
   }
 
   /// Sorts the ids of an index before reading any document.
   private mutating func runByID() throws {
-    if isCovering {
-      var entries: [IndexEntry] = []
+    guard isCovering else { return try forEachCandidate { run, document in try run.take(document) } }
+    try BestKeys.inParts(memory: request.sortMemory) { best in
       for access in plan.accesses {
         try forEachEntry(access, in: access.ranges) { _, entry in
-          entries.append(IndexEntry(entry))
+          best.add(IndexEntry(entry))
           return true
         }
       }
-      entries.sort(by: IndexEntry.precedes)
-      for entry in entries where try !entry.withStored({ try take($0) }) { return }
-      return
+    } _: { (entry: IndexEntry) in
+      try entry.withStored { entry in try take(entry) }
     }
-    try forEachCandidate { run, document in try run.take(document) }
   }
 
   /// Reads in the order of the index. Entries with equal keys are ordered by id in both directions,
@@ -246,29 +247,20 @@ struct FindRun<Sink: FoundSink> {
   private mutating func forEachCandidate(_ body: (inout FindRun, FoundDocument) throws -> Bool) throws {
     if case .few(_, let ids) = plan.access {
       try ids.visit { id in try look(at: id, body) }
-    } else {
-      for id in try candidateIDs() where try !look(at: id, body) { return }
+      return
     }
-  }
-
-  /// Returns the distinct ids of the plan's documents, sorted.
-  private mutating func candidateIDs() throws -> [String] {
-    var ids: [String] = []
-    for access in plan.accesses {
-      for range in access.ranges {
-        try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
-          for entry in batch { ids.append(try StoredEntry(entry).id) }
-          return true
+    try BestKeys.inParts(memory: request.sortMemory) { best in
+      for access in plan.accesses {
+        for range in access.ranges {
+          try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
+            for entry in batch { best.add(SortKey(id: try StoredEntry(entry).id)) }
+            return true
+          }
         }
       }
+    } _: { (entry: SortKey) in
+      try look(at: entry.id, body)
     }
-    ids.sort(by: BestKeys.isLess)
-    var different: [String] = []
-    different.reserveCapacity(ids.count)
-    for id in ids where different.last.map({ $0.utf8.elementsEqual(id.utf8) }) != true {
-      different.append(id)
-    }
-    return different
   }
 
   /// Calls a closure with each entry of some ranges, until it returns false.

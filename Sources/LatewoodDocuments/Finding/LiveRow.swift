@@ -22,7 +22,7 @@ package class LiveRowKey: @unchecked Sendable {
 
   /// Returns whether this row sorts before one with another key and id.
   final func precedes(_ other: [UInt8], _ otherID: String) -> Bool {
-    key == other ? BestKeys.isLess(id, otherID) : key.lexicographicallyPrecedes(other)
+    key == other ? SortKey.isLess(id, otherID) : key.lexicographicallyPrecedes(other)
   }
 }
 

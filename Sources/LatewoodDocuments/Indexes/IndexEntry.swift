@@ -5,7 +5,7 @@ import LatewoodStore
 /// An entry of an index. Its key is the collation key of the document's values, then the document's
 /// id; its value is a varint: the length of the collation key times 2, plus 1 if the collation key
 /// was cut.
-struct IndexEntry: Equatable {
+struct IndexEntry: Equatable, SortedEntry {
   /// The key, then the id.
   private let bytes: [UInt8]
   private let keyCount: Int
@@ -13,6 +13,7 @@ struct IndexEntry: Equatable {
 
   var key: ArraySlice<UInt8> { bytes[..<keyCount] }
   var id: String { String(decoding: bytes[keyCount...], as: UTF8.self) }
+  var byteCount: Int { MemoryLayout<IndexEntry>.stride + bytes.count + 32 }
 
   static func key(_ key: IndexKey, _ id: some ByteSource) -> [UInt8] {
     id.withBytes { id in

@@ -72,7 +72,8 @@ import Testing
     }
     if random.oneIn(2) { request.skip = random.oneIn(2) ? random.below(5) : random.below(150) }
     if random.oneIn(2) { request.limit = random.below(40) }
-    text += " \(request.order) \(request.skip) \(request.limit)"
+    request.sortMemory = random.pick([1, 1500, request.sortMemory])
+    text += " \(request.order) \(request.skip) \(request.limit) \(request.sortMemory)"
     return (request, text)
   }
 
