@@ -76,9 +76,16 @@ COSTS = [
         + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
     ),
     (
-        "Space",
+        "Space on the disk",
+        "alloc_MiB",
+        "MiB of the blocks that all files have after closing. A hole in a file takes none.",
+        [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
+        + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
+    ),
+    (
+        "Length of files",
         "size_MiB",
-        "MiB of all files after closing.",
+        "MiB of all files after closing, holes included.",
         [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
         + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
     ),

@@ -101,7 +101,7 @@ class Written(unittest.TestCase):
         self.run_on(FIGURES)
         row = dict(zip(self.columns("Processor time of all"), self.row("Processor time of all", "readrandom")))
         self.assertEqual((row["lmdb"], row["leveldb"]), ("2 (2.00)", "0.5 (0.50)"))
-        size = dict(zip(self.columns("## Space"), self.row("## Space", "fillrandom")))
+        size = dict(zip(self.columns("## Length of files"), self.row("## Length of files", "fillrandom")))
         self.assertEqual((size["latewood"], size["lmdb"]), ("200", "100 (0.50)"))
 
     def test_every_figure_in_which_a_peer_is_better_is_listed_and_no_other(self):
@@ -111,7 +111,7 @@ class Written(unittest.TestCase):
         self.assertEqual(
             sorted((row[0], row[1], row[2], row[5]) for row in rows[2:]),
             [
-                ("fillrandom", "space", "lmdb", "0.50"),
+                ("fillrandom", "length of files", "lmdb", "0.50"),
                 ("readrandom", "operations per second", "leveldb", "0.50"),
                 ("readrandom", "processor time", "leveldb", "0.50"),
             ],
