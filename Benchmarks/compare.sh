@@ -117,7 +117,7 @@ if [ $documents = 1 ]; then
     --manifest-cache none --disable-build-manifest-caching)
   swift build "${package[@]}"
   program=$(swift build "${package[@]}" --show-bin-path)/DocumentBenchmark
-  for work in documents queries; do
+  for work in documents queries space; do
     # The status says whether every ratio meets its requirement; the page shows the ratios.
     "$program" $work --rounds $((rounds > 1 && rounds < 3 ? 3 : rounds)) --dir "$data/documents" | tee -a "$texts" >&2 || true
   done

@@ -16,6 +16,8 @@ protocol MovieEngine {
   func edit(_ documents: ArraySlice<Movie>) throws
   /// Returns the sum of the years of all documents.
   func sumOfYears() throws -> Int
+  /// Makes the file as small as the engine can.
+  func compact() throws
   /// Closes the file with everything in its place.
   func close() throws
 }
@@ -80,6 +82,8 @@ struct LatewoodMovies: MovieEngine {
   }
 
   func sumOfYears() throws -> Int { try collection.query().sum { $0["year"].as(Int.self) } }
+
+  func compact() throws { try database.compact() }
 
   func close() throws { try database.close() }
 }

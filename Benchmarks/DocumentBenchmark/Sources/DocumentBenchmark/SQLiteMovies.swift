@@ -71,6 +71,8 @@ final class SQLiteMovies: MovieEngine {
     try number("SELECT sum(json_extract(body, '$.year')) FROM documents")
   }
 
+  func compact() throws { try connection.run("VACUUM") }
+
   func close() throws { try connection.close() }
 
   private func number(_ text: String) throws -> Int {

@@ -1,0 +1,40 @@
+import Foundation
+
+/// What small documents take on the disk once the file is compacted, beside SQLite with the same
+/// texts.
+extension Run {
+  func space() throws -> Bool {
+    let path = try emptyPath()
+    let notes = (0..<count).map { number in
+      Movie(
+        id: id(number),
+        json: #"{"title":"Note \#(number)","year":\#(1900 + number % 120),"seen":\#(number % 3 == 0),"#
+          + #""place":"shelf \#(number % 977)","rating":\#(number % 10)}"#)
+    }
+    let latewood = try bytes(of: LatewoodMovies.self, at: path + ".latewood", notes)
+    let sqlite = try bytes(of: SQLiteMovies.self, at: path + ".sqlite", notes)
+    let text = notes.reduce(0) { $0 + $1.json.utf8.count } / count
+    print("\(count) documents of \(text) bytes of JSON, compacted")
+    let (ratio, goal) = (sqlite / latewood, 1.28)
+    print(
+      "a small document, bytes on the disk: \(shown(latewood)) bytes, SQLite \(shown(sqlite)) bytes, "
+        + "ratio \(shown(ratio)) (\(shown(goal)))")
+    return ratio >= goal
+  }
+
+  /// Returns the bytes that the file system has allocated for each document.
+  private func bytes<Engine: MovieEngine>(
+    of type: Engine.Type, at path: String, _ notes: [Movie]
+  ) throws -> Double {
+    let engine = try Engine(at: path, .relaxed)
+    try inBatches(notes, engine.save)
+    try engine.compact()
+    try engine.close()
+    var blocks = 0
+    for suffix in ["", "-wal"] {
+      var status = stat()
+      if stat(path + suffix, &status) == 0 { blocks += Int(status.st_blocks) }
+    }
+    return Double(blocks * 512) / Double(count)
+  }
+}
