@@ -42,7 +42,7 @@ struct BestKeys<Entry: SortedEntry> {
   ///
   /// - Parameters:
   ///   - wanted: the number of entries; nil for all.
-  ///   - memory: about the memory for the entries of a part, in bytes.
+  ///   - memory: about the most memory for the entries of a part, in bytes.
   ///   - add: adds all entries, the same in each call.
   static func inParts(
     wanted: Int? = nil, memory: Int, adding add: (inout BestKeys) throws -> Void,
@@ -72,8 +72,8 @@ struct BestKeys<Entry: SortedEntry> {
     if let end, !Entry.precedes(entry, end) { return }
     entries.append(entry)
     byteCount += entry.byteCount
-    // Cutting only at twice the limits makes sorting cost amortized O(log n) for each entry.
-    if entries.count / 2 > max(wanted, 64) || byteCount / 2 > memory { cut(to: memory) }
+    // Cutting to half of what is there makes sorting cost amortized O(log n) for each entry.
+    if entries.count / 2 > max(wanted, 64) || byteCount > memory { cut(to: memory / 2) }
   }
 
   /// Sorts the entries, and leaves out those that are not wanted or exceed `memory`.

@@ -223,7 +223,8 @@ extension BufferNode {
   }
 
   /// Begins to load the heads of a node under a branch.
-  // SAFETY: the smallest such node has `touchedLength` bytes, by `leastChildCapacity`.
+  // SAFETY: the smallest such node has `touchedLength` bytes: a leaf of `leastChildCapacity`, whose
+  // length the slab rounds up to a multiple of 64.
   @inline(__always) private func touchHeads() {
     var at = Self.headerLength
     while at < Self.touchedLength {

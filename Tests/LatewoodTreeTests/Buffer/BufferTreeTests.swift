@@ -141,10 +141,37 @@ final class RecordLog {
     }
   }
 
+  /// A search touches the first bytes of a node before it knows how long the node is.
+  @Test func `every node under a branch is as long as what a search touches`() throws {
+    let log = RecordLog()
+    let space = log.space
+    var tree = BufferTree()
+    // Each version copies the last leaf, which has few entries after a split at the end.
+    for version: UInt64 in 1...600 {
+      tree.begin(version: version)
+      let key = Array(String(100_000 + version).utf8)
+      let reference = log.append(key)
+      try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, space) }
+      if let root = tree.root { checkLengths(under: BufferNode(root)) }
+    }
+    #expect(tree.root.map { BufferNode($0).isBranch } == true)
+  }
+
+  private func checkLengths(under node: BufferNode) {
+    guard node.isBranch else { return }
+    for index in 0..<node.count {
+      let child = node.child(index)
+      let length = BufferNode.length(capacity: child.capacity, isBranch: child.isBranch)
+      #expect((length + 63) & ~63 >= BufferNode.touchedLength)
+      checkLengths(under: child)
+    }
+  }
+
   private func check(
     _ root: UnsafeMutableRawPointer?, _ model: [[UInt8]: RecordReference], _ space: RecordSpace,
     _ random: inout Random, _ style: Int
   ) throws {
+    if let root { checkLengths(under: BufferNode(root)) }
     let sorted = model.keys.sorted { $0.isBefore($1) }
     var cursor = BufferCursor(root: root, space: space)
     let zero: [UInt8] = [0]
