@@ -55,6 +55,10 @@ final class DiskSpace: Sendable {
   /// Returns whether freeing space should be tried now, and postpones the next attempt if so.
   func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
 
+  /// Records that the last attempt could not free what readers keep. Nobody says when they end, so
+  /// the next refused commit tries again.
+  func wasHindered() { attempts.withLock { $0.wasHindered() } }
+
   /// Records that the reserve is complete again.
   func wasRelieved() { attempts.withLock { $0.end() } }
 }
@@ -63,7 +67,7 @@ final class DiskSpace: Sendable {
 ///
 /// Freeing requires a checkpoint, which may reclaim little. So it is tried after the first
 /// transaction that removes something, then after twice as many each time; and after a refused
-/// commit, if anything has been committed since the last attempt.
+/// commit, if anything has been committed since the last attempt, or readers hindered that.
 struct ReliefAttempts {
   private static let greatestDue = 64
 
@@ -73,7 +77,8 @@ struct ReliefAttempts {
   private var isWanted = false
   /// The number of the newest transaction.
   private var newest: UInt64 = 0
-  /// The number of the newest transaction at the last attempt; nil if there was none.
+  /// The number of the newest transaction at the last attempt; nil if there was none, or readers
+  /// hindered it.
   private var tried: UInt64?
 
   mutating func didCommit(_ transaction: UInt64, removes: Bool) {
@@ -99,6 +104,9 @@ struct ReliefAttempts {
     tried = newest
     return true
   }
+
+  /// Records that readers hindered the last attempt.
+  mutating func wasHindered() { tried = nil }
 
   /// Restarts the count, because there is space.
   mutating func end() {

@@ -42,6 +42,7 @@ extension Engine {
         // A compaction may have borrowed the reserve meanwhile.
         if !disk.loan.isUnderWay { file.writer.refillReserve() }
         noteSpace(of: file)
+        if reclaimer.isHeldByReaders { disk.wasHindered() }
         if !file.writer.isTight { disk.wasRelieved() }
       }
     }

@@ -58,6 +58,15 @@ final class SpaceReclaimer: Sendable {
   /// thread.
   var partialBlockBytes: UInt64 { state.withLock { $0.punchable.ranges.reduce(0) { $0 &+ $1.length } } }
 
+  /// Whether dead ranges are kept only because somebody reads an older base tree. Any thread.
+  var isHeldByReaders: Bool {
+    state.withLock { state in
+      let kept = options.wholeCheckpoints
+      return state.eligible(keeping: kept, oldestPinned: nil)?.epoch
+        != state.eligible(keeping: kept, oldestPinned: state.bases.oldest)?.epoch
+    }
+  }
+
   /// Starts over with a new file.
   ///
   /// - Parameters:
