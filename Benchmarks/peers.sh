@@ -1,10 +1,14 @@
 # Functions that compare.sh and scale.sh share: install the peers' libraries, build both programs,
-# choose the engines, and write down what the page says about the machine.
+# choose the engines, run them, and write down what the page says about the machine.
 #
 # They run in the folder of the package, and use these variables:
 #   installs   1: what is missing may be installed by apt-get
 #   latewood   LatewoodBenchmark, if it is already built
 #   limit      seconds after which a run is stopped
+#   data       the folder of the databases
+#   figures    the file of the figures
+#   scale      a factor on the number of operations
+#   seconds    the length of reading while writing
 
 peers=(--package-path Benchmarks/Peers --scratch-path .build-peers/swift --manifest-cache none)
 # Otherwise SwiftPM would not look again for libraries that have come or gone.
@@ -93,6 +97,26 @@ program_of() { # ENGINE
 
 limited() { # COMMAND…
   if command -v timeout > /dev/null; then timeout "$limit" "$@"; else "$@"; fi
+}
+
+# Appends the figures of one run. SIZE, unless it is empty, is added to the names of workloads.
+run() { # ENGINE GROUP ROUND SIZE [OPTION…]
+  local engine=$1 group=$2 round=$3 size=${4:+@$4} status=0 start=$SECONDS limiting=limited
+  shift 4
+  if [ "$group" = limited ]; then limiting=with_little_memory; fi
+  # Pending writes of earlier engines must not slow this one.
+  sync
+  $limiting "$(program_of "$engine")" --engine "$engine" --group "$group" --round "$round" \
+    --dir "$data/$engine" --scale "$scale" --rww "$seconds" "$@" |
+    sed "s/^\([^,]*,[^,]*,[^,]*,[^,]*\),/\1$size,/" >> "$figures" || status=$?
+  rm -rf "${data:?}/$engine"
+  echo "$(date +%T) round $round, $group$size, $engine: status $status, $((SECONDS - start)) s" >&2
+  if [ $status != 0 ]; then echo "$round,$engine,0,$group$size,FAILED,$status" >> "$figures"; fi
+}
+
+# Whether the disk has room for so many records: 600 bytes for each.
+has_room() { # RECORDS
+  [ $(($1 * 600)) -lt $(($(df -Pk "$data" | awk 'NR == 2 { print $4 }') * 1024)) ]
 }
 
 processor() {

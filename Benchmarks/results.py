@@ -3,107 +3,40 @@
 
 usage: results.py FIGURES FACTS PAGE [DOCUMENTS]
 
-FIGURES: lines of round,engine,vsize,workload,metric,value. FACTS: lines of name: value.
-DOCUMENTS: what DocumentBenchmark has printed. The charts go to the folder Charts beside PAGE. If an engine gave a wrong answer, or other answers than the
-rest, or failed, nothing is written, and the status is 1.
+FIGURES: lines of round,engine,vsize,workload,metric,value. FACTS: lines of name: value. DOCUMENTS:
+what DocumentBenchmark has printed. The charts go to the folder Charts beside PAGE. If an engine
+gave a wrong answer, or other answers than the rest, or failed, nothing is written, and the status
+is 1. A run of one of several sizes that was stopped, since it took too long, is named on the page.
 """
 import pathlib
-import re
 import sys
 
 import chart
-import report
+import documents
+import goals
+from figures import LATEWOOD, read, read_facts, short
+from page import Page, problems_of, write_page
+from rows import ALONE, COSTS, LARGE, LARGE_COSTS, READERS, SECTIONS, TWO_THREADS
 
-# The name of the chart, the heading, the length of values, the workloads.
-SECTIONS = [
-    ("writes", "Writing in batches, unsynced", "100", ["fillseq", "fillrandom", "overwrite", "delete"]),
-    (
-        "reads",
-        "Reading",
-        "100",
-        [
-            "readseq-first",
-            "readseq",
-            "readrandom",
-            "readrandom-snap",
-            "readmissing",
-            "scan100",
-            "readrandom-2t",
-            "readrandom-aged",
-            "readseq-halfdeleted",
-            "readwhilewriting:read",
-            "readwhilewriting:write",
-            "readwhilewriting-held:read",
-            "readwhilewriting-held:write",
-        ],
-    ),
-    ("durable", "Durable transactions", "100", ["fillsync", "fillsync-mt", "fillbatchsync"]),
-    (
-        "cloud",
-        "YCSB, values of 1,000 bytes, unsynced",
-        "1000",
-        ["ycsb-load", "ycsb-A", "ycsb-B", "ycsb-C", "ycsb-D", "ycsb-E", "ycsb-F"],
-    ),
-]
-
-# Costs: heading, metric, what it is, and the workloads that have it, as pairs of name and length.
-COSTS = [
-    (
-        "Latency of durable transactions: median",
-        "p50_us",
-        "Microseconds.",
-        [("fillsync", "100"), ("fillsync-mt", "100")],
-    ),
-    (
-        "Latency of durable transactions: 99th percentile",
-        "p99_us",
-        "Microseconds.",
-        [("fillsync", "100"), ("fillsync-mt", "100")],
-    ),
-    (
-        "Bytes written",
-        "wchar_op",
-        "Bytes handed to write calls, by operation, within the measured time. The next table has what is "
-        "left for later.",
-        [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete", "fillsync", "fillbatchsync"]]
-        + [("ycsb-load", "1000"), ("ycsb-A", "1000")],
-    ),
-    (
-        "Bytes written later",
-        "close_wchar_MiB",
-        "MiB handed to write calls by compactions that were due at the end, and by closing.",
-        [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
-        + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
-    ),
-    (
-        "Space on the disk",
-        "alloc_MiB",
-        "MiB of the blocks that all files have after closing. A hole in a file takes none.",
-        [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
-        + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
-    ),
-    (
-        "Length of files",
-        "size_MiB",
-        "MiB of all files after closing, holes included.",
-        [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
-        + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
-    ),
-    (
-        "Memory",
-        "anon_MiB",
-        "The most memory that belonged to no file, in MiB: caches and buffers of the engine, and the driver.",
-        [("fillrandom", "100"), ("reads", "100"), ("rand", "100"), ("ycsb", "1000")],
-    ),
-    ("Opening", "open_ms", "Milliseconds; the file is in the page cache.", [("open", "100")]),
-]
 EXPLANATION = """\
 Written by `Benchmarks/compare.sh`; [WORKLOADS.md](WORKLOADS.md) says what is measured and how each
-engine is set up. All figures are medians over the rounds. In brackets: how many times better
-Latewood is, in rates as in costs. **Below 1 the peer is better**, and all of these are listed once
-more at the end. Where the spread of Latewood's own rounds, the greatest over the least, is more
-than a ratio is away from 1, that ratio says nothing.
+engine is set up, and [BOUNDS.md](BOUNDS.md) what bounds the rest. All figures are medians over the
+rounds. In brackets: how many times better Latewood is, in rates as in costs. **Below 1 the peer is
+better**, and all of these are listed once more at the end. Where the spread of Latewood's own
+rounds, the greatest over the least, is more than a ratio is away from 1, that ratio says nothing.
 """
+
+GOALS = """\
+What is promised, and what this run says. Of several peers, the one with the best figure stands
+beside Latewood's; the ratio is how many times better Latewood is. For two readers, and for commits
+of eight threads, it is their rate over that of one, and the peer's is its own. Rates are operations
+a second."""
+SHORT_RUN = "**This run was smaller than the one that the goals are about, and says nothing about them.**"
+DOCUMENTS = """\
+Microseconds of processor time by operation, with the same JSON in both: medians over the rounds of
+100,000 documents of about 900 bytes; then 50,000 of 400 bytes with indexes, which are built once;
+at last the bytes that 300,000 small documents take. SQLite has them as text in a table, with indexes
+on expressions."""
 
 
 def parts(workload):
@@ -112,94 +45,36 @@ def parts(workload):
     return name, f"{kind}_ops_s" if kind else "ops_s"
 
 
-def times(ratio):
-    """A ratio with two digits that say something."""
-    return f"{ratio:.2f}" if ratio >= 0.1 else f"{ratio:.2g}"
+def derive(figures):
+    """Adds operations per second of processor time."""
+    derived = dict(figures)
+    for (engine, length, workload, metric), found in figures.items():
+        if metric == "cpu_us":
+            derived[engine, length, workload, "cpu_rate"] = [1e6 / value for value in found if value > 0]
+    return derived
 
 
-DOCUMENTS = """\
-Microseconds of processor time by operation, with the same JSON in both: medians over the rounds of
-100,000 documents of about 900 bytes; then 50,000 of 400 bytes with indexes, which are built once;
-at last the bytes that 300,000 small documents take. SQLite has them as text in a table, with indexes
-on expressions."""
-# A line that DocumentBenchmark prints: name, figure, peer, its figure, ratio.
-COMPARED = re.compile(r"(.+): ([\d.]+) (?:µs|bytes), (\w+) ([\d.]+) (?:µs|bytes), ratio ([\d.]+) \(")
-
-
-class Page:
+class ResultsPage(Page):
     TITLE, EXPLANATION = "Results", EXPLANATION
-    # The head of the column that names a row, and whether the spread of Latewood's own rounds
-    # has a column.
-    ROWS, HAS_SPREAD = "workload", True
 
-    def __init__(self, figures, facts, documents=()):
-        self.results = report.Results(figures)
-        self.facts = facts
-        self.documents = documents
-        engines = []
-        for engine, *_ in figures:
-            if engine not in engines and engine != report.LATEWOOD:
-                engines.append(engine)
-        self.peers = engines
-        self.behind = []
-        self.lines = []
+    def __init__(self, figures, facts, works=(), failures=()):
+        super().__init__(derive(figures), facts, failures)
+        self.works = works
+        self.sizes = goals.Sizes.of(facts)
 
-    # MARK: Figures
-
-    def median(self, engine, workload, metric, length):
-        return self.results.median(engine, workload, metric, length)
-
-    def spread(self, workload, metric, length):
-        values = self.results.figures.get((report.LATEWOOD, length, workload, metric))
-        return f"{max(values) / min(values):.2f}" if values and min(values) > 0 else "-"
-
-    def advantage(self, own, other, is_cost):
-        """How many times better Latewood is; None if that cannot be said."""
-        if own is None or other is None or own <= 0 or other <= 0:
-            return None
-        return other / own if is_cost else own / other
-
-    # MARK: Tables
-
-    def table(self, rows, what, is_cost):
-        """rows: label, workload, metric, length. A row that Latewood has not is left out."""
-        head = [self.ROWS, report.LATEWOOD] + self.peers + ["spread"] * self.HAS_SPREAD
+    def goals(self):
+        found = goals.rows(self.results, self.works, self.sizes)
+        self.lines += ["## Goals", "", GOALS, ""]
+        if not self.sizes.is_full(self.facts):
+            self.lines += [SHORT_RUN, ""]
+        self.lines += [goals.count(found), ""]
         cells = []
-        for name, workload, metric, length in rows:
-            own = self.median(report.LATEWOOD, workload, metric, length)
-            if own is None:
-                continue
-            cell = [name, report.short(own)]
-            for engine in self.peers:
-                other = self.median(engine, workload, metric, length)
-                ratio = self.advantage(own, other, is_cost)
-                cell.append(report.short(other) + (f" ({times(ratio)})" if ratio else ""))
-                if ratio and ratio < 1:
-                    self.behind.append((ratio, name, what, engine, own, other))
-            cells.append(cell + [self.spread(workload, metric, length)] * self.HAS_SPREAD)
-        if cells:
-            self.write_table(head, cells)
-        return bool(cells)
-
-    def titled(self, title, rows, what, is_cost):
-        """A table below its title; neither without figures. Returns whether there are any."""
-        start = len(self.lines)
-        self.lines += [title, ""]
-        if self.table(rows, what, is_cost):
-            return True
-        del self.lines[start:]
-        return False
-
-    def write_table(self, head, rows):
-        self.lines.append("| " + " | ".join(head) + " |")
-        self.lines.append("| --- |" + " ---: |" * (len(head) - 1))
-        self.lines += ["| " + " | ".join(row) + " |" for row in rows]
-        self.lines.append("")
-
-    def head(self):
-        self.lines += [f"# {self.TITLE}", "", self.EXPLANATION, "| | |", "| --- | --- |"]
-        self.lines += [f"| {name} | {value} |" for name, value in self.facts]
-        self.lines.append("")
+        for row in found:
+            figure = row.own if row.ratio is None else f"{row.ratio:.2f}"
+            beside = [row.peer, row.other] if row.other else [None, None]
+            cells.append([row.what, row.own, *beside, figure, row.asked, goals.verdict(row)])
+        head = ["goal", LATEWOOD, "best peer", "the peer's", "ratio or figure", "asked", "met"]
+        self.write_table(head, [[cell or "-" for cell in line] for line in cells])
 
     def section(self, key, heading, length, workloads, charts):
         rates = [(name, *parts(name), length) for name in workloads]
@@ -218,7 +93,7 @@ class Page:
 
     def relative(self, rates):
         for name, workload, metric, length in rates:
-            own = self.median(report.LATEWOOD, workload, metric, length)
+            own = self.median(LATEWOOD, workload, metric, length)
             found = {}
             for engine in self.peers:
                 ratio = self.advantage(self.median(engine, workload, metric, length), own, is_cost=False)
@@ -232,83 +107,93 @@ class Page:
             rows = [(name, name, metric, length) for name, length in workloads]
             self.titled(f"## {heading}\n\n{explanation}", rows, heading[0].lower() + heading[1:], is_cost=True)
 
+    def readers(self):
+        start = len(self.lines)
+        what = "Threads that get random records at once, from the store or all from one snapshot (`snap`)."
+        self.lines += ["## Readers that scale", "", f"{what} Gets a second of all of them together.", ""]
+        tables = []
+        for size in self.sizes.readers:
+            rows = [(name, f"{name}@{size}", "ops_s", "100") for name in READERS]
+            records = f"{size:,} records"
+            tables.append(self.titled(f"{records}:", rows, f"operations per second, {records}", is_cost=False))
+        rows = [(name, f"{workload}@{self.sizes.readers[0]}", "ratio", "100") for name, workload in TWO_THREADS]
+        title = f"What two threads do over what one does, in turn, {self.sizes.readers[0]:,} records:"
+        tables.append(self.titled(title, rows, "two threads over one", is_cost=False))
+        if not any(tables):
+            del self.lines[start:]
+
+    def large(self):
+        """What it is like with many records."""
+        start = len(self.lines)
+        records = f"{self.sizes.large:,} records"
+        what = "Measured in one round. `overwrite` is 1,000,000 puts, and `readrandom-aged` what is read afterwards."
+        self.lines += [f"## {records}", "", what, ""]
+
+        def titled(title, names, metric, what, is_cost):
+            rows = [(name, f"{name}@{self.sizes.large}", metric, "100") for name in names]
+            return self.titled(title, rows, f"{what}, {records}", is_cost)
+
+        tables = [titled("Operations per second:", LARGE, "ops_s", "operations per second", False)]
+        title = "Processor time of all threads, in microseconds per operation:"
+        tables.append(titled(title, LARGE, "cpu_us", "processor time", True))
+        for title, metric, what, names in LARGE_COSTS:
+            tables.append(titled(title, names, metric, what, True))
+        if not any(tables):
+            del self.lines[start:]
+
     def document_work(self):
         """What documents and queries cost, each row beside the peer that it names."""
         rows = []
-        for name, own, peer, other, ratio in self.documents:
-            rows.append([name, report.short(own), peer, report.short(other), f"{ratio:.2f}"])
-            if ratio < 1:
-                self.behind.append((ratio, name, "processor time", peer, own, other))
+        for work in self.works:
+            if work.peer:
+                rows.append([work.name, short(work.own), work.peer, short(work.other), f"{work.ratio:.2f}"])
+                if work.ratio < 1:
+                    what = "space on the disk" if work.unit == "bytes" else "processor time"
+                    self.behind.append((work.ratio, work.name, what, work.peer, work.own, work.other))
         if rows:
             self.lines += ["## Documents and queries", "", DOCUMENTS, ""]
-            self.write_table(["work", report.LATEWOOD, "peer", "the peer's", "ratio"], rows)
+            self.write_table(["work", LATEWOOD, "peer", "the peer's", "ratio"], rows)
 
-    def disadvantages(self):
-        self.lines += ["## Where a peer is better", ""]
-        if not self.behind:
-            self.lines += ["Nowhere in this run." if self.peers else "There were no peers in this run.", ""]
-            return
+    def alone(self):
+        """What has no peer."""
         rows = [
-            [name, what, engine, report.short(own), report.short(other), times(ratio)]
-            for ratio, name, what, engine, own, other in sorted(self.behind)
+            [name, short(value), unit]
+            for name, workload, metric, length, unit in ALONE
+            if (value := self.median(LATEWOOD, workload, metric, length)) is not None
         ]
-        self.write_table([self.ROWS, "figure", "peer", report.LATEWOOD, "the peer's", "ratio"], rows)
+        rows += [[work.name, short(work.own), work.unit] for work in self.works if not work.peer]
+        if rows:
+            self.lines += ["## Latewood alone", ""]
+            self.write_table(["work", LATEWOOD, "unit"], rows)
 
     def write(self):
         """Returns the text of the page, and the charts by name."""
         charts = {}
         self.head()
+        self.failed_runs()
+        self.goals()
         for section in SECTIONS:
             self.section(*section, charts)
+        self.readers()
         self.costs()
+        self.large()
         self.document_work()
+        self.alone()
         self.disadvantages()
         return "\n".join(self.lines).rstrip() + "\n", charts
-
-
-def read_facts(path):
-    facts = []
-    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
-        name, separator, value = line.partition(":")
-        if separator:
-            facts.append((name.strip(), value.strip().replace("|", "\\|")))
-    return facts
-
-
-def read_documents(path):
-    """The rows of the output of DocumentBenchmark: name, figure, peer, its figure, ratio."""
-    found = map(COMPARED.match, pathlib.Path(path).read_text(encoding="utf-8").splitlines())
-    return [(row[1], float(row[2]), row[3], float(row[4]), float(row[5])) for row in found if row]
-
-
-def problems_of(figures, failures):
-    """Says why there is no page: wrong answers, answers that differ, no figures of Latewood."""
-    problems = ["wrong answer or failure: " + ",".join(row) for row in failures]
-    problems += ["answers differ: " + difference for difference in report.disagreements(figures)]
-    if not any(engine == report.LATEWOOD for engine, *_ in figures):
-        problems.append("there are no figures of Latewood")
-    return problems
-
-
-def write_page(path, text, charts):
-    """Writes a page, and its charts to the folder beside it."""
-    folder = path.parent / "Charts"
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, image in charts.items():
-        (folder / f"{name}.svg").write_text(image, encoding="utf-8")
-    path.write_text(text, encoding="utf-8")
 
 
 def main(arguments):
     if len(arguments) not in (3, 4):
         sys.exit(__doc__)
-    figures, failures = report.read([arguments[0]])
-    problems = problems_of(figures, failures)
+    figures, failures = read([arguments[0]])
+    stopped = [row for row in failures if row[4:] == ["FAILED", "124"] and "@" in row[3]]
+    problems = problems_of(figures, [row for row in failures if row not in stopped])
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1
-    documents = read_documents(arguments[3]) if len(arguments) == 4 else []
-    text, charts = Page(figures, read_facts(arguments[1]), documents).write()
+    works = documents.read(arguments[3]) if len(arguments) == 4 else []
+    text, charts = ResultsPage(figures, read_facts(arguments[1]), works, stopped).write()
     path = pathlib.Path(arguments[2])
     write_page(path, text, charts)
     print(f"{path}: {len(figures)} figures, {len(charts)} charts; all answers agree")

@@ -12,8 +12,8 @@ import sys
 from collections import defaultdict
 
 import chart
-import report
-import results
+from figures import LATEWOOD, read, read_facts, short
+from page import Page, problems_of, write_page
 
 MEBIBYTE = 1 << 20
 # Costs by the number of records: heading, workload, metric, unit.
@@ -123,7 +123,7 @@ def length_name(number):
     return f"{number} B"
 
 
-class ScalePage(results.Page):
+class ScalePage(Page):
     TITLE, ROWS, HAS_SPREAD = "How costs grow", "size", False
     EXPLANATION = """\
 Written by `Benchmarks/scale.sh`; [WORKLOADS.md](WORKLOADS.md) says what is measured and how each
@@ -135,8 +135,7 @@ system has allocated, and may be less than its length. All engines gave the same
 """
 
     def __init__(self, figures, facts, failures=()):
-        super().__init__(derive(figures), facts)
-        self.failures = failures
+        super().__init__(derive(figures), facts, failures)
         self.charts = {}
 
     def sizes(self, workload):
@@ -147,7 +146,7 @@ system has allocated, and may be less than its length. All engines gave the same
     def series(self, points):
         """Points by engine. points: x, workload, metric, length."""
         found = {}
-        for engine in [report.LATEWOOD] + self.peers:
+        for engine in [LATEWOOD] + self.peers:
             found[engine] = [
                 (x, value)
                 for x, workload, metric, length in points
@@ -156,7 +155,7 @@ system has allocated, and may be less than its length. All engines gave the same
         return found
 
     def add_chart(self, key, title, what, panels):
-        image = chart.growth(title, what, panels, report.LATEWOOD, self.peers)
+        image = chart.growth(title, what, panels, LATEWOOD, self.peers)
         if image:
             self.charts[f"scale-{key}"] = image
             self.lines += [f"![{title}](Charts/scale-{key}.svg)", ""]
@@ -247,18 +246,9 @@ system has allocated, and may be less than its length. All engines gave the same
         for row, (heading, workload, metric) in zip(rows, columns):
             points = [(size, f"{workload}@{size}", metric, "100") for size in sizes]
             panels.append((heading[0].upper() + heading[1:], places, self.series(points)))
-            row += [report.short(self.median(report.LATEWOOD, *point[1:])) for point in points]
+            row += [short(self.median(LATEWOOD, *point[1:])) for point in points]
         self.add_chart(key, title, what, panels)
         self.write_table(["cost"] + [counted(size, noun) for size in sizes], rows)
-
-    def failed_runs(self):
-        if self.failures:
-            self.lines += ["## What failed", ""]
-            rows = [
-                [workload, engine, round_, "stopped, since it took too long" if status == "124" else f"status {status}"]
-                for round_, engine, _, workload, _, status in self.failures
-            ]
-            self.write_table(["run", "engine", "round", "how it ended"], rows)
 
     def write(self):
         """Returns the text of the page, and the charts by name."""
@@ -290,16 +280,16 @@ system has allocated, and may be less than its length. All engines gave the same
 def main(arguments):
     if len(arguments) != 3:
         sys.exit(__doc__)
-    figures, failures = report.read([arguments[0]])
+    figures, failures = read([arguments[0]])
     ended = [row for row in failures if row[4] == "FAILED"]
     # A program that has found a wrong answer ends with status 1.
-    problems = results.problems_of(figures, [row for row in failures if row not in ended])
+    problems = problems_of(figures, [row for row in failures if row not in ended])
     if problems:
         print("\n".join(problems), file=sys.stderr)
         return 1
-    text, charts = ScalePage(figures, results.read_facts(arguments[1]), ended).write()
+    text, charts = ScalePage(figures, read_facts(arguments[1]), ended).write()
     path = pathlib.Path(arguments[2])
-    results.write_page(path, text, charts)
+    write_page(path, text, charts)
     print(f"{path}: {len(figures)} figures, {len(charts)} charts; all answers agree, {len(ended)} runs failed")
     return 1 if ended else 0
 

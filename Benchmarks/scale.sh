@@ -125,10 +125,9 @@ case " $parts " in *" memory "*) find_memory_limit ;; esac
 record_MiB=$((memory * 4 / fraction))
 
 # Leaves out sizes that the disk has no room for.
-free=$(($(df -Pk "$data" | awk 'NR == 2 { print $4 }') * 1024))
 fitting="" large=""
 for size in $sizes; do
-  if [ $((size * 600)) -lt "$free" ]; then fitting+=" $size"; else large+=" $size"; fi
+  if has_room "$size"; then fitting+=" $size"; else large+=" $size"; fi
 done
 if [ -n "$large" ]; then echo "no room on the disk for$large records: left out" >&2; fi
 {
@@ -139,21 +138,6 @@ if [ -n "$large" ]; then echo "no room on the disk for$large records: left out" 
   echo "rounds: $rounds"
   echo "load before: $(load)"
 } > "$facts"
-
-# Appends the figures of one run. SIZE, unless it is empty, is added to the names of workloads.
-run() { # ENGINE GROUP ROUND SIZE [OPTION…]
-  local engine=$1 group=$2 round=$3 size=${4:+@$4} status=0 start=$SECONDS limiting=limited
-  shift 4
-  if [ "$group" = limited ]; then limiting=with_little_memory; fi
-  # Pending writes of earlier engines must not slow this one.
-  sync
-  $limiting "$(program_of "$engine")" --engine "$engine" --group "$group" --round "$round" \
-    --dir "$data/$engine" --scale "$scale" --rww "$seconds" "$@" |
-    sed "s/^\([^,]*,[^,]*,[^,]*,[^,]*\),/\1$size,/" >> "$figures" || status=$?
-  rm -rf "${data:?}/$engine"
-  echo "$(date +%T) round $round, $group$size, $engine: status $status, $((SECONDS - start)) s" >&2
-  if [ $status != 0 ]; then echo "$round,$engine,0,$group$size,FAILED,$status" >> "$figures"; fi
-}
 
 part() { # PART ROUND
   local order size

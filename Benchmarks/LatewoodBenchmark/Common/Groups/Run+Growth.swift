@@ -7,6 +7,7 @@ extension Run {
     try close(ascending, after: "fillseq")
     var engine = try openEmpty()
     try fillRandom(engine, options.records, batch: 1000, workload: "fillrandom")
+    printMemory("fillrandom")
     if Engine.isPersistent {
       try close(engine, after: "fillrandom")
       try measureOpening("open").close()
@@ -16,10 +17,13 @@ extension Run {
     try engine.withSession { session in
       try readRandomly(session, "warmup2", options.scaled(200_000))
       try readRandomly(session, "readrandom", options.scaled(1_000_000))
+      try session.withSnapshot { try readRandomly($0, "readrandom-snap", options.scaled(1_000_000)) }
     }
     try scanHundreds(engine)
     try overwrite(engine)
-    try close(engine, after: "overwrite")
+    engine = try reopen(engine, after: "overwrite")
+    try engine.withSession { try readRandomly($0, "readrandom-aged", options.scaled(1_000_000)) }
+    try engine.close()
     if Engine.isPersistent { try commitDurably() }
     printMemory("growth")
   }

@@ -10,12 +10,13 @@ extension Run {
         try readRandomly($0, "readrandom-snap", options.scaled(1_000_000))
       }
     }
+    let perThread = options.scaled(500_000)
     try engine.withSharedSnapshot { snapshot in
-      try readOnTwoThreads("readrandom-snap-2t") { try read(snapshot, $0, $1) }
+      try readOnThreads("readrandom-snap-2t", 2, perThread) { try read(snapshot, $0, $1) }
     }
     try readMissing(engine)
     try scanHundreds(engine)
-    try readOnTwoThreads("readrandom-2t") { thread, count in
+    try readOnThreads("readrandom-2t", 2, perThread) { thread, count in
       try engine.withSession { try read($0, thread, count) }
     }
   }
@@ -29,7 +30,8 @@ extension Run {
     report.wrongAnswers(workload, "MISSES", operations - hits)
   }
 
-  private func read(
+  /// What one of several threads reads, each with a seed of its own.
+  func read(
     _ reads: some BenchmarkReads, _ thread: Int, _ operations: UInt64
   ) throws -> (hits: UInt64, checksum: Checksum) {
     var checksum = Checksum()
@@ -67,17 +69,20 @@ extension Run {
     report.wrongAnswers("scan100", "SHORT", operations * 100 - entries)
   }
 
+  /// Measures threads that read at once.
+  ///
   /// - Parameter body: what each thread does, by its number and the number of gets.
-  private func readOnTwoThreads(
-    _ workload: String, _ body: @escaping @Sendable (Int, UInt64) throws -> (hits: UInt64, checksum: Checksum)
+  func readOnThreads(
+    _ workload: String, _ threads: Int, _ perThread: UInt64,
+    _ body: @escaping @Sendable (Int, UInt64) throws -> (hits: UInt64, checksum: Checksum)
   ) throws {
-    let perThread = options.scaled(500_000)
-    let results = try measure(workload, operations: 2 * perThread) {
-      try Threads.run(2) { thread in try body(thread, perThread) }
+    let operations = UInt64(threads) * perThread
+    let results = try measure(workload, operations: operations) {
+      try Threads.run(threads) { thread in try body(thread, perThread) }
     }
     var checksum = Checksum()
     for result in results { checksum &+= result.checksum }
     report.count(workload, "checksum", checksum.sum)
-    report.wrongAnswers(workload, "MISSES", 2 * perThread - results.reduce(0) { $0 + $1.hits })
+    report.wrongAnswers(workload, "MISSES", operations - results.reduce(0) { $0 + $1.hits })
   }
 }

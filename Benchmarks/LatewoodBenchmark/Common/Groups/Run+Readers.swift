@@ -10,33 +10,28 @@ extension Run {
     try filled.close()
     let engine = try open()
     try readSequentially(engine, workload: "warmup")
-    for count in Self.counts { try readAlone(engine, count) }
-    try readBesideWriter(engine, 0)
-    for count in Self.counts { try readBesideWriter(engine, count) }
+    // Nothing has been overwritten yet, and the number of reads is the same for all engines: so are
+    // the answers.
+    for count in Self.counts {
+      try readOnThreads("readers-\(count)", count, gets(of: count)) { thread, gets in
+        try engine.withSession { try read($0, thread, gets) }
+      }
+    }
+    try engine.withSharedSnapshot { snapshot in
+      for count in [1, 2] {
+        try readOnThreads("readers-snap-\(count)", count, gets(of: count)) { try read(snapshot, $0, $1) }
+      }
+    }
+    if options.readWriteSeconds > 0 {
+      try readBesideWriter(engine, 0)
+      for count in Self.counts { try readBesideWriter(engine, count) }
+    }
     printMemory("readers")
     try close(engine, after: "readers")
   }
 
-  /// Nothing has been overwritten yet, and the number of reads is the same for all engines: so are
-  /// the answers.
-  private func readAlone(_ engine: Engine, _ readers: Int) throws {
-    let workload = "readers-\(readers)"
-    let perReader = max(1, options.scaled(2_000_000) / UInt64(readers))
-    let operations = perReader * UInt64(readers)
-    let results = try measure(workload, operations: operations) {
-      try Threads.run(readers) { thread in
-        try engine.withSession { session in
-          var checksum = Checksum()
-          let hits = try gets(from: session, seed: 0xBEAD + UInt64(thread), perReader, into: &checksum)
-          return (hits: hits, checksum: checksum)
-        }
-      }
-    }
-    var checksum = Checksum()
-    for result in results { checksum &+= result.checksum }
-    report.count(workload, "checksum", checksum.sum)
-    report.wrongAnswers(workload, "MISSES", operations - results.reduce(0) { $0 + $1.hits })
-  }
+  /// The gets of each of so many readers alone.
+  private func gets(of readers: Int) -> UInt64 { max(1, options.scaled(2_000_000) / UInt64(readers)) }
 
   /// - Parameter readers: their number; without one, the writer is alone.
   private func readBesideWriter(_ engine: Engine, _ readers: Int) throws {
