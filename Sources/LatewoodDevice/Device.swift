@@ -68,6 +68,17 @@ package protocol Device: AnyObject, Sendable {
   /// find nothing to do. False means unknown: then call `makeReadable`.
   func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool
 
+  /// The memory that can hold parts of the file, in bytes; nil if all of it always does, or the
+  /// system does not tell.
+  var memoryLimit: UInt64? { get }
+
+  /// Tells the system that the first `length` bytes of a mapping of this file will be read in no
+  /// order: where a page is not in memory, it should read that page and nothing else. Best effort.
+  func expectRandomReads(of space: AddressSpace, length: UInt64)
+
+  /// Asks the system to begin reading a range into its cache, without waiting. Best effort.
+  func readAhead(_ range: Range<UInt64>)
+
   /// The cache that fills the addresses returned by `map`; nil if they show the file itself.
   var cache: PageCache? { get }
 
@@ -173,6 +184,9 @@ extension Device {
   package var file: any Device { self }
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {}
   package func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool { false }
+  package var memoryLimit: UInt64? { nil }
+  package func expectRandomReads(of space: AddressSpace, length: UInt64) {}
+  package func readAhead(_ range: Range<UInt64>) {}
   package func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? { nil }
   package func tryLockForReading() throws(StorageError) -> Bool {
     try lockForReading()

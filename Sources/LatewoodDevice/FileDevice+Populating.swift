@@ -14,6 +14,24 @@ extension FileDevice {
     return SystemCalls.isInMemory(start, length: bytes.count) ?? false
   }
 
+  package var memoryLimit: UInt64? { MemoryLimit.current() }
+
+  package func expectRandomReads(of space: AddressSpace, length: UInt64) {
+    let pages = min(length, space.capacity) & ~(SystemCalls.pageLength - 1)
+    SystemCalls.expectRandomReads(space.base, length: Int(pages))
+  }
+
+  package func readAhead(_ range: Range<UInt64>) {
+    // Linux reads no more for one request than the disk's setting says, usually 128 KiB.
+    let longest: UInt64 = 128 << 10
+    // After `close` there is nothing to ask with.
+    try? descriptor.use { number throws(StorageError) in
+      for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(longest)) {
+        SystemCalls.readAhead(number, Int64(start), Int(min(longest, range.upperBound - start)))
+      }
+    }
+  }
+
   package func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
     var canPopulate = FileDevice.canPopulate.load(ordering: .relaxed)

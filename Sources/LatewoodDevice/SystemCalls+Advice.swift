@@ -120,6 +120,22 @@ extension SystemCalls {
     #endif
   }
 
+  /// Tells the system that parts of a mapping will be read in no order, so that it reads only the
+  /// page that is touched.
+  static func expectRandomReads(_ start: UnsafeRawPointer, length: Int) {
+    _ = madvise(UnsafeMutableRawPointer(mutating: start), length, MADV_RANDOM)
+  }
+
+  /// Asks the system to begin reading a range of a file into its cache. It may read less.
+  static func readAhead(_ descriptor: Int32, _ offset: Int64, _ length: Int) {
+    #if canImport(Darwin)
+      var request = radvisory(ra_offset: off_t(offset), ra_count: Int32(clamping: length))
+      _ = fcntl(descriptor, F_RDADVISE, &request)
+    #else
+      _ = posix_fadvise(descriptor, off_t(offset), off_t(length), POSIX_FADV_WILLNEED)
+    #endif
+  }
+
   /// Returns whether all pages of a part of a mapping are in memory, so that touching them reads
   /// nothing from the disk; nil if the system does not say. Linux always returns true to users who
   /// neither own nor may write the file (mincore(2)).
@@ -136,6 +152,12 @@ extension SystemCalls {
     #else
       return nil
     #endif
+  }
+
+  /// The memory of the machine, in bytes; nil if the system does not tell.
+  static var memoryLength: UInt64? {
+    let pages = sysconf(Int32(_SC_PHYS_PAGES))
+    return pages > 0 ? UInt64(pages) * pageLength : nil
   }
 
   /// The page length of the machine, in bytes.

@@ -142,6 +142,18 @@ package enum SystemCalls {
     try checked(pread(descriptor, target.baseAddress, target.count, off_t(offset)))
   }
 
+  /// Returns the text of a small file, such as the system makes of its state; nil if it cannot be
+  /// read.
+  static func contents(ofPath path: String, atMost length: Int) -> String? {
+    guard let descriptor = try? openFile(path, .readOnly) else { return nil }
+    defer { closeFile(descriptor) }
+    return withUnsafeTemporaryAllocation(byteCount: length, alignment: 1) { target in
+      (try? readFile(descriptor, target, 0)).map { count in
+        String(decoding: UnsafeRawBufferPointer(rebasing: target[..<count]), as: UTF8.self)
+      }
+    }
+  }
+
   static func writeFile(
     _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int64
   ) throws(ErrorNumber) -> Int {

@@ -87,6 +87,7 @@ extension DatabaseFile {
       progress.clearNeedsCheckpoint(replayingFrom: replayStart)
     }
     slotGeneration = slot.generation
+    mapping.compareWithMemory(log: replayStart)
   }
 
   /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing

@@ -35,6 +35,13 @@ package final class MappedFile: Sendable {
   let windowsEnd = Atomic<UInt64>(.max)
   /// Whether a timer is running that will clear the proofs.
   private let willForget = Atomic<Bool>(false)
+  /// The end of the part that is read page by page, because the file takes more than the memory
+  /// that could hold it; 0 if it does not. Once it does, that is not asked again.
+  private let randomEnd = Atomic<UInt64>(0)
+  /// The allocated size from which the file is compared with the memory again.
+  private let nextComparison = Atomic<UInt64>(64 << 20)
+  /// The sequential reads of a file that is larger than memory.
+  let sequences = Guarded(ReadSequences())
 
   /// - Parameters:
   ///   - size: length of the file, in bytes.
@@ -74,13 +81,48 @@ package final class MappedFile: Sendable {
       }
       // A cache has not read anything into the new mapping yet.
       if !isBuffered { next.mergeProofs(from: last) }
+      if isLargerThanMemory {
+        device.expectRandomReads(of: next, length: randomEnd.load(ordering: .relaxed))
+      }
       spaces.append(next)
       newest.store(Unmanaged.passUnretained(next), ordering: .releasing)
       return next
     }
   }
 
+  // MARK: Files that are larger than memory
+
+  /// Whether the file takes more than the memory that could hold it. Then most bytes come from the
+  /// disk, and what the system reads ahead of random reads only evicts others: pages are read one
+  /// by one, except by sequential reads, which ask for what follows themselves.
+  var isLargerThanMemory: Bool { randomEnd.load(ordering: .relaxed) > 0 }
+
+  /// Finds out whether the file is larger than memory now. From one thread at a time; after each
+  /// checkpoint is often enough.
+  ///
+  /// - Parameter log: the offset of the first log frame that a replay needs. What follows will be
+  ///   read soon, and all of it.
+  package func compareWithMemory(log: UInt64) {
+    guard !isBuffered else { return }
+    if !isLargerThanMemory {
+      guard let size = try? device.allocatedSize(), size >= nextComparison.load(ordering: .relaxed) else {
+        return
+      }
+      guard let memory = device.memoryLimit else { return nextComparison.store(.max, ordering: .relaxed) }
+      guard size > memory else { return nextComparison.store(memory, ordering: .relaxed) }
+    }
+    spaces.withLock { spaces in
+      randomEnd.store(max(log, 1), ordering: .relaxed)
+      if let newest = spaces.last { device.expectRandomReads(of: newest, length: log) }
+    }
+  }
+
   // MARK: Proofs
+
+  /// The maximum lifetime of a proof about a file that is larger than memory, in nanoseconds.
+  /// Verified bytes may have been evicted, and are then read from the disk page by page; after this
+  /// time they are made readable again, in as few reads as possible.
+  private static let longestOfLarge: UInt64 = 1_000_000_000
 
   /// Sets the time, in seconds, after which the checksum of a node or value is verified again when
   /// it is read. It may be verified earlier; 0 means never.
@@ -91,7 +133,10 @@ package final class MappedFile: Sendable {
   /// Starts the timer that clears proofs, before one is marked. One timer serves all proofs made
   /// while it runs.
   func noteProof() {
-    let lifetime = proofLifetime.load(ordering: .relaxed)
+    var lifetime = proofLifetime.load(ordering: .relaxed)
+    if isLargerThanMemory {
+      lifetime = lifetime == 0 ? MappedFile.longestOfLarge : min(lifetime, MappedFile.longestOfLarge)
+    }
     guard lifetime > 0, !willForget.load(ordering: .relaxed),
       !willForget.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
@@ -134,127 +179,5 @@ package final class MappedFile: Sendable {
       do throws(StorageError) { return try map(capacity) } catch { refusal = error }
     }
     throw refusal
-  }
-}
-
-/// Makes a mapping readable window by window, so that one system call serves all first reads in a
-/// window.
-///
-/// ```
-/// unknown -- all of it is in memory, or was read --> readable   nothing more is asked
-///    |
-///    '------ only a part is, or can be read -------> partial    each read asks for its own bytes
-/// ```
-///
-/// A window is noted as readable once all of it was. Like proofs, notes are cleared after a while
-/// (`setProofLifetime`). Windows with holes stay partial while their other bytes are in memory,
-/// because reading a hole would fill memory with zeros. Unreadable bytes are an error only for
-/// callers that need them.
-extension MappedFile {
-  private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
-
-  /// The number of windows that are made readable ahead when a file is read sequentially. In the
-  /// first scan of 1,000,000 entries this raised the rate from 23 to 31 million a second.
-  private static let windowsAhead: UInt64 = 7
-
-  private enum Note {
-    static let isReadable: UInt64 = 1
-    static let isPartial: UInt64 = 2
-    static let windowsPerWord: UInt64 = 32
-  }
-
-  /// Makes a range safe to read through a mapping. Throws `inputOutput` if the disk cannot read it.
-  ///
-  /// - Parameters:
-  ///   - range: not empty, and below `limit`.
-  ///   - base: the address of byte 0 of the file in the mapping.
-  ///   - limit: the number of bytes of the file that exist.
-  func makeReadable(
-    _ range: Range<UInt64>, mappedAt base: UnsafeRawPointer, below limit: UInt64
-  ) throws(StorageError) {
-    let length = AddressSpace.windowLength
-    var windows = range.lowerBound / length..<(range.upperBound + (length - 1)) / length
-    // A cache evicts unpinned pages. The last window of the file may still grow.
-    guard !isBuffered, windows.upperBound <= limit / length else { return try ask(range, base) }
-    let bitmap = space.windows
-    var firstUnknown = windows.upperBound
-    for window in windows {
-      let notes =
-        MappedFile.notes(bitmap, window).word.pointee.load(ordering: .relaxed)
-        &>> MappedFile.notes(bitmap, window).shift
-      if notes & Note.isPartial != 0 { return try ask(range, base) }
-      if notes & Note.isReadable == 0 { firstUnknown = min(firstUnknown, window) }
-    }
-    windows = firstUnknown..<windows.upperBound
-    if windows.isEmpty { return }
-    noteProof()
-    let unknown = windows.lowerBound * length..<windows.upperBound * length
-    let wanted = range.clamped(to: unknown)
-    // A reader that continues where the last windows ended is probably sequential.
-    let continues = windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound
-    let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
-    if continues, isInMemory(ahead.lowerBound * length..<ahead.upperBound * length, base) {
-      windowsEnd.store(ahead.upperBound, ordering: .relaxed)
-      return note(Note.isReadable, ahead, bitmap)
-    }
-    if windows.count > 1, isInMemory(unknown, base) { return note(Note.isReadable, windows, bitmap) }
-    if isInMemory(wanted, base) {
-      // Touching a page makes the system map its cached neighbours, which speeds up the next call.
-      (base + Int(truncatingIfNeeded: wanted.lowerBound)).touch()
-      let isWhole = windows.count == 1 && isInMemory(unknown, base)
-      // Near a hole there is no point in looking ahead.
-      if !isWhole { windowsEnd.store(.max, ordering: .relaxed) }
-      return note(isWhole ? Note.isReadable : Note.isPartial, windows, bitmap)
-    }
-    if continues, makeWindows(ahead, bitmap, base) {
-      return windowsEnd.store(ahead.upperBound, ordering: .relaxed)
-    }
-    if makeWindows(windows, bitmap, base) { return }
-    note(Note.isPartial, windows, bitmap)
-    try ask(range, base)
-  }
-
-  /// Makes windows readable; returns false if part of them cannot be read.
-  private func makeWindows(
-    _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer, _ base: UnsafeRawPointer
-  ) -> Bool {
-    let length = AddressSpace.windowLength
-    do throws(StorageError) {
-      try ask(windows.lowerBound * length..<windows.upperBound * length, base)
-    } catch {
-      return false
-    }
-    note(Note.isReadable, windows, bitmap)
-    return true
-  }
-
-  private func ask(_ range: Range<UInt64>, _ base: UnsafeRawPointer) throws(StorageError) {
-    try device.makeReadable(MappedFile.bytes(range, base), at: range.lowerBound)
-  }
-
-  private func isInMemory(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> Bool {
-    device.isInMemory(MappedFile.bytes(range, base))
-  }
-
-  private static func bytes(_ range: Range<UInt64>, _ base: UnsafeRawPointer) -> UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(start: base + Int(truncatingIfNeeded: range.lowerBound), count: range.count)
-  }
-
-  private func note(_ what: UInt64, _ windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer) {
-    for window in windows {
-      let place = MappedFile.notes(bitmap, window)
-      place.word.pointee.bitwiseOr(what &<< place.shift, ordering: .relaxed)
-    }
-  }
-
-  // SAFETY: the newest mapping covers the limit of every view, its bitmap has two bits for every
-  // window of its capacity, and a zeroed word is a valid Atomic<UInt64>.
-  private static func notes(
-    _ bitmap: UnsafeMutableRawPointer, _ window: UInt64
-  ) -> (word: Word, shift: UInt64) {
-    let word = Int(truncatingIfNeeded: window / Note.windowsPerWord)
-    return (
-      bitmap.assumingMemoryBound(to: Atomic<UInt64>.self) + word, window % Note.windowsPerWord * 2
-    )
   }
 }

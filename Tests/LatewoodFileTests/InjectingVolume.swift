@@ -42,6 +42,16 @@ final class InjectingVolume: Volume {
     var cached: Set<UInt64>?
     /// The pages of the file that the disk cannot read. They may be in memory all the same.
     var unreadable: Set<UInt64> = []
+    /// The memory that can hold the file; nil if nobody can tell.
+    var memory: UInt64?
+    /// What the file takes on the disk; nil for the real size.
+    var allocated: UInt64?
+    /// The lengths of mappings that are said to be read in no order, and the ranges that are read
+    /// ahead.
+    var random: [UInt64] = []
+    var ahead: [Range<UInt64>] = []
+    /// How often something was made readable.
+    var requests = 0
     /// How often somebody asked what is in memory.
     var questions = 0
     /// The address of the last mapping.
@@ -157,7 +167,15 @@ private final class InjectingDevice: Device {
     if let size = volume.plan.withLock({ $0.size }) { return size }
     return try inner.size()
   }
-  func allocatedSize() throws(StorageError) -> UInt64 { try inner.allocatedSize() }
+  func allocatedSize() throws(StorageError) -> UInt64 {
+    if let size = volume.plan.withLock({ $0.allocated }) { return size }
+    return try inner.allocatedSize()
+  }
+  var memoryLimit: UInt64? { volume.plan.withLock { $0.memory } }
+  func expectRandomReads(of space: AddressSpace, length: UInt64) {
+    volume.plan.withLock { $0.random.append(length) }
+  }
+  func readAhead(_ range: Range<UInt64>) { volume.plan.withLock { $0.ahead.append(range) } }
   func permissions() throws(StorageError) -> UInt16 { try inner.permissions() }
   func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
     if let limit = volume.plan.withLock({ $0.capacity }), capacity > limit {
@@ -171,6 +189,7 @@ private final class InjectingDevice: Device {
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     let pages = offset / Self.pageLength...(offset + UInt64(bytes.count) - 1) / Self.pageLength
     let failed = volume.plan.withLock { plan in
+      plan.requests += 1
       guard let cached = plan.cached else { return false }
       let failed = pages.contains { plan.unreadable.contains($0) && !cached.contains($0) }
       if !failed { plan.cached = cached.union(pages) }

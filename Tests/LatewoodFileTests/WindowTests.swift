@@ -72,4 +72,83 @@ import Testing
     #expect(volume.plan.withLock { $0.questions } < Int(windows / 4))
     device.close()
   }
+
+  // MARK: Files that are larger than memory
+
+  /// A file of 64 windows of which nothing is in memory.
+  private func withLargeFile(
+    memory: UInt64?, _ body: (InjectingVolume, MappedFile, FileView) throws -> Void
+  ) throws {
+    let volume = InjectingVolume()
+    let device = try volume.open("a", .createExclusive(permissions: 0o600))
+    let length = 64 * AddressSpace.windowLength
+    try [UInt8](repeating: 7, count: 1).withUnsafeBytes { try device.write($0, at: length - 1) }
+    volume.plan.withLock { plan in
+      plan.memory = memory
+      plan.allocated = 200 << 20
+      plan.cached = []
+    }
+    let mapping = try MappedFile(device, covering: length)
+    mapping.compareWithMemory(log: length / 2)
+    let view = FileView(
+      base: mapping.space.base, verified: mapping.space.verified, seed: 1, limit: length, owner: mapping)
+    try body(volume, mapping, view)
+    device.close()
+  }
+
+  @Test func `random reads of a file that is larger than memory read nothing else`() throws {
+    try withLargeFile(memory: 100 << 20) { volume, mapping, view in
+      #expect(volume.plan.withLock { $0.random } == [32 * AddressSpace.windowLength])
+      var expected: Set<UInt64> = []
+      // Some distance apart, and in no order.
+      for number in 0..<16 as Range<UInt64> {
+        let offset = number * 7 % 16 * 4 * AddressSpace.windowLength + 8000
+        try view.makeReadable(offset, 5000)
+        expected.formUnion(pages(of: offset..<offset + 5000))
+        #expect(volume.plan.withLock { $0.ahead.last } == offset..<offset + 5000)
+      }
+      #expect(volume.plan.withLock { $0.cached } == expected)
+      // A larger mapping elsewhere is told, too.
+      _ = try mapping.grown(toCover: 64 << 20)
+      #expect(volume.plan.withLock { $0.random.count } == 2)
+    }
+  }
+
+  @Test func `a scan of a file that is larger than memory reads several windows at once`() throws {
+    try withLargeFile(memory: 100 << 20) { volume, _, view in
+      // Nodes in one place, values in another.
+      let half = 32 * AddressSpace.windowLength
+      for offset in stride(from: 0, to: half, by: 4096) {
+        try view.makeReadable(offset, 4096)
+        try view.makeReadable(half + offset, 4096)
+      }
+      #expect(volume.plan.withLock { $0.requests } < 16)
+      #expect(volume.plan.withLock { $0.cached?.count } == 64 * 16)
+    }
+  }
+
+  @Test(arguments: [200 << 20, nil])
+  func `a file that memory can hold is read in windows`(_ memory: UInt64?) throws {
+    try withLargeFile(memory: memory) { volume, mapping, view in
+      try view.makeReadable(8000, 5000)
+      #expect(volume.plan.withLock { $0.cached?.count } == 16)
+      // It grows, which shows after the next checkpoint.
+      volume.plan.withLock { $0.allocated = (200 << 20) + 1 }
+      mapping.compareWithMemory(log: 4096)
+      #expect(volume.plan.withLock { $0.random } == (memory == nil ? [] : [4096]))
+      #expect(volume.plan.withLock { $0.ahead } == [])
+    }
+  }
+
+  @Test func `eight sequences of reads are recognized, in the same window and in the next`() {
+    var sequences = ReadSequences()
+    let take = { (start: UInt64, end: UInt64) in sequences.take(start..<start + 1, readingTo: end) }
+    let starts = (0..<8).map { UInt64($0 * 100) }
+    #expect(starts.filter { take($0, 0) } == [])
+    #expect(starts.filter { take($0, $0 + 9) } == starts, "in the same window")
+    #expect(starts.filter { take($0 + 9, $0 + 20) } == starts, "in the next")
+    #expect(!take(5021, 0), "behind the next")
+    #expect(!take(20, 0), "the oldest was replaced")
+    #expect(take(719, 720), "the newest was not")
+  }
 }

@@ -71,8 +71,9 @@ extension Engine {
     state.known = ValidatedKeyspaces()
     head.replace(with: state)
     switchFile(to: next, checkpoint: report.checkpointOffset)
-    let pin = reclaimer.start(
-      from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start, isOwn: false)
+    let start = report.checkpoint?.replay ?? .start
+    let pin = reclaimer.start(from: report.checkpointOffset, replay: start, isOwn: false)
+    next.mapping.compareWithMemory(log: start.offset)
     versions.publish(state, base: report.checkpoint?.root, frozen: nil, pin: pin)
     return state.transaction != before
   }

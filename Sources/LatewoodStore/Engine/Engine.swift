@@ -154,9 +154,10 @@ import Synchronization
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
     found.withLock { $0 = recovery }
     // Without a checkpoint there is no tree, only a log that has just been read.
+    let start = report.checkpoint?.replay ?? .start
     let pin = reclaimer.start(
-      from: report.checkpointOffset, replay: report.checkpoint?.replay ?? .start,
-      isOwn: report.checkpointOffset == 0)
+      from: report.checkpointOffset, replay: start, isOwn: report.checkpointOffset == 0)
+    file.mapping.compareWithMemory(log: start.offset)
     versions.start(with: state, base: report.checkpoint?.root, pin: pin)
     pacer.start(pending: report.bytesReplayed, live: report.checkpoint?.root?.liveBytes ?? 0)
     checkpointer.fitReserve()

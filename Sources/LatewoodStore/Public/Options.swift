@@ -24,6 +24,9 @@ extension Store {
     /// The file is mapped. This is the fastest way, and the system can reclaim the memory. If the
     /// system then has to read a page again that the disk or the network can no longer deliver, the
     /// process ends.
+    ///
+    /// Once the file takes more than the memory of the machine, or of the process's control group,
+    /// random reads make the system read only the pages that they need, and nothing ahead.
     case mapped
     /// The file is read into a bounded cache in memory: for removable disks, networks, and systems
     /// that do not map files. A failure throws an error in the read that needed the bytes, and
@@ -92,7 +95,8 @@ extension Store {
     /// The time, in seconds, after which the checksum of a tree node or large value is compared
     /// again when it is read. Until then verified bytes are trusted and read at the speed of
     /// memory. After that, bytes that the disk has changed cause an error instead of a wrong
-    /// result. With 0, verified bytes are trusted as long as the store is open. Default: 300.
+    /// result. With 0, verified bytes are trusted as long as the store is open. If the file is
+    /// larger than the memory, they are trusted for at most a second. Default: 300.
     ///
     /// This does not affect ``Store/verify(progress:)``, which reads the disk, or compactions and
     /// copies, which verify everything they write.

@@ -3,6 +3,12 @@
 extension Run {
   func limitedGroup() throws {
     guard Engine.isPersistent else { return }
+    var run = self
+    run.options.directory.exceedsMemory = true
+    try run.fillAndRead()
+  }
+
+  private func fillAndRead() throws {
     let filled = try openEmpty()
     try inSession(filled, valueLength: options.valueLength) { session, scratch in
       _ = try measure("limited-fill", operations: options.records) {

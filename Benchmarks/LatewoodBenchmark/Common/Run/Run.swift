@@ -1,7 +1,7 @@
 /// One run of one group of workloads on one engine. Each group is an extension in its own file,
 /// under `Groups`.
 struct Run<Engine: BenchmarkEngine>: Sendable {
-  let options: BenchmarkOptions
+  var options: BenchmarkOptions
   let report: Report
   let memory: MemorySampler
 

@@ -9,6 +9,8 @@
 /// The directory for the files of the engine under test, and nothing else.
 struct Directory: Sendable {
   let path: String
+  /// Whether its files will be larger than the memory. Engines that have an option for that set it.
+  var exceedsMemory = false
 
   /// Creates it and its parents, and removes everything in it.
   func makeEmpty() {

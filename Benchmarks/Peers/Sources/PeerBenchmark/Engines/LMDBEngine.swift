@@ -5,7 +5,7 @@
   ///
   /// Read transactions are kept and renewed for each read, as its documentation advises, and
   /// cursors with them. Unsynced: `MDB_NOSYNC`. Not `MDB_WRITEMAP`, with which a stray write of the
-  /// program destroys the file.
+  /// program destroys the file. `MDB_NORDAHEAD` where the file is larger than the memory.
   ///
   /// It is `@unchecked Sendable`: threads may share an environment, and nothing else is in it that
   /// changes.
@@ -22,7 +22,8 @@
       try check(mdb_env_create(&environment), "mdb_env_create")
       guard let environment else { throw BenchmarkFailure("LMDB has no environment") }
       try check(mdb_env_set_mapsize(environment, 64 << 30), "mdb_env_set_mapsize")
-      let flags = UInt32(MDB_NOTLS) | (isDurable ? 0 : UInt32(MDB_NOSYNC))
+      var flags = UInt32(MDB_NOTLS) | (isDurable ? 0 : UInt32(MDB_NOSYNC))
+      if directory.exceedsMemory { flags |= UInt32(MDB_NORDAHEAD) }
       try check(mdb_env_open(environment, directory.path, flags, 0o644), "mdb_env_open")
       var table = MDB_dbi()
       let transaction = try begin(environment)
