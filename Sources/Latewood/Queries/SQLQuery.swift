@@ -10,8 +10,8 @@ import LatewoodQuery
 ///
 /// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
 /// If they need more than 64 MiB, they come in parts, and the documents are read again for each
-/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)` and the
-/// like in one group, must fit: otherwise the query throws `invalidParameter`.
+/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
+/// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
 ///
 /// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.

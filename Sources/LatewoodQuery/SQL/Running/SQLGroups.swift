@@ -3,9 +3,9 @@ import LatewoodFleece
 /// The groups of a run, with their aggregates so far, in parts that fit into memory.
 ///
 /// All rows are added for each part, in the same order. A part consists of the groups whose keys
-/// are in the range from `start` to before `end`, and has all rows of these groups. When they exceed
-/// the memory, those with the last keys are dropped, and the first dropped key becomes `end`. The
-/// next part starts there.
+/// are in the range from `start` to before `end`, and has all rows of these groups. When they
+/// exceed the memory, those with the last keys are dropped, and the first dropped key becomes
+/// `end`. The next part starts there.
 struct SQLGroups {
   private struct Group {
     let key: [UInt8]
