@@ -40,7 +40,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
-      #"count: of rows; read: of documents that were looked at, each as often as it was;"#,
+      #"count: of rows; read: of documents, each time one was looked at;"#,
       #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
