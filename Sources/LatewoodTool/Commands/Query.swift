@@ -66,7 +66,7 @@ extension CommandDescription {
           return true
         }
       } catch let error as QueryError {
-        throw Failure(error)
+        throw Failure(error, in: nil)
       } catch { throw Failure(error) }
       try listing.end(read: read)
     }
