@@ -57,10 +57,11 @@ final class SQLTarget: FuzzTarget {
       }
       return true
     }
-    try document.bytes.withUnsafeBytes { bytes in
-      _ = try run.add(Source(body: FleeceValue.root(of: bytes)), check)
-    }
-    try run.finish(check)
+    repeat {
+      try document.bytes.withUnsafeBytes { bytes in
+        _ = try run.add(Source(body: FleeceValue.root(of: bytes)), check)
+      }
+    } while try run.finish(check)
   }
 
   /// Evaluates the text as a condition in two ways: by a predicate, and as an argument that no

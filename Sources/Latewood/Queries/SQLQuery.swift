@@ -8,14 +8,17 @@ import LatewoodQuery
 /// that of the batch in which it runs. Rows are ordered by the id of their documents unless the
 /// statement sorts them.
 ///
-/// A sort keeps its rows in memory, or with LIMIT only as many as needed; GROUP BY keeps its
-/// groups, and DISTINCT its rows. If they exceed 64 MiB, the query throws `invalidParameter`.
+/// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
+/// If they need more than 64 MiB, they come in parts, and the documents are read again for each
+/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
+/// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
 ///
 /// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
 public struct SQLQuery: Sendable {
   private let database: Database
   private let program: SQLProgram
+  var limits = SQLLimits()
 
   init(_ database: Database, _ program: SQLProgram) {
     self.database = database
@@ -24,8 +27,8 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order: each is an object whose members are the columns.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if a
-  ///   sort, a group or the work on a document grows too large; `notOpen` once the database is
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
+  ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func rows() throws -> [DocumentValue] {
     var rows: [DocumentValue] = []
@@ -38,8 +41,8 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order, decoded as a type.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if a
-  ///   sort, a group or the work on a document grows too large; `notOpen` once the database is
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
+  ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
   ///   row that is not of the type.
   public func rows<Value: Decodable>(as type: Value.Type) throws -> [Value] {
@@ -52,10 +55,11 @@ public struct SQLQuery: Sendable {
   }
 
   /// Calls a closure with each row, in order, until it returns false. Keeps one in memory at a
-  /// time, unless the statement sorts or groups.
+  /// time, unless the statement sorts or groups. In a batch, the closure must not change the
+  /// collection then, because its documents may be read again for further rows.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
-  ///   `invalidParameter` if a sort, a group or the work on a document grows too large; `notOpen`
+  ///   `invalidParameter` if distinct values or the work on a document grow too large; `notOpen`
   ///   once the database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
@@ -64,15 +68,15 @@ public struct SQLQuery: Sendable {
   /// Returns the rows, in order, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
-  public func rows() async throws -> [DocumentValue] { try await database.performing { try rows() } }
+  ///   all documents are read.
+  public func rows() async throws -> [DocumentValue] { try await performing { query in try query.rows() } }
 
   /// Returns the rows, in order, decoded as a type, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   all documents are read.
   public func rows<Value: Decodable & Sendable>(as type: Value.Type) async throws -> [Value] {
-    try await database.performing { try rows(as: type) }
+    try await performing { query in try query.rows(as: type) }
   }
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
@@ -90,6 +94,20 @@ public struct SQLQuery: Sendable {
   ///   the read begins.
   public func explain() async throws -> QueryPlan { try await database.performing { try explain() } }
 
+  /// Runs a call on a Dispatch queue, with a query that ends when the task is cancelled.
+  private func performing<R: Sendable>(
+    _ body: @escaping @Sendable (SQLQuery) throws -> R
+  ) async throws -> R {
+    try await database.cancellable { database, check in
+      var query = self
+      query.limits.check = check
+      return try await database.documents.perform { [query] in
+        try check()
+        return try body(query)
+      }
+    }
+  }
+
   private func reads() throws -> DocumentReads {
     guard let collection = try database.collection(program.collection) else {
       throw DatabaseError(.notFound, "there is no collection \(program.collection)")
@@ -100,7 +118,7 @@ public struct SQLQuery: Sendable {
   private func find(_ body: (FleeceBody) throws -> Bool) throws {
     let reads = try reads()
     do {
-      try reads.query(program, body)
+      try reads.query(program, limits: limits, body)
     } catch let error as QueryError {
       throw DatabaseError(error)
     } catch { throw DatabaseError.translated(error) }
@@ -116,7 +134,7 @@ extension Database {
   /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
-  /// See <doc:AskingInSQL> for the supported statements.
+  /// See <doc:AskingInSQL> for the supported statements, and for those whose memory is bounded.
   ///
   /// - Parameters:
   ///   - text: the statement, at most 256 KiB.

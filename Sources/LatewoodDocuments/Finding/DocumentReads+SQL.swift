@@ -24,27 +24,30 @@ extension DocumentReads {
   ///
   /// Documents are found by the predicate of the program, like those of other requests, and read in
   /// place. Rows come in the order of an index if one has the required order, and are sorted
-  /// otherwise; see `SQLRun` for the memory that this takes. A program that only counts documents
-  /// reads none if an index contains exactly those documents.
+  /// otherwise; see `SQLRun` for the memory that this takes. If sorted rows or groups need more,
+  /// the documents are read again for each further part of them. A program that only counts
+  /// documents reads none if an index contains exactly those documents.
   ///
-  /// - Returns: the number of examined documents.
-  /// - Throws: any error of the closure; `QueryError` `tooLarge` if the limits are exceeded;
-  ///   ``DocumentError`` `corruptData`.
+  /// - Returns: the number of examined documents, each counted as often as it is examined.
+  /// - Throws: any error of the closure, and of `SQLLimits.check`; `QueryError` `tooLarge` if the
+  ///   limits are exceeded; ``DocumentError`` `corruptData`.
   @discardableResult
   package func query(
     _ program: SQLProgram, limits: SQLLimits = SQLLimits(), _ body: SQLRun.Receiver
   ) throws -> Int {
-    let choice = try SQLChoice(self, program)
+    let choice = try SQLChoice(self, program, memory: limits.memory)
     var run = SQLRun(choice.program, limits: limits)
     if choice.isCounted {
       run.add(documents: choice.plan.candidates - (try expired(among: choice.request.predicate)))
-      try run.finish(body)
+      _ = try run.finish(body)
       return 0
     }
-    let read =
-      choice.request.limit > 0
-      ? try find(choice.request, by: choice.plan) { document in try run.add(document, body) } : 0
-    try run.finish(body)
+    guard choice.request.limit > 0 else { return 0 }
+    var read = 0
+    // The plan is the same for each part, and so is the order of the documents.
+    repeat {
+      read += try find(choice.request, by: choice.plan) { document in try run.add(document, body) }
+    } while try run.finish(body)
     return read
   }
 
@@ -69,24 +72,27 @@ private struct SQLChoice {
   /// Whether the plan contains exactly the documents to count, so that none must be read.
   private(set) var isCounted = false
 
-  init(_ reads: DocumentReads, _ program: SQLProgram) throws(DocumentError) {
+  init(
+    _ reads: DocumentReads, _ program: SQLProgram, memory: Int = SQLLimits().memory
+  ) throws(DocumentError) {
     if let sorted = program.inOrderOfScan {
-      let request = FindRequest(sorted)
+      let request = FindRequest(sorted, memory: memory)
       if let plan = try FindPlanner(reads, request).inOrder() {
         (self.program, self.request, self.plan) = (sorted, request, plan)
         return
       }
     }
     self.program = program
-    request = FindRequest(program)
+    request = FindRequest(program, memory: memory)
     plan = try FindPlanner(reads, request).best(toCount: program.countsOnly)
     isCounted = program.countsOnly && plan.isCovered
   }
 }
 
 extension FindRequest {
-  fileprivate init(_ program: SQLProgram) {
+  fileprivate init(_ program: SQLProgram, memory: Int) {
     self.init(program.predicate)
+    sortMemory = memory
     order = program.scanOrder.map { FindRequest.Order($0.path, isDescending: $0.isDescending) }
     skip = program.scanSkip
     limit = program.scanLimit

@@ -24,8 +24,8 @@ extension CommandDescription {
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
       "A member that a document does not have is missing, which is not null; comparisons with either are not true. "
-        + "Each row is one line of JSON, and indented on a terminal. A sort without LIMIT holds its rows in "
-        + "memory: at most 64 MiB.",
+        + "Each row is one line of JSON, and indented on a terminal. A sort or GROUP BY that needs more than "
+        + "64 MiB of memory reads the documents again for each further part. DISTINCT beyond that needs an ORDER BY.",
     ],
     examples: [
       ExampleDescription(
@@ -40,7 +40,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
-      #"count: of rows; read: of documents that were looked at;"#,
+      #"count: of rows; read: of documents, each time one was looked at;"#,
       #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
@@ -66,7 +66,7 @@ extension CommandDescription {
           return true
         }
       } catch let error as QueryError {
-        throw Failure(error)
+        throw Failure(error, in: nil)
       } catch { throw Failure(error) }
       try listing.end(read: read)
     }

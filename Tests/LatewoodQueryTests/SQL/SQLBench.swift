@@ -51,6 +51,14 @@ struct SQLBench {
   /// Returns the rows of a statement in JSON. Documents are read as the engine reads them: by the
   /// predicate of the program, in its order, and no more than are wanted.
   func rows(_ text: String, _ parameters: [String: String] = [:]) throws -> [String] {
+    try parts(text, parameters).parts.flatMap { $0 }
+  }
+
+  /// Returns the rows of a statement in JSON, those of each part of the run, and the most memory
+  /// that the run kept.
+  func parts(
+    _ text: String, _ parameters: [String: String] = [:], goesOn: @escaping (String) -> Bool = { _ in true }
+  ) throws -> (parts: [[String]], mostKept: Int) {
     let program = try program(text, parameters)
     var found: [(key: [UInt8], index: Int)] = []
     for (index, document) in documents.enumerated() {
@@ -67,21 +75,26 @@ struct SQLBench {
       }
     }
     found.sort { $0.key == $1.key ? $0.index < $1.index : $0.key.lexicographicallyPrecedes($1.key) }
-    var rows: [String] = []
+    var parts: [[String]] = [[]]
+    var mostKept = 0
     let take = { (row: FleeceBody) throws -> Bool in
-      rows.append(String(decoding: try JSON.text(of: row.bytes), as: UTF8.self))
-      return true
+      let text = String(decoding: try JSON.text(of: row.bytes), as: UTF8.self)
+      parts[parts.count - 1].append(text)
+      return goesOn(text)
     }
     var run = SQLRun(program, limits: limits)
-    for (_, index) in found.dropFirst(program.scanSkip).prefix(program.scanLimit) {
-      let document = documents[index]
-      let goesOn = try document.body.bytes.withUnsafeBytes { bytes in
-        try run.add(BodyDocument(id: document.id, body: FleeceValue.root(of: bytes)), take)
+    while true {
+      for (_, index) in found.dropFirst(program.scanSkip).prefix(program.scanLimit) {
+        let document = documents[index]
+        let goesOn = try document.body.bytes.withUnsafeBytes { bytes in
+          try run.add(BodyDocument(id: document.id, body: FleeceValue.root(of: bytes)), take)
+        }
+        mostKept = max(mostKept, run.keptByteCount)
+        if !goesOn { break }
       }
-      if !goesOn { break }
+      guard try run.finish(take) else { return (parts, mostKept) }
+      parts.append([])
     }
-    try run.finish(take)
-    return rows
   }
 
   /// Returns the value of an expression for one document, as JSON; `MISSING` if it is missing.

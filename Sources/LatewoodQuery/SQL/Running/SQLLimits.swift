@@ -5,6 +5,8 @@ package struct SQLLimits: Sendable {
   package var steps = 20_000_000
   /// The number of bytes for sorted rows, groups, and the keys of DISTINCT.
   package var memory = 64 << 20
+  /// Throws if the run is to end. Called for every few documents, and between parts.
+  package var check: @Sendable () throws -> Void = {}
 
   package init() {}
 }

@@ -8,41 +8,68 @@ import LatewoodFleece
 /// ```
 ///
 /// Without groups and order, each document's rows are produced immediately, and no more documents
-/// are read when there are enough rows. Rows to sort, groups, and the keys of DISTINCT are kept in
-/// memory: at most `SQLLimits.memory` bytes; beyond that the run throws `tooLarge`. A sort keeps
-/// only OFFSET + LIMIT rows.
+/// are read when there are enough rows. Sorted rows and groups are produced when all documents have
+/// been added, in parts that fit into memory: for each further part, all documents are added again.
+///
+/// ```
+/// repeat { add all documents } while finish()
+/// ```
+///
+/// All that is kept takes about `SQLLimits.memory` bytes, except a single row or group that is
+/// larger. Two things are not kept in parts, and throw `tooLarge` beyond that: the keys of DISTINCT
+/// without an order, and the distinct values of one group.
 package struct SQLRun {
   /// Receives a row, which is an object; returns false to end the run.
   package typealias Receiver = (FleeceBody) throws -> Bool
 
+  /// The number of documents from one check to the next.
+  private static let checkInterval = 64
+
   private let program: SQLProgram
+  private let check: @Sendable () throws -> Void
   private var evaluator: SQLEvaluator
   private var memory: SQLMemory
   private var groups: SQLGroups?
   private var sorter: SQLSorter?
-  /// The keys of the rows so far, for DISTINCT.
+  /// The keys of the rows so far, for DISTINCT without an order.
   private var known: Set<[UInt8]> = []
+  private var unchecked = 0
   private var passed = 0
   private var given = 0
 
   package init(_ program: SQLProgram, limits: SQLLimits = SQLLimits()) {
     self.program = program
+    check = limits.check
     evaluator = SQLEvaluator(limits)
-    memory = SQLMemory(limit: limits.memory)
-    groups = program.grouping.map { SQLGroups($0) }
-    if !program.order.isEmpty {
-      let (needed, overflow) = program.skip.addingReportingOverflow(program.limit)
-      sorter = SQLSorter(wanted: overflow ? nil : needed)
+    // Groups share the memory with the rows that are made of them.
+    let isShared = program.grouping != nil && (program.sortsRows || program.isDistinct)
+    let share = isShared ? limits.memory / 2 : limits.memory
+    memory = SQLMemory(limit: share)
+    groups = program.grouping.map { SQLGroups($0, memory: share) }
+    if program.sortsRows {
+      sorter = SQLSorter(
+        skip: program.skip, limit: program.limit, memory: share, isDistinct: program.isDistinct)
     }
   }
 
+  /// About the memory for all that is kept.
+  var keptByteCount: Int { memory.used + (groups?.byteCount ?? 0) + (sorter?.byteCount ?? 0) }
+
+  /// Whether further rows are not needed.
+  private var hasEnough: Bool { sorter == nil && given >= program.limit }
+
   /// Whether further documents cannot change the rows.
-  private var isComplete: Bool { groups == nil && sorter == nil && given >= program.limit }
+  private var isComplete: Bool { program.limit == 0 || groups == nil && hasEnough }
 
   /// Adds a document that the predicate of the program accepts. Returns false when no more are
   /// needed.
   package mutating func add(_ document: some SQLDocument, _ body: Receiver) throws -> Bool {
     if isComplete { return false }
+    unchecked += 1
+    if unchecked == SQLRun.checkInterval {
+      unchecked = 0
+      try check()
+    }
     evaluator.begin(document)
     defer { evaluator.end() }
     for condition in program.documentFilter where try !evaluator.holds(condition) { return true }
@@ -52,18 +79,21 @@ package struct SQLRun {
   /// Adds documents to the count of a program that only counts.
   package mutating func add(documents count: Int) { groups?.add(rows: count) }
 
-  /// Ends the run: produces the rows that depend on all documents.
-  package mutating func finish(_ body: Receiver) throws {
-    if let groups {
-      self.groups = nil
-      for (keys, aggregates) in groups.rows() {
+  /// Produces the rows that depend on all documents, as many as fit into memory. Returns whether
+  /// all documents must be added again, in the same order, for the rest of the rows.
+  package mutating func finish(_ body: Receiver) throws -> Bool {
+    if program.limit == 0 { return false }
+    try check()
+    if let part = groups?.takePart() {
+      for (keys, aggregates) in part {
         evaluator.begin(groupKeys: keys, aggregates: aggregates)
         if let having = program.grouping?.having, try !evaluator.holds(having) { continue }
-        if try !project(body) || isComplete { break }
+        if try !project(body) || hasEnough { return false }
       }
+      if groups?.beginNextPart() == true { return true }
     }
-    guard let rows = sorter?.rows().dropFirst(program.skip).prefix(program.limit) else { return }
-    for row in rows where try !body(row) { return }
+    for row in sorter?.takePart() ?? [] where try !body(row) { return false }
+    return sorter?.beginNextPart() == true
   }
 
   // MARK: Rows
@@ -93,7 +123,7 @@ package struct SQLRun {
   private mutating func row(_ body: Receiver) throws -> Bool {
     for condition in program.rowFilter where try !evaluator.holds(condition) { return true }
     guard groups == nil else {
-      try groups?.add(&evaluator, &memory)
+      try groups?.add(&evaluator)
       return true
     }
     return try project(body)
@@ -106,7 +136,6 @@ package struct SQLRun {
       passed += 1
       return true
     }
-    if program.limit == 0 { return false }
     let row = try makeRow()
     guard try isNew(row) else { return true }
     if passed < program.skip {
@@ -123,9 +152,18 @@ package struct SQLRun {
       try key.append(evaluator.value(term.value), isDescending: term.isDescending)
     }
     try evaluator.spend(key.bytes.count)
-    if sorter?.wants(key.bytes) == false { return true }
-    let row = try makeRow()
-    if try isNew(row) { try sorter?.add(key.bytes, row, &memory) }
+    guard var position = sorter?.position(key.bytes) else { return true }
+    if program.isDistinct {
+      // Equal rows have equal sort keys; sorted by their contents too, they are neighbours.
+      guard sorter?.isBeforeEnd(position) == true else { return true }
+      let row = try makeRow()
+      try row.withRoot { root throws(FleeceError) in try key.append(root) }
+      position = SQLSorter.Position(key: key.bytes, place: position.place)
+      sorter?.add(position, row)
+    } else if sorter?.wants(position) == true {
+      let row = sorter?.keepsRows == true ? try makeRow() : nil
+      sorter?.add(position, row)
+    }
     return true
   }
 

@@ -1,0 +1,184 @@
+import LatewoodFleece
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodQuery
+
+/// Sorting and grouping in parts that fit into memory, compared with doing it at once.
+@Suite struct SQLPartTests {
+  private struct Item {
+    let a: Int
+    let b: Int
+    let tags: [Int]
+
+    var json: String { #"{"a":\#(a),"b":\#(b),"tags":\#(tags)}"# }
+  }
+
+  private static func items(_ random: inout SeededRandom) -> [Item] {
+    (0..<random.below(40)).map { _ in
+      Item(
+        a: random.below(4), b: random.below(6) - 3, tags: (0..<random.below(4)).map { _ in random.below(3) })
+    }
+  }
+
+  /// The members of a row to sort by, and whether in descending order.
+  private typealias Term = (name: String, isDescending: Bool)
+
+  private static func terms(_ names: [String], _ random: inout SeededRandom) -> [Term] {
+    names.shuffled(using: &random).prefix(1 + random.below(2)).map { ($0, random.oneIn(2)) }
+  }
+
+  /// Returns an ORDER BY with something that no search of documents can sort by.
+  private static func clause(_ terms: [Term]) -> String {
+    " ORDER BY 0, " + terms.map { $0.name + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
+  }
+
+  @Test func `a sort has the same rows in any memory, those with equal keys in their order`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<Effort.count(150, low: 50) {
+      let items = Self.items(&random)
+      let isFlat = random.oneIn(2)
+      var rows: [[String: Int]] = []
+      for (number, item) in items.enumerated() {
+        for tag in isFlat ? item.tags : [0] {
+          rows.append(["a": item.a, "b": item.b, "n": number, "t": tag])
+        }
+      }
+      let terms = Self.terms(isFlat ? ["a", "b", "t"] : ["a", "b"], &random)
+      let sorted = rows.enumerated().sorted { left, right in
+        for term in terms {
+          let (x, y) = (left.element[term.name] ?? 0, right.element[term.name] ?? 0)
+          if x != y { return (x < y) != term.isDescending }
+        }
+        return left.offset < right.offset
+      }
+      let skip = random.oneIn(2) ? random.below(50) : 0
+      let limit = random.oneIn(2) ? random.below(50) : .max
+      let expected = sorted.dropFirst(skip).prefix(limit).map { row -> String in
+        let members = (isFlat ? ["a", "b", "n", "t"] : ["a", "b", "n"]).map { name in
+          #""\#(name)":\#(row.element[name] ?? 0)"#
+        }
+        return "{" + members.joined(separator: ",") + "}"
+      }
+      var text = "SELECT a, b, n" + (isFlat ? ", t FROM c UNNEST tags AS t" : " FROM c") + Self.clause(terms)
+      if limit != .max { text += " LIMIT \(limit)" }
+      if skip > 0 { text += " OFFSET \(skip)" }
+      let documents = items.enumerated().map { #"{"n":\#($0.offset),"# + $0.element.json.dropFirst() }
+      var bench = try SQLBench(documents)
+      for memory in [1, 1500, bench.limits.memory] {
+        bench.limits.memory = memory
+        #expect(try bench.rows(text) == expected, "\(text) in \(memory): \(random.replay)")
+      }
+    }
+  }
+
+  @Test func `groups, and distinct rows in an order, are the same in any memory`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<Effort.count(150, low: 50) {
+      var bench = try SQLBench(Self.items(&random).map(\.json))
+      let usual = bench.limits.memory
+      var text = random.pick([
+        "SELECT a, b, COUNT(*) AS n, SUM(t) AS s, MIN(t) AS l FROM c UNNEST tags AS t GROUP BY a, b",
+        "SELECT a, b, COUNT(*) AS n, MAX(tags) AS s FROM c GROUP BY a, b HAVING COUNT(*) < 3",
+        "SELECT DISTINCT a, b FROM c", "SELECT DISTINCT a, b, t FROM c LEFT UNNEST tags AS t",
+        "SELECT DISTINCT a, MAX(b) AS b FROM c GROUP BY a, tags", "SELECT COUNT(*) AS a, SUM(b) AS b FROM c",
+      ])
+      if text.contains("DISTINCT") || text.contains("GROUP") && random.oneIn(2) {
+        text += Self.clause(Self.terms(["a", "b"], &random))
+      }
+      if random.oneIn(2) { text += " LIMIT \(random.below(20))" }
+      if random.oneIn(2) { text += " OFFSET \(random.below(20))" }
+      let expected = try bench.rows(text)
+      #expect(Set(expected).count == expected.count || !text.contains("DISTINCT"), "\(text)")
+      for memory in [1, 1500, 5000] {
+        bench.limits.memory = memory
+        #expect(try bench.rows(text) == expected, "\(text) in \(memory): \(random.replay)")
+      }
+      bench.limits.memory = usual
+    }
+  }
+
+  @Test func `distinct rows in an order are those of all rows`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<Effort.count(50, low: 20) {
+      var bench = try SQLBench(Self.items(&random).map(\.json))
+      let all = try bench.rows("SELECT a, b FROM c ORDER BY b DESC, a")
+      var distinct: [String] = []
+      for row in all where distinct.last != row { distinct.append(row) }
+      for memory in [1, 1500, bench.limits.memory] {
+        bench.limits.memory = memory
+        #expect(try bench.rows("SELECT DISTINCT a, b FROM c ORDER BY b DESC") == distinct, "\(random.replay)")
+      }
+    }
+  }
+
+  // MARK: Memory
+
+  /// A thousand documents with texts of about 1000 bytes.
+  private static func large() throws -> SQLBench {
+    let text = String(repeating: "x", count: 1000)
+    return try SQLBench((0..<1000).map { #"{"n":\#(($0 * 7) % 1000),"text":"\#(text)"}"# })
+  }
+
+  @Test func `a sort keeps no more than its memory`() throws {
+    var bench = try Self.large()
+    for memory in [20_000, 150_000, 400_000] {
+      bench.limits.memory = memory
+      let (parts, mostKept) = try bench.parts("SELECT n, text FROM c ORDER BY 0, n")
+      #expect(mostKept <= memory)
+      #expect(parts.flatMap { $0 }.count == 1000)
+      for part in parts { #expect(part.reduce(0) { $0 + $1.utf8.count } <= memory) }
+      // At least half of the memory is used, with up to 300 bytes beside the text of a row.
+      #expect(parts.count <= 1000 * 1300 * 2 / memory + 1)
+    }
+  }
+
+  @Test func `groups take no more than their memory`() throws {
+    var bench = try Self.large()
+    bench.limits.memory = 400_000
+    for text in [
+      "SELECT n, MIN(text) AS t FROM c GROUP BY n",
+      "SELECT n, MIN(text) AS t FROM c GROUP BY n ORDER BY n DESC",
+      "SELECT DISTINCT n, text AS t FROM c ORDER BY n",
+    ] {
+      let (parts, mostKept) = try bench.parts(text)
+      #expect(mostKept <= 400_000 && parts.flatMap { $0 }.count == 1000, "\(text)")
+      for part in parts { #expect(part.reduce(0) { $0 + $1.utf8.count } <= 400_000, "\(text)") }
+    }
+  }
+
+  @Test(arguments: [
+    ("LIMIT 10", 1), ("LIMIT 10 OFFSET 10", 1), ("LIMIT 100", 1), ("LIMIT 0", 1), ("LIMIT 10 OFFSET 900", 2),
+    ("OFFSET 995", 2), ("OFFSET 1000", 1), ("OFFSET 5000", 1),
+  ])
+  func `no more is read again than a limit and an offset need`(tail: String, parts: Int) throws {
+    var bench = try Self.large()
+    bench.limits.memory = 300_000
+    let found = try bench.parts("SELECT n, text FROM c ORDER BY 0, n " + tail)
+    #expect(found.parts.count == parts && found.mostKept <= 300_000)
+    bench.limits = SQLLimits()
+    #expect(try found.parts.flatMap { $0 } == bench.rows("SELECT n, text FROM c ORDER BY 0, n " + tail))
+  }
+
+  @Test func `a row that is larger than the memory comes alone`() throws {
+    var bench = try Self.large()
+    bench.limits.memory = 500
+    let (parts, _) = try bench.parts("SELECT n, text FROM c WHERE n < 20 ORDER BY 0, n DESC")
+    #expect(parts.map(\.count) == Array(repeating: 1, count: 20))
+  }
+
+  @Test func `a run can be ended in any part`() throws {
+    var bench = try Self.large()
+    bench.limits.memory = 20_000
+    for text in ["SELECT n, text FROM c ORDER BY 0, n", "SELECT text, n FROM c GROUP BY n, text"] {
+      for count in [1, 5, 40] {
+        var taken = 0
+        _ = try bench.parts(text) { _ in
+          taken += 1
+          return taken < count
+        }
+        #expect(taken == count)
+      }
+    }
+  }
+}
