@@ -1,4 +1,4 @@
-# What compare.sh measures of documents: the import of JSON Lines by the tool, and DocumentBenchmark.
+# What compare.sh measures of documents: imports of JSON Lines by the tool, and DocumentBenchmark.
 #
 # The functions use the variables of peers.sh, and these:
 #   fraction   by how much numbers of documents are divided

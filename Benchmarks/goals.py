@@ -210,7 +210,7 @@ def of_store(sizes):
     ]
 
 
-# The work of DocumentBenchmark that must have been measured: its name, and the heading in BOUNDS.md.
+# The work of DocumentBenchmark that must be measured: its name, and the heading in BOUNDS.md.
 DOCUMENTS = [
     (r"save in batches of [\d,]+", "Saves"),
     (r"get by id, and one member", "Gets and the feed"),

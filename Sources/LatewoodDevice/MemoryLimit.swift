@@ -1,7 +1,7 @@
 /// The memory that this process may take, with what the system caches of its files.
 package enum MemoryLimit {
-  /// Returns the limit, in bytes: the memory of the machine, or less if a control group of Linux has
-  /// a limit. Nil if the system does not tell. Reads some small files.
+  /// Returns the limit, in bytes: the memory of the machine, or less if a control group of Linux
+  /// has a limit. Nil if the system does not tell. Reads some small files.
   package static func current() -> UInt64? {
     let groups = ofControlGroups { SystemCalls.contents(ofPath: $0, atMost: 4096) }
     guard let machine = SystemCalls.memoryLength else { return groups }

@@ -91,8 +91,10 @@ extension MappedFile {
     _ range: Range<UInt64>, in windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer,
     _ base: UnsafeRawPointer, below limit: UInt64
   ) throws(StorageError) {
-    let ahead = windows.lowerBound..<min(
-      windows.upperBound + MappedFile.windowsAhead, limit / AddressSpace.windowLength)
+    let ahead =
+      windows
+      .lowerBound..<min(
+        windows.upperBound + MappedFile.windowsAhead, limit / AddressSpace.windowLength)
     let continues = sequences.withLock { $0.take(windows, readingTo: ahead.upperBound) }
     if continues, makeWindows(ahead, bitmap, base) { return }
     try ask(range, base)

@@ -60,8 +60,10 @@ extension Engine {
       let mayWait = waitForReserve()
       slowDown()
       head.lock()
-      // The previous transaction may have filled the disk, or a compaction borrowed the reserve.
-      if !isRestored || !file.isInterrupted, !mayWait || !disk.loan.isUnderWay { break }
+      // The previous transaction may have filled the disk, a checkpoint may have failed after
+      // undoing unwritten commits, or a compaction may have borrowed the reserve.
+      let isUsable = !file.isInterrupted || !isRestored && file.isOutOfSpace
+      if isUsable, !mayWait || !disk.loan.isUnderWay { break }
       head.unlock()
     }
     if isClosed {
