@@ -228,7 +228,7 @@ DOCUMENTS = [
     (r"range of \d+, covering", QUERIES),
     (r"range of \d+, with bodies", QUERIES),
     (r"count of a range of \d+", None),
-    (r"page behind \d+", None),
+    (r"page behind \d+", "Pages by offset"),
     (r"sum over a range of \d+", None),
     (r"top 10, covering", QUERIES),
     (r"top 10, with bodies", QUERIES),
