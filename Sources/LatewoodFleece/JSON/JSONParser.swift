@@ -27,6 +27,9 @@ package struct JSONParser: ~Copyable {
     try tape.checkLimit(for: text.count)
     do throws(JSONError) {
       try text.withStartThrowing { start, count throws(JSONError) in
+        // Offsets of strings have 32 bits: enough for the text, and once more for what its escapes
+        // stand for.
+        tape.strings.hold(start, count)
         var reader = JSONReader(start: start, end: count)
         try document(&reader)
       }
@@ -139,7 +142,7 @@ package struct JSONParser: ~Copyable {
     return UInt32(truncatingIfNeeded: key)
   }
 
-  /// Reads a string as the payload of a node. A string without escapes is copied directly from the
+  /// Reads a string as the payload of a node. A string without escapes stays where it is in the
   /// text.
   @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONError)
     -> UInt64
@@ -150,7 +153,8 @@ package struct JSONParser: ~Copyable {
       // one, which `at` is behind.
       let length = reader.at &- 1 &- start
       return isKey
-        ? UInt64(tape.key(reader.start + start, length)) : tape.string(reader.start + start, length)
+        ? UInt64(tape.strings.intern(reader.start + start, length, at: start))
+        : tape.string(reader.start + start, length, at: start)
     }
     unescaped.removeAll()
     // SAFETY: as above; `at` is at the first escape.
