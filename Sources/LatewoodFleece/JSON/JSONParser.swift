@@ -62,8 +62,9 @@ package struct JSONParser: ~Copyable {
   /// Reads one value with everything in it.
   private mutating func value(_ reader: inout JSONReader) throws(JSONError) {
     var parent = ValueTape.none
-    var key = ValueTape.none
+    var isMember = false
     while true {
+      let key = isMember ? try name(&reader) : ValueTape.none
       reader.skipSpace()
       switch reader.peek {
       case UInt8(ascii: "\""):
@@ -83,7 +84,7 @@ package struct JSONParser: ~Copyable {
         } else {
           open.append(node)
           parent = node
-          key = isObject ? try name(&reader) : ValueTape.none
+          isMember = isObject
           continue
         }
       case UInt8(ascii: "t"):
@@ -97,8 +98,8 @@ package struct JSONParser: ~Copyable {
         add(.null, 0, parent, key)
       default: throw reader.refusal(reader.isAtEnd ? .endInsteadOfValue : .noValue)
       }
-      guard let isMember = try nextFollows(&reader, &parent) else { return }
-      key = isMember ? try name(&reader) : ValueTape.none
+      guard let follows = try nextFollows(&reader, &parent) else { return }
+      isMember = follows
     }
   }
 

@@ -23,8 +23,7 @@ struct FleeceLayout: ~Copyable {
     /// The contents of the item; see `pointer(to:)`. For a member of a dictionary, the first eight
     /// bytes of the key until the members are sorted.
     var slot: UInt64 = 0
-    /// The same for the key. Until the members are sorted, the place where it was written among
-    /// them.
+    /// The same for the key. Until the members are sorted, the index of the item before that.
     var keySlot: UInt64 = 0
   }
 
@@ -40,11 +39,10 @@ struct FleeceLayout: ~Copyable {
   var output = GrowingBytes(capacity: 4096)
   private var items = GrowingList<Item>(capacity: ValueTape.usualCount)
   private var frames = GrowingList<Frame>(capacity: 4)
-  /// The places of the members of the last root that had to be sorted, in the order of their keys,
-  /// each once: the documents of a collection mostly have the same members, written in the same
-  /// order.
+  /// The indexes of the members of the last root that had to be sorted, in the order of their keys:
+  /// the documents of a collection mostly have the same members, written in the same order.
   private var lastOrder = GrowingList<Int>(capacity: ValueTape.usualCount)
-  private var unsorted = GrowingList<Item>(capacity: ValueTape.usualCount)
+  private var sorted = GrowingList<Item>(capacity: ValueTape.usualCount)
 
   /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
   /// filled.
@@ -52,8 +50,7 @@ struct FleeceLayout: ~Copyable {
     output.removeAll()
     items.removeAll()
     frames.removeAll()
-    let slot = try slot(of: 0, &tape, isWide: false)
-    finish(slot ?? 0)
+    finish(try slotOfRoot(&tape))
     guard output.count <= FleeceLimits.encodedLength else {
       throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
     }
@@ -70,13 +67,14 @@ struct FleeceLayout: ~Copyable {
     UInt64(first) &<< 24 | UInt64(second) &<< 16
   }
 
-  /// Lays out a value and everything in it, without recursion, so that depth costs no stack.
-  private mutating func slot(of root: UInt32, _ tape: inout ValueTape, isWide: Bool) throws(FleeceError)
-    -> UInt64?
-  {
-    if let slot = scalar(root, &tape, isWide: isWide) { return slot }
-    enter(root, tape)
-    while let frame = frames.last {
+  /// Lays out the root and everything in it, without recursion, so that depth costs no stack.
+  /// Returns the root's slot.
+  private mutating func slotOfRoot(_ tape: inout ValueTape) throws(FleeceError) -> UInt64 {
+    // As if it were the only element of a collection.
+    items.append(Item(node: 0, key: ValueTape.none))
+    frames.append(Frame(node: ValueTape.none, first: 0, next: 0, isWide: false))
+    while true {
+      let frame = frames[frames.count &- 1]
       var next = frame.next
       while next < items.count, let slot = scalar(items[next].node, &tape, isWide: frame.isWide) {
         items[next].slot = slot
@@ -85,17 +83,18 @@ struct FleeceLayout: ~Copyable {
       if next < items.count {
         frames[frames.count &- 1].next = next
         enter(items[next].node, tape)
+      } else if frames.count == 1 {
+        return items[0].slot
       } else {
         let position = leave(frame, &tape)
         guard output.count <= FleeceLimits.encodedLength else {
           throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
         }
-        guard let outer = frames.last else { return Self.pointer(to: position) }
-        items[outer.next].slot = Self.pointer(to: position)
-        frames[frames.count &- 1].next &+= 1
+        let outer = frames.count &- 1
+        items[frames[outer].next].slot = Self.pointer(to: position)
+        frames[outer].next &+= 1
       }
     }
-    return nil
   }
 
   private mutating func enter(_ number: UInt32, _ tape: borrowing ValueTape) {
@@ -108,7 +107,7 @@ struct FleeceLayout: ~Copyable {
       items.append(
         Item(
           node: child, key: node.key, slot: isDictionary ? tape.strings.entries[Int(node.key)].head : 0,
-          keySlot: UInt64(truncatingIfNeeded: items.count &- first)))
+          keySlot: UInt64(truncatingIfNeeded: items.count)))
       if node.kind == .integer, FleeceLayout.integerLength(node.payload) <= 3,
         !FleeceFormat.smallIntegers.contains(Int64(bitPattern: node.payload))
       {
@@ -132,8 +131,9 @@ struct FleeceLayout: ~Copyable {
       }
       index &+= 1
     }
-    // The items of a root are the first.
-    if isSorted || first == 0 && sortAsBefore(tape) { return }
+    // Those of the root follow its own item.
+    let isRoot = first == 1
+    if isSorted || isRoot && sortAsBefore(from: first, tape) { return }
     if items.count - first <= 24 {
       sortFew(from: first, tape)
     } else {
@@ -145,25 +145,25 @@ struct FleeceLayout: ~Copyable {
       items[kept] = items[index]
       kept += 1
     }
-    if first == 0, kept == items.count {
+    if isRoot, kept == items.count {
       lastOrder.removeAll()
-      for index in 0..<kept { lastOrder.append(Int(truncatingIfNeeded: items[index].keySlot)) }
+      for index in first..<kept { lastOrder.append(Int(truncatingIfNeeded: items[index].keySlot)) }
     }
     items.truncate(to: kept)
   }
 
   /// Sorts the members of a root into the order of the last one, if their keys are in order then,
   /// each once. Otherwise changes nothing and returns false.
-  private mutating func sortAsBefore(_ tape: borrowing ValueTape) -> Bool {
-    let count = items.count
-    guard lastOrder.count == count else { return false }
+  private mutating func sortAsBefore(from first: Int, _ tape: borrowing ValueTape) -> Bool {
+    let count = lastOrder.count
+    guard first + count == items.count else { return false }
     for place in 1..<count
     where !Self.isLess(items[lastOrder[place &- 1]], items[lastOrder[place]], tape) {
       return false
     }
-    unsorted.removeAll()
-    for index in 0..<count { unsorted.append(items[index]) }
-    for place in 0..<count { items[place] = unsorted[lastOrder[place]] }
+    sorted.removeAll()
+    for place in 0..<count { sorted.append(items[lastOrder[place]]) }
+    for place in 0..<count { items[first &+ place] = sorted[place] }
     return true
   }
 
