@@ -1,4 +1,4 @@
-/// A search for a byte, eight at a time.
+/// A search for a byte, many at a time.
 extension UnsafeRawPointer {
   /// Returns the offset of the first byte with a value at or after an offset; `end` if there is
   /// none.
@@ -8,8 +8,18 @@ extension UnsafeRawPointer {
     of byte: UInt8, from offset: Int, before end: Int
   ) -> Int {
     let (ones, highs) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
-    let pattern = ones &* UInt64(byte)
     var at = offset
+    // Where there is none, 32 bytes in a few instructions.
+    let wide = SIMD16(repeating: byte)
+    while at &+ 32 <= end {
+      let equal =
+        (loadUnaligned(fromByteOffset: at, as: SIMD16<UInt8>.self) .== wide)
+        .| (loadUnaligned(fromByteOffset: at &+ 16, as: SIMD16<UInt8>.self) .== wide)
+      let halves = unsafeBitCast(equal, to: SIMD2<UInt64>.self)
+      if halves[0] | halves[1] != 0 { break }
+      at &+= 32
+    }
+    let pattern = ones &* UInt64(byte)
     while at &+ 8 <= end {
       // An equal byte becomes zero, and the highest bit of the lowest zero byte is set in `zeros`.
       let word = u64(at) ^ pattern

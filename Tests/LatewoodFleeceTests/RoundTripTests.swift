@@ -18,6 +18,22 @@ import Testing
     }
   }
 
+  @Test func `a parser sorts members by their names, whatever it sorted before`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    let names = ["b", "a", "thumbnail_width", "thumbnail", "thumbnail_height"]
+    var parser = JSONParser()
+    for number in 0..<3_000 {
+      // Often as many as before, in another order, and with names that come twice.
+      let members = (0..<random.below(5)).map {
+        "\"\(random.pick(names))\":[\(number), \($0)]"
+      }
+      let text = "{\(members.joined(separator: ","))}"
+      let fleece = try parser.parse(text)
+      let isSame = try fleece == FleeceText.fleece(text)
+      #expect(isSame, "\(text), \(random.replay)")
+    }
+  }
+
   @Test func `a copy is the same bytes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var writer = FleeceWriter()

@@ -106,7 +106,11 @@ public final class DocumentCollection: Sendable {
   /// Runs a change, alone or as part of the batch that this thread is in.
   func write<R>(_ body: (DocumentWriter) throws(DocumentError) -> R) throws(DatabaseError) -> R {
     do {
-      return try documents.write { writer in try body(writer) }
+      // Not `write` of the layer below, which the compiler does not specialize here.
+      var result: R?
+      try documents.run { writer in result = try body(writer) }
+      guard let result else { preconditionFailure("the closure of a committed batch has run") }
+      return result
     } catch let error as DocumentError {
       throw DatabaseError(error)
     } catch let error as DatabaseError {

@@ -17,8 +17,10 @@ struct PreparedEdit: Sendable {
     _ document: MutableDocument, deleting parent: RevisionID? = nil, _ control: ConcurrencyControl,
     isStrict: Bool
   ) throws(DatabaseError) {
+    // First what can fail: it then fails before there is an edit to copy or to destroy.
+    let body = try document.encodedBody(isStrict: isStrict)
     id = document.id
-    body = try document.encodedBody(isStrict: isStrict)
+    self.body = body
     self.parent = parent ?? document.revision
     isDeleted = parent != nil || document.isDeleted
     policy = control.policy

@@ -8,8 +8,9 @@ import LatewoodFleece
 ///
 /// Thread safety: all calls from any thread. No two calls share a parser or writer.
 enum KeptEncoders {
-  private final class Parser { var parser = JSONParser() }
-  private final class Writer { var writer = FleeceWriter() }
+  // Each is used by the one call that has taken it out of the list.
+  private final class Parser { @exclusivity(unchecked) var parser = JSONParser() }
+  private final class Writer { @exclusivity(unchecked) var writer = FleeceWriter() }
 
   /// The maximum number kept of each kind.
   private static let count = 4

@@ -299,8 +299,9 @@ package final class DocumentStore: Sendable {
     return result
   }
 
-  @usableFromInline func run(
-    _ durability: Durability?, _ body: (DocumentWriter) throws -> Void
+  /// Runs a batch without a result.
+  package func run(
+    _ durability: Durability? = nil, _ body: (DocumentWriter) throws -> Void
   ) throws {
     try openedForWriting().run(BatchDurability(asked: durability, usual: self.durability), body)
   }

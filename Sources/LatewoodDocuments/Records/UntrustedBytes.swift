@@ -110,7 +110,7 @@ extension [UInt8] {
   mutating func append(_ digest: RevisionDigest) {
     let words = digest.bigEndianWords
     Swift.withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {
-      append(contentsOf: $0[..<Swift.min(digest.count, 32)])
+      append(contentsOf: UnsafeRawBufferPointer(rebasing: $0[..<Swift.min(digest.count, 32)]))
     }
     if digest.count > 32 { append(contentsOf: digest.bytes.dropFirst(32)) }
   }

@@ -1,17 +1,20 @@
 /// The state of one collection in a batch.
+///
+/// Only the thread of the batch uses it. No change of a property that lacks the check at run time
+/// calls anything that could use the same property.
 final class CollectionWork {
   let collection: CollectionHandle
   let spaces: CollectionSpaces
   let startState: CollectionState
-  var state: CollectionState
+  @exclusivity(unchecked) var state: CollectionState
   /// The indexes in the state of the batch; nil if not loaded, or changed since.
   var indexes: [CollectionIndex]?
   /// The views in the state of the batch; nil if not loaded.
   var views: [ViewWork]?
   /// The changes, in order.
-  private(set) var changes: [DocumentChange] = []
+  @exclusivity(unchecked) private(set) var changes: [DocumentChange] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.
-  private var places: [UInt64: Int]?
+  @exclusivity(unchecked) private var places: [UInt64: Int]?
   private var replaced: Set<Int> = []
 
   init(_ collection: CollectionHandle, _ spaces: CollectionSpaces, _ state: CollectionState) {

@@ -15,8 +15,9 @@ package final class DocumentWriter {
   private var works: [String: CollectionWork] = [:]
   /// The collection of the last call, which is usually that of the next.
   private var lastWork: CollectionWork?
-  /// The reusable memory for encoding a record.
-  var encoded: [UInt8] = []
+  /// The reusable memory for encoding a record. Nothing that encodes one calls the writer, so that
+  /// the check at run time is not needed.
+  @exclusivity(unchecked) var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that has just been committed.
   var given: [String: CollectionHandle] = [:]

@@ -27,6 +27,9 @@ package struct JSONParser: ~Copyable {
     try tape.checkLimit(for: text.count)
     do throws(JSONError) {
       try text.withStartThrowing { start, count throws(JSONError) in
+        // Offsets of strings have 32 bits: enough for the text, and once more for what its escapes
+        // stand for.
+        tape.strings.hold(start, count)
         var reader = JSONReader(start: start, end: count)
         try document(&reader)
       }
@@ -59,8 +62,9 @@ package struct JSONParser: ~Copyable {
   /// Reads one value with everything in it.
   private mutating func value(_ reader: inout JSONReader) throws(JSONError) {
     var parent = ValueTape.none
-    var key = ValueTape.none
+    var isMember = false
     while true {
+      let key = isMember ? try name(&reader) : ValueTape.none
       reader.skipSpace()
       switch reader.peek {
       case UInt8(ascii: "\""):
@@ -80,7 +84,7 @@ package struct JSONParser: ~Copyable {
         } else {
           open.append(node)
           parent = node
-          key = isObject ? try name(&reader) : ValueTape.none
+          isMember = isObject
           continue
         }
       case UInt8(ascii: "t"):
@@ -94,8 +98,8 @@ package struct JSONParser: ~Copyable {
         add(.null, 0, parent, key)
       default: throw reader.refusal(reader.isAtEnd ? .endInsteadOfValue : .noValue)
       }
-      guard let isMember = try nextFollows(&reader, &parent) else { return }
-      key = isMember ? try name(&reader) : ValueTape.none
+      guard let follows = try nextFollows(&reader, &parent) else { return }
+      isMember = follows
     }
   }
 
@@ -139,7 +143,7 @@ package struct JSONParser: ~Copyable {
     return UInt32(truncatingIfNeeded: key)
   }
 
-  /// Reads a string as the payload of a node. A string without escapes is copied directly from the
+  /// Reads a string as the payload of a node. A string without escapes stays where it is in the
   /// text.
   @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONError)
     -> UInt64
@@ -150,7 +154,8 @@ package struct JSONParser: ~Copyable {
       // one, which `at` is behind.
       let length = reader.at &- 1 &- start
       return isKey
-        ? UInt64(tape.key(reader.start + start, length)) : tape.string(reader.start + start, length)
+        ? UInt64(tape.strings.intern(reader.start + start, length, at: start))
+        : tape.string(reader.start + start, length, at: start)
     }
     unescaped.removeAll()
     // SAFETY: as above; `at` is at the first escape.

@@ -114,7 +114,6 @@ extension FleeceLayout {
       output.append(tag.rawValue &<< 4 | UInt8(FleeceFormat.longString))
       output.append(varint: UInt64(bytes.count))
     }
-    output.append(bytes.start, bytes.count)
-    output.padToEven()
+    output.appendPadded(bytes.start, bytes.count)
   }
 }

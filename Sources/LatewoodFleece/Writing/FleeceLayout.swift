@@ -23,6 +23,7 @@ struct FleeceLayout: ~Copyable {
     /// The contents of the item; see `pointer(to:)`. For a member of a dictionary, the first eight
     /// bytes of the key until the members are sorted.
     var slot: UInt64 = 0
+    /// The same for the key. Until the members are sorted, the index of the item before that.
     var keySlot: UInt64 = 0
   }
 
@@ -38,6 +39,10 @@ struct FleeceLayout: ~Copyable {
   var output = GrowingBytes(capacity: 4096)
   private var items = GrowingList<Item>(capacity: ValueTape.usualCount)
   private var frames = GrowingList<Frame>(capacity: 4)
+  /// The indexes of the members of the last root that had to be sorted, in the order of their keys:
+  /// the documents of a collection mostly have the same members, written in the same order.
+  private var lastOrder = GrowingList<Int>(capacity: ValueTape.usualCount)
+  private var sorted = GrowingList<Item>(capacity: ValueTape.usualCount)
 
   /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
   /// filled.
@@ -45,8 +50,7 @@ struct FleeceLayout: ~Copyable {
     output.removeAll()
     items.removeAll()
     frames.removeAll()
-    let slot = try slot(of: 0, &tape, isWide: false)
-    finish(slot ?? 0)
+    finish(try slotOfRoot(&tape))
     guard output.count <= FleeceLimits.encodedLength else {
       throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
     }
@@ -63,32 +67,34 @@ struct FleeceLayout: ~Copyable {
     UInt64(first) &<< 24 | UInt64(second) &<< 16
   }
 
-  /// Lays out a value and everything in it, without recursion, so that depth costs no stack.
-  private mutating func slot(of root: UInt32, _ tape: inout ValueTape, isWide: Bool) throws(FleeceError)
-    -> UInt64?
-  {
-    if let slot = scalar(root, &tape, isWide: isWide) { return slot }
-    enter(root, tape)
-    while let frame = frames.last {
-      if frame.next < items.count {
-        let child = items[frame.next].node
-        if let slot = scalar(child, &tape, isWide: frame.isWide) {
-          items[frame.next].slot = slot
-          frames[frames.count &- 1].next &+= 1
-        } else {
-          enter(child, tape)
-        }
+  /// Lays out the root and everything in it, without recursion, so that depth costs no stack.
+  /// Returns the root's slot.
+  private mutating func slotOfRoot(_ tape: inout ValueTape) throws(FleeceError) -> UInt64 {
+    // As if it were the only element of a collection.
+    items.append(Item(node: 0, key: ValueTape.none))
+    frames.append(Frame(node: ValueTape.none, first: 0, next: 0, isWide: false))
+    while true {
+      let frame = frames[frames.count &- 1]
+      var next = frame.next
+      while next < items.count, let slot = scalar(items[next].node, &tape, isWide: frame.isWide) {
+        items[next].slot = slot
+        next &+= 1
+      }
+      if next < items.count {
+        frames[frames.count &- 1].next = next
+        enter(items[next].node, tape)
+      } else if frames.count == 1 {
+        return items[0].slot
       } else {
         let position = leave(frame, &tape)
         guard output.count <= FleeceLimits.encodedLength else {
           throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
         }
-        guard let outer = frames.last else { return Self.pointer(to: position) }
-        items[outer.next].slot = Self.pointer(to: position)
-        frames[frames.count &- 1].next &+= 1
+        let outer = frames.count &- 1
+        items[frames[outer].next].slot = Self.pointer(to: position)
+        frames[outer].next &+= 1
       }
     }
-    return nil
   }
 
   private mutating func enter(_ number: UInt32, _ tape: borrowing ValueTape) {
@@ -99,7 +105,9 @@ struct FleeceLayout: ~Copyable {
     while child != ValueTape.none {
       let node = tape.nodes[Int(child)]
       items.append(
-        Item(node: child, key: node.key, slot: isDictionary ? tape.strings.entries[Int(node.key)].head : 0))
+        Item(
+          node: child, key: node.key, slot: isDictionary ? tape.strings.entries[Int(node.key)].head : 0,
+          keySlot: UInt64(truncatingIfNeeded: items.count)))
       if node.kind == .integer, FleeceLayout.integerLength(node.payload) <= 3,
         !FleeceFormat.smallIntegers.contains(Int64(bitPattern: node.payload))
       {
@@ -123,7 +131,9 @@ struct FleeceLayout: ~Copyable {
       }
       index &+= 1
     }
-    if isSorted { return }
+    // Those of the root follow its own item.
+    let isRoot = first == 1
+    if isSorted || isRoot && sortAsBefore(from: first, tape) { return }
     if items.count - first <= 24 {
       sortFew(from: first, tape)
     } else {
@@ -135,7 +145,26 @@ struct FleeceLayout: ~Copyable {
       items[kept] = items[index]
       kept += 1
     }
+    if isRoot, kept == items.count {
+      lastOrder.removeAll()
+      for index in first..<kept { lastOrder.append(Int(truncatingIfNeeded: items[index].keySlot)) }
+    }
     items.truncate(to: kept)
+  }
+
+  /// Sorts the members of a root into the order of the last one, if their keys are in order then,
+  /// each once. Otherwise changes nothing and returns false.
+  private mutating func sortAsBefore(from first: Int, _ tape: borrowing ValueTape) -> Bool {
+    let count = lastOrder.count
+    guard first + count == items.count else { return false }
+    for place in 1..<count
+    where !Self.isLess(items[lastOrder[place &- 1]], items[lastOrder[place]], tape) {
+      return false
+    }
+    sorted.removeAll()
+    for place in 0..<count { sorted.append(items[lastOrder[place]]) }
+    for place in 0..<count { items[first &+ place] = sorted[place] }
+    return true
   }
 
   /// Returns whether the key of a member sorts before that of another.
@@ -199,48 +228,62 @@ struct FleeceLayout: ~Copyable {
     let rest = UInt64(count - inline)
     var header = 2
     if inline == FleeceFormat.longCollection { header += (Varint.length(rest) + 1) & ~1 }
-    var lowest = UInt64.max
-    for index in frame.first..<items.count {
-      let item = items[index]
-      if item.slot & Self.pointerFlag != 0 { lowest = min(lowest, item.slot) }
-      if item.keySlot & Self.pointerFlag != 0 { lowest = min(lowest, item.keySlot) }
-    }
-    var isWide = frame.isWide
-    if lowest != UInt64.max {
-      let target = Int(truncatingIfNeeded: lowest & ~Self.pointerFlag)
-      if position + header + 2 * slots - target > FleeceFormat.narrowReach { isWide = true }
-    }
+    // Nothing is out of reach of an end that is not.
+    let (end, reach) = (position + header + 2 * slots, FleeceFormat.narrowReach)
+    let isWide = frame.isWide || end > reach && end - lowestTarget(of: frame) > reach
     let tag = (isDictionary ? FleeceTag.dictionary : .array).rawValue << 4
     output.append(bigEndian: UInt16(tag | (isWide ? FleeceFormat.wideBit : 0)) << 8 | UInt16(inline))
     if inline == FleeceFormat.longCollection {
       output.append(varint: rest)
       output.padToEven()
     }
-    output.reserve(slots * (isWide ? 4 : 2))
+    let width = isWide ? 4 : 2
+    var place = output.count
+    output.reserveAndCount(slots * width)
     for index in frame.first..<items.count {
       let item = items[index]
-      if isDictionary { write(item.keySlot, isWide: isWide) }
-      write(item.slot, isWide: isWide)
+      if isDictionary {
+        set(item.keySlot, isWide: isWide, at: place)
+        place &+= width
+      }
+      set(item.slot, isWide: isWide, at: place)
+      place &+= width
     }
     items.truncate(to: frame.first)
     frames.removeLast()
     return position
   }
 
-  @inline(__always) private mutating func write(_ slot: UInt64, isWide: Bool) {
-    if slot & Self.pointerFlag == 0 {
-      if isWide {
-        output.append(bigEndian: UInt32(truncatingIfNeeded: slot))
-      } else {
-        output.append(bigEndian: UInt16(truncatingIfNeeded: slot &>> 16))
-      }
-      return
+  /// The lowest position that an item of a collection points to; `Int.max` if none does.
+  private func lowestTarget(of frame: Frame) -> Int {
+    var lowest = UInt64.max
+    for index in frame.first..<items.count {
+      let item = items[index]
+      if item.slot & Self.pointerFlag != 0 { lowest = min(lowest, item.slot) }
+      if item.keySlot & Self.pointerFlag != 0 { lowest = min(lowest, item.keySlot) }
     }
-    let units = (output.count &- Int(truncatingIfNeeded: slot & ~Self.pointerFlag)) &>> 1
+    return Int(truncatingIfNeeded: lowest & ~Self.pointerFlag)
+  }
+
+  private mutating func write(_ slot: UInt64, isWide: Bool) {
+    let place = output.count
+    output.reserveAndCount(isWide ? 4 : 2)
+    set(slot, isWide: isWide, at: place)
+  }
+
+  /// Writes an item over bytes that have been added for it.
+  @inline(__always) private mutating func set(_ slot: UInt64, isWide: Bool, at place: Int) {
+    var (wide, narrow) = (UInt32(truncatingIfNeeded: slot), UInt16(truncatingIfNeeded: slot &>> 16))
+    if slot & Self.pointerFlag != 0 {
+      let units = (place &- Int(truncatingIfNeeded: slot & ~Self.pointerFlag)) &>> 1
+      wide = UInt32(truncatingIfNeeded: units) | 0x8000_0000
+      narrow = UInt16(truncatingIfNeeded: units) | 0x8000
+    }
+    // SAFETY: the bytes lie within the output; see the callers.
     if isWide {
-      output.append(bigEndian: UInt32(truncatingIfNeeded: units) | 0x8000_0000)
+      output.start.set(wide.byteSwapped, at: place)
     } else {
-      output.append(bigEndian: UInt16(truncatingIfNeeded: units) | 0x8000)
+      output.start.set(narrow.byteSwapped, at: place)
     }
   }
 

@@ -76,6 +76,16 @@ struct GrowingBytes: ~Copyable {
     count &+= length
   }
 
+  /// Appends bytes, and a zero byte if the count is odd then.
+  @inline(__always) mutating func appendPadded(_ source: UnsafeRawPointer, _ length: Int) {
+    reserve(length &+ 1)
+    let target = start + count
+    // SAFETY: there is room for one more than `length`; the zero only counts if the sum is odd.
+    target.copyShort(from: source, count: length)
+    target.set(UInt8(0), at: length)
+    count = (count &+ length &+ 1) & ~1
+  }
+
   /// Adds `length` bytes to the count, which the caller then sets.
   @inline(__always) mutating func reserveAndCount(_ length: Int) {
     reserve(length)

@@ -17,10 +17,18 @@ struct StringTable: ~Copyable {
     var hash: UInt32
     /// The position of its last copy in the output plus one; 0 if it has not been written yet.
     var written: UInt32 = 0
+
+    @inline(__always) init(_ offset: Int, _ length: Int, _ head: UInt64, _ hash: UInt32) {
+      self.offset = UInt32(truncatingIfNeeded: offset)
+      self.length = UInt32(truncatingIfNeeded: length)
+      self.head = head
+      self.hash = hash
+    }
   }
 
   private(set) var entries = GrowingList<Entry>(capacity: ValueTape.usualCount)
   private var slots = GrowingList<UInt32>(capacity: 64)
+  /// The bytes of the strings; those of a JSON text lie in it as a whole.
   private var text = GrowingBytes()
   private let hash = StringHash.ofThisProcess
 
@@ -29,34 +37,58 @@ struct StringTable: ~Copyable {
   /// The number of bytes of all strings.
   var length: Int { text.count }
 
+  /// Makes a copy of a text the first bytes of the table, so that strings in it need not be copied
+  /// one by one. The table must be empty.
+  mutating func hold(_ source: UnsafeRawPointer, _ length: Int) {
+    assert(text.count == 0)
+    text.append(source, length)
+  }
+
   /// Returns the number of a string that may be shared: the same number for the same bytes.
   mutating func intern(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
-    let hash = hash(source, length)
+    let known = entries.count
+    let number = intern(source, length, at: text.count)
+    if entries.count > known { text.append(source, length) }
+    return number
+  }
+
+  /// Returns the same for a string of the text that the table holds.
+  ///
+  /// - Parameter offset: its place in that text.
+  mutating func intern(_ source: UnsafeRawPointer, _ length: Int, at offset: Int) -> UInt32 {
+    let head = StringTable.head(source, length)
+    let hash = hash(source, length, head: head)
     var slot = Int(hash) & (slots.count &- 1)
     while slots[slot] != 0 {
       let number = Int(slots[slot]) &- 1
       let entry = entries[number]
       // SAFETY: the entry's bytes lie within the text (invariant 1).
-      if entry.hash == hash, Int(entry.length) == length,
-        KeyOrder.isEqual(text.start + Int(entry.offset), source, length)
+      if entry.hash == hash, Int(entry.length) == length, entry.head == head,
+        length <= 8 || KeyOrder.isEqual(text.start + Int(entry.offset), source, length)
       {
         return UInt32(truncatingIfNeeded: number)
       }
       slot = (slot &+ 1) & (slots.count &- 1)
     }
-    let number = add(source, length, hash)
+    let number = append(Entry(offset, length, head, hash))
     slots[slot] = number &+ 1
     if entries.count &* 2 > slots.count { rehash() }
     return number
   }
 
   /// Returns the number of a string that is not shared.
-  mutating func add(_ source: UnsafeRawPointer, _ length: Int, _ hash: UInt32 = 0) -> UInt32 {
-    let head = StringTable.head(source, length)
-    let entry = Entry(
-      offset: UInt32(truncatingIfNeeded: text.count), length: UInt32(truncatingIfNeeded: length), head: head,
-      hash: hash)
+  mutating func add(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
+    let number = add(source, length, at: text.count)
     text.append(source, length)
+    return number
+  }
+
+  /// Returns the same for a string of the text that the table holds.
+  mutating func add(_ source: UnsafeRawPointer, _ length: Int, at offset: Int) -> UInt32 {
+    append(Entry(offset, length, StringTable.head(source, length), 0))
+  }
+
+  @inline(__always) private mutating func append(_ entry: Entry) -> UInt32 {
     entries.append(entry)
     return UInt32(truncatingIfNeeded: entries.count &- 1)
   }
@@ -107,7 +139,12 @@ struct StringTable: ~Copyable {
   }
 
   @inline(__always) private static func head(_ source: UnsafeRawPointer, _ length: Int) -> UInt64 {
-    if length >= 8 { return UInt64(bigEndian: source.loadUnaligned(as: UInt64.self)) }
+    if length >= 8 { return source.u64(0).byteSwapped }
+    if length >= 4 {
+      // Both ends, which may share bytes in the middle.
+      let (first, last) = (source.u32(0).byteSwapped, source.u32(length &- 4).byteSwapped)
+      return UInt64(first) &<< 32 | UInt64(last) &<< UInt64(64 &- 8 &* length)
+    }
     var head: UInt64 = 0
     for index in 0..<length { head |= UInt64(source.u8(index)) &<< UInt64(56 &- 8 &* index) }
     return head
@@ -134,22 +171,21 @@ struct StringHash: Sendable {
   }
 
   /// Returns the hash of bytes; `source` must have `length` bytes.
-  @inline(__always) func callAsFunction(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
-    var state = first ^ UInt64(truncatingIfNeeded: length)
-    var at = 0
-    while at &+ 8 <= length {
-      state = Self.fold(state ^ source.u64(at), second) &+ first
-      at &+= 8
-    }
-    var rest: UInt64 = 0
-    if length &- at >= 4 {
-      rest = UInt64(source.u32(at)) &<< 32 | UInt64(source.u32(length &- 4))
-    } else {
-      while at < length {
-        rest = rest &<< 8 | UInt64(source.u8(at))
-        at &+= 1
+  ///
+  /// - Parameter head: the first eight of them as a number; missing ones are zero.
+  @inline(__always) func callAsFunction(
+    _ source: UnsafeRawPointer, _ length: Int, head: UInt64
+  ) -> UInt32 {
+    var state = Self.fold(head ^ first, second) &+ UInt64(truncatingIfNeeded: length)
+    if length > 8 {
+      // The last word may share bytes with the one before.
+      var at = 8
+      while at &+ 8 < length {
+        state = Self.fold(state ^ source.u64(at), second) &+ first
+        at &+= 8
       }
+      state = Self.fold(state ^ source.u64(length &- 8), second)
     }
-    return UInt32(truncatingIfNeeded: Self.fold(Self.fold(state ^ rest, second), first) &>> 16)
+    return UInt32(truncatingIfNeeded: Self.fold(state, first) &>> 16)
   }
 }

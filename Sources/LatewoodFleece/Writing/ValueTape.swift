@@ -96,6 +96,17 @@ struct ValueTape: ~Copyable {
     strings.intern(source, length)
   }
 
+  /// Adds a string of the text that `strings` holds.
+  ///
+  /// - Parameter offset: its place in that text.
+  @inline(__always) mutating func string(
+    _ source: UnsafeRawPointer, _ length: Int, at offset: Int
+  ) -> UInt64 {
+    UInt64(
+      length <= FleeceLimits.sharedStringLength
+        ? strings.intern(source, length, at: offset) : strings.add(source, length, at: offset))
+  }
+
   /// Throws if the tape cannot grow by a text of `length` bytes: numbers of nodes and offsets of
   /// text have 32 bits.
   func checkLimit(for length: Int) throws(FleeceError) {
