@@ -9,8 +9,8 @@ import LatewoodFile
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
-/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
-///    `fingerLimit` belongs in it.
+/// 2. `finger`, if set, is such a leaf, at the end of `path`. If `knowsFingerLimit`, every key
+///    greater than its last key and less than `fingerLimit` belongs in it.
 /// 3. Replaced nodes stay in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
@@ -29,8 +29,12 @@ struct BufferTree: ~Copyable {
   var retired: [Retired] = []
   private var retiredAtBegin = 0
   var path = Path()
+  /// The leaf in which the newest entry is.
   var finger: UnsafeMutableRawPointer?
+  /// The index of that entry in the leaf.
+  private var fingerIndex = 0
   private var fingerLimit: RecordReference?
+  private var knowsFingerLimit = false
 
   /// The path from the root to a leaf: the branches, and the index of the child taken in each.
   struct Path {
@@ -88,7 +92,7 @@ struct BufferTree: ~Copyable {
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) {
-    if try appendAtFinger(key, keyCount, reference, space) { return }
+    if try insertAtFinger(key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
       insertEntry(key, keyCount, reference, in: leaf, at: 0)
@@ -111,6 +115,7 @@ struct BufferTree: ~Copyable {
     let (index, found) = try node.position(of: key, keyCount, space)
     if found != nil {
       node.references[index] = reference.replacing(node.reference(index)).bits
+      setFinger(node, index)
       return
     }
     entries &+= 1
@@ -123,7 +128,7 @@ struct BufferTree: ~Copyable {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
     }
-    if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
+    setFinger(node, index)
   }
 
   @inline(__always) func insertEntry(
@@ -131,6 +136,14 @@ struct BufferTree: ~Copyable {
     at index: Int
   ) {
     leaf.fitPrefix(to: key, keyCount, from: 0)
+    insertFitting(key, keyCount, reference, in: leaf, at: index)
+  }
+
+  /// Inserts an entry whose key begins with the prefix of the leaf.
+  @inline(__always) private func insertFitting(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
+    at index: Int
+  ) {
     let tail = leaf.count &- index
     if tail > 0 {
       (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)
@@ -143,63 +156,86 @@ struct BufferTree: ~Copyable {
   }
 }
 
-// MARK: - Appending in key order
+// MARK: - Inserting in key order
 
 extension BufferTree {
-  /// Sets the finger to a leaf that was appended to, so that the next ascending key needs no
-  /// search.
-  private mutating func setFinger(_ leaf: BufferNode) {
+  /// The number of entries that a key may be behind the newest one to be inserted without a search.
+  private static let fingerReach = 8
+
+  /// Sets the finger, so that an ascending key that belongs nearby needs no search.
+  @inline(__always) private mutating func setFinger(_ leaf: BufferNode, _ index: Int) {
     finger = leaf.pointer
-    fingerLimit = nil
+    fingerIndex = index
+    knowsFingerLimit = false
+  }
+
+  /// Returns the first separator behind the leaf at the end of the path.
+  private func limitOfPath() -> RecordReference? {
     var depth = path.depth
     while depth > 0 {
       depth &-= 1
       let branch = BufferNode(path.nodes[depth])
       let next = path.indexes[depth] &+ 1
-      if next < branch.count {
-        fingerLimit = branch.reference(next)
-        return
-      }
+      if next < branch.count { return branch.reference(next) }
     }
+    return nil
   }
 
-  @inline(__always) private mutating func appendAtFinger(
+  /// Inserts a record closely behind the newest entry; returns false if it does not belong there.
+  @inline(__always) private mutating func insertAtFinger(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) -> Bool {
     guard let finger else { return false }
     let leaf = BufferNode(finger)
-    let count = leaf.count
     // The nodes above a settled leaf may be settled too, and a change must unsettle them.
-    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
+    guard leaf.count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled,
+      let index = try indexAtFinger(key, keyCount, in: leaf, space)
+    else {
       self.finger = nil
       return false
     }
+    insertFitting(key, keyCount, reference, in: leaf, at: index)
+    fingerIndex = index
+    entries &+= 1
+    return true
+  }
+
+  /// Returns the index at which a key is to be inserted into the leaf of the finger; nil if that is
+  /// not closely behind the newest entry, if the leaf has the key, or if the key belongs in another
+  /// leaf.
+  ///
+  /// The key begins with the prefix of the leaf.
+  @inline(__always) private mutating func indexAtFinger(
+    _ key: UnsafeRawPointer, _ keyCount: Int, in leaf: BufferNode, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> Int? {
     let skip = leaf.prefixCount
     let head = KeyOrder.head(key + skip, keyCount &- skip)
-    let lastHead = leaf.heads[count &- 1]
-    guard head >= lastHead else {
-      self.finger = nil
-      return false
-    }
-    if head == lastHead {
-      let last = try space.record(leaf.reference(count &- 1))
-      guard KeyOrder.compare(key, keyCount, last.key, last.keyCount) > 0 else {
-        self.finger = nil
-        return false
+    let count = leaf.count
+    var index = fingerIndex
+    let end = min(count, index &+ BufferTree.fingerReach)
+    while index < end {
+      let other = leaf.heads[index]
+      if head < other { break }
+      if head == other {
+        let record = try space.record(leaf.reference(index))
+        let order = KeyOrder.compare(key, keyCount, record.key, record.keyCount)
+        if order == 0 { return nil }
+        if order < 0 { break }
       }
+      index &+= 1
+    }
+    if index == fingerIndex { return nil }
+    if index < end { return index }
+    guard index == count else { return nil }
+    if !knowsFingerLimit {
+      fingerLimit = limitOfPath()
+      knowsFingerLimit = true
     }
     if let fingerLimit {
       let limit = try space.record(fingerLimit)
-      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else {
-        self.finger = nil
-        return false
-      }
+      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else { return nil }
     }
-    leaf.heads[count] = head
-    leaf.references[count] = reference.bits
-    leaf.count = count &+ 1
-    entries &+= 1
-    return true
+    return index
   }
 }
 
