@@ -17,6 +17,8 @@ package final class DocumentWriter {
   private var lastWork: CollectionWork?
   /// The reusable memory for encoding a record.
   var encoded: [UInt8] = []
+  /// Memory for the keys of a document in indexes.
+  var changedKeys = ChangedKeys()
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that has just been committed.
   var given: [String: CollectionHandle] = [:]
