@@ -36,7 +36,7 @@ package final class DocumentStore: Sendable {
   /// The number of this handle, to which the listeners that it added belong.
   let handle: UInt64
   /// The durability of batches that do not ask for another.
-  private let durability: Durability
+  let durability: Durability
 
   private init(_ core: DocumentCore, isReadOnly: Bool, _ options: DocumentOptions) {
     self.core = core

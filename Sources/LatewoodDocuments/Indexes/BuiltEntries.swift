@@ -3,18 +3,8 @@ import LatewoodQuery
 
 /// The entries that a step of a build adds to an index.
 ///
-/// Their bytes are in one array. Sorting moves only small places without reference counts.
+/// Sorting moves only small places without reference counts.
 struct BuiltEntries {
-  private struct Place {
-    let offset: Int
-    let keyCount: UInt32
-    let idCount: UInt32
-    let isCut: Bool
-    let lacksValue: Bool
-
-    var range: Range<Int> { offset..<offset + Int(keyCount) + Int(idCount) }
-  }
-
   /// A place with the start of its entry, for sorting.
   private struct Sorted {
     /// The eight bytes after the common prefix of all entries, big-endian: they tell most entries
@@ -23,68 +13,42 @@ struct BuiltEntries {
     let place: UInt32
   }
 
-  /// The bytes of all entries, followed by zeros that the next ones replace.
-  private var bytes: [UInt8] = []
-  /// The number of bytes that are in use.
-  private var used = 0
-  private var places: [Place] = []
+  /// The entries. Those of a document are appended before `noteKeys`.
+  var keys = IndexKeyList()
   /// The head of each entry's document, if `keepsHeads`.
   private var heads: [DocumentRecord.Head] = []
   private let keepsHeads: Bool
-  /// The length of the common prefix of all entries.
-  private var shared = Int.max
 
   /// - Parameters:
   ///   - count: the expected number of entries.
   ///   - keepsHeads: whether to keep the head of each entry's document.
   init(count: Int, keepsHeads: Bool) {
     self.keepsHeads = keepsHeads
-    places.reserveCapacity(count)
+    keys.reserveCapacity(count)
     if keepsHeads { heads.reserveCapacity(count) }
   }
 
   /// The number of bytes of memory that the entries take, with what sorting them takes.
   var byteCount: Int {
-    used &+ places.count &* (MemoryLayout<Place>.stride &+ 2 &* MemoryLayout<Sorted>.stride)
+    keys.byteCount
+      &+ keys.places.count &* (MemoryLayout<IndexKeyList.Place>.stride &+ 2 &* MemoryLayout<Sorted>.stride)
   }
 
-  /// Adds an entry of a document.
-  mutating func add(_ key: IndexKeyInPlace, _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head) {
-    let offset = used
-    used &+= key.bytes.count &+ id.count
-    if used > bytes.count { bytes.append(contentsOf: repeatElement(0, count: max(4096, used))) }
-    bytes.withUnsafeMutableBytes { bytes in
-      let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[offset..<used])
-      rest.copyMemory(from: key.bytes)
-      UnsafeMutableRawBufferPointer(rebasing: rest[key.bytes.count...]).copyMemory(from: id)
-    }
-    let place = Place(
-      offset: offset, keyCount: UInt32(truncatingIfNeeded: key.bytes.count),
-      idCount: UInt32(truncatingIfNeeded: id.count), isCut: key.isCut, lacksValue: key.lacksValue)
-    places.append(place)
-    if keepsHeads { heads.append(head) }
-    shared = min(shared, lengthShared(with: place))
-  }
-
-  /// Returns the length of the prefix that an entry shares with the first one.
-  private func lengthShared(with place: Place) -> Int {
-    let first = places[0].range
-    return bytes.withUnsafeBytes { bytes in
-      guard let start = bytes.baseAddress else { return 0 }
-      // SAFETY: the ranges of all places lie within the bytes.
-      return KeyOrder.commonPrefix(
-        start + first.lowerBound, min(first.count, shared), start + place.offset, place.range.count)
+  /// Takes note of the entries of a document, which have been appended to `keys`.
+  @inline(__always) mutating func noteKeys(of head: DocumentRecord.Head) {
+    if keepsHeads {
+      while heads.count < keys.places.count { heads.append(head) }
     }
   }
 
   /// Calls a closure with each entry, in the order of their bytes.
   func forEachSorted(_ body: (BuiltEntry) throws -> Void) throws {
-    try bytes.withUnsafeBytes { bytes in
+    try keys.bytes.withUnsafeBytes { bytes in
       for sorted in self.sorted(bytes) {
-        let place = places[Int(sorted.place)]
+        let place = keys.places[Int(sorted.place)]
         try body(
           BuiltEntry(
-            bytes: UnsafeRawBufferPointer(rebasing: bytes[place.range]), keyCount: Int(place.keyCount),
+            bytes: BuiltEntries.entry(place, in: bytes), keyCount: place.keyCount,
             isCut: place.isCut, lacksValue: place.lacksValue,
             head: keepsHeads ? heads[Int(sorted.place)] : nil))
       }
@@ -93,10 +57,15 @@ struct BuiltEntries {
 
   private func sorted(_ bytes: UnsafeRawBufferPointer) -> [Sorted] {
     var sorted: [Sorted] = []
+    let places = keys.places.span
     sorted.reserveCapacity(places.count)
-    for (number, place) in places.enumerated() {
-      let rest = UnsafeRawBufferPointer(rebasing: bytes[place.range].dropFirst(shared))
-      sorted.append(Sorted(start: rest.sortingStart, place: UInt32(truncatingIfNeeded: number)))
+    let shared = lengthShared(bytes)
+    for number in places.indices {
+      let rest = BuiltEntries.entry(places[number], in: bytes).dropFirst(shared)
+      sorted.append(
+        Sorted(
+          start: UnsafeRawBufferPointer(rebasing: rest).sortingStart,
+          place: UInt32(truncatingIfNeeded: number)))
     }
     if sorted.count < BuiltEntries.leastDistributed {
       sorted.sort { left, right in
@@ -113,6 +82,20 @@ struct BuiltEntries {
       first = end
     }
     return sorted
+  }
+
+  /// Returns the length of the common prefix of all entries.
+  private func lengthShared(_ bytes: UnsafeRawBufferPointer) -> Int {
+    let places = keys.places.span
+    guard let start = bytes.baseAddress, !places.isEmpty else { return 0 }
+    let first = places[0]
+    var shared = first.count
+    for number in places.indices {
+      let other = places[number]
+      // SAFETY: all places lie within the bytes.
+      shared = KeyOrder.commonPrefix(start + first.offset, shared, start + other.offset, other.count)
+    }
+    return shared
   }
 
   /// The least number of entries for which distributing them by each byte takes less than comparing
@@ -168,10 +151,16 @@ struct BuiltEntries {
   }
 
   private func precedes(_ left: Sorted, _ right: Sorted, in bytes: UnsafeRawBufferPointer) -> Bool {
-    let (left, right) = (places[Int(left.place)].range, places[Int(right.place)].range)
+    let (left, right) = (keys.places[Int(left.place)], keys.places[Int(right.place)])
     guard let start = bytes.baseAddress else { return false }
-    // SAFETY: the ranges of all places lie within the bytes.
-    return KeyOrder.compare(start + left.lowerBound, left.count, start + right.lowerBound, right.count) < 0
+    // SAFETY: all places lie within the bytes.
+    return KeyOrder.compare(start + left.offset, left.count, start + right.offset, right.count) < 0
+  }
+
+  @inline(__always) private static func entry(
+    _ place: IndexKeyList.Place, in bytes: UnsafeRawBufferPointer
+  ) -> UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[place.offset..<place.offset &+ place.count])
   }
 }
 

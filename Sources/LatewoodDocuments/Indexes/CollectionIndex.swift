@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
@@ -7,15 +8,31 @@ final class CollectionIndex: Sendable {
   let record: IndexRecord
   /// The keyspace of its entries: see ``IndexEntry``.
   let entries: Keyspace
+  /// Those of the definition, which is copied whenever it is read.
+  private let plainParts: [IndexDefinition.Part]
 
   init(name: String, record: IndexRecord, entries: Keyspace) {
     self.name = name
     self.record = record
     self.entries = entries
+    plainParts = record.definition.plainParts
   }
 
   var definition: IndexDefinition { record.definition }
   var isReady: Bool { record.builtThrough == nil }
+
+  /// Appends the keys of a revision of a document.
+  ///
+  /// - Parameter body: the bytes of its body.
+  @inline(never) func appendKeys(
+    of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ body: UnsafeRawBufferPointer,
+    to keys: inout IndexKeyList
+  ) throws(FleeceError) {
+    guard plainParts.isEmpty else {
+      return try keys.append(plainParts, of: FleeceValue.root(of: body), id)
+    }
+    try definition.appendKeys(of: FoundDocument(id, head, body), id, to: &keys)
+  }
 
   /// Returns all indexes of a collection in a state, by name.
   static func load(

@@ -16,8 +16,8 @@ extension DocumentStore {
   /// if the index exists with the same definition.
   ///
   /// Outside a batch, the index is built in many small transactions, so that others can write in
-  /// between; a finished step survives a crash, and the next call continues from there. Inside a
-  /// batch, the build is part of the batch. O(documents).
+  /// between; a finished step survives a crash of the process, and the next call continues from
+  /// there. Inside a batch, the build is part of the batch. O(documents).
   ///
   /// - Parameters:
   ///   - progress: called after each step. If it throws, the index is dropped and the error is
@@ -41,10 +41,12 @@ extension DocumentStore {
     var isCompleted = false
     do {
       while true {
-        let step = try write { writer in
+        // The last step makes all of them durable.
+        let step = try write(durability: .relaxed) { writer in
           try check()
           let step = try writer.buildIndex(name, definition, in: collection)
           try check()
+          if step.isReady { try write(durability: durability) { _ in } }
           return step
         }
         isCompleted = step.isReady && !step.wasReady

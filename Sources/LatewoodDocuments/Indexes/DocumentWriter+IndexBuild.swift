@@ -15,7 +15,7 @@ package struct IndexProgress: Sendable, Equatable {
 /// Creating and dropping indexes.
 extension DocumentWriter {
   /// The number of documents in one step, which delays other writers by a few milliseconds.
-  static let buildSize = 4000
+  static let buildSize = 8000
 
   /// The memory for the entries of one step, in bytes. A step ends with the document whose entries
   /// exceed it.
@@ -107,7 +107,6 @@ extension DocumentWriter {
     var last: String?
     let isChecked = index.definition.isUnique && !isSalvaged
     var found = BuiltEntries(count: min(limit, 256), keepsHeads: isChecked)
-    var memory = CollationKey(limit: IndexKey.lengthLimit)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
       try transaction.forEach(in: work.spaces.documents, range) { id, value in
@@ -115,9 +114,8 @@ extension DocumentWriter {
           let head = try DocumentRecord.Head(record)
           try id.withUnsafeBytes { id in
             do throws(DocumentError) {
-              try forEachKey(of: id, head, in: record, index, work, in: &memory) { key in
-                found.add(key, id, head)
-              }
+              try appendKeys(of: id, head, in: record, index, work, to: &found.keys)
+              found.noteKeys(of: head)
             } catch {
               guard isSalvaged, error.code == .corruptData else { throw error }
             }

@@ -22,20 +22,26 @@ extension DocumentWriter {
       return
     }
     let indexes = try self.indexes(work)
-    // Reused for each key.
-    var memory = CollationKey(limit: IndexKey.lengthLimit)
-    var before = RevisionKeys()
-    if let old { before = try oldKeys(id, old, indexes, work, in: &memory) }
-    var after = RevisionKeys()
-    if let new { after = try keys(id, new, indexes, work, in: &memory) }
+    // Taken out, because refusing a duplicate can change another document.
+    var keys = ChangedKeys()
+    swap(&keys, &changedKeys)
+    defer { swap(&keys, &changedKeys) }
+    keys.before.begin(indexCount: indexes.count)
+    keys.after.begin(indexCount: indexes.count)
+    if let old { try addOldKeys(id, old, indexes, work, to: &keys.before) }
+    if let new { try addKeys(id, new, indexes, work, to: &keys.after) }
     if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
       for (place, index) in indexes.enumerated() where index.definition.isUnique {
-        let added = after.entries(ofIndex: place).filter { !before.contains($0, of: after, inIndex: place) }
-        try refuseDuplicates(of: added.map { after.key($0) }, id, new, index, work)
+        let added = keys.after.entries(ofIndex: place).filter {
+          !keys.before.contains($0, of: keys.after, inIndex: place)
+        }
+        try refuseDuplicates(of: added.map { keys.after.list.key($0) }, id, new, index, work)
       }
     }
     try DocumentError.typed {
-      for (place, index) in indexes.enumerated() { try replace(before, with: after, in: index, place) }
+      for (place, index) in indexes.enumerated() {
+        try replace(keys.before, with: keys.after, in: index, place)
+      }
     }
   }
 
@@ -50,7 +56,7 @@ extension DocumentWriter {
     var (isRemoved, isAdded) = (false, false)
     for entry in before.entries(ofIndex: place) where !after.contains(entry, of: before, inIndex: place) {
       isRemoved = true
-      try before.withEntry(entry) { bytes, _ in
+      try before.list.withEntry(entry) { bytes in
         // While an index is built, it may lack the removed keys.
         if isReady {
           try transaction.delete(bytes, in: entries, existed: true)
@@ -61,9 +67,9 @@ extension DocumentWriter {
     }
     for entry in after.entries(ofIndex: place) where !before.contains(entry, of: after, inIndex: place) {
       isAdded = true
-      try after.withEntry(entry) { bytes, keyCount in
+      try after.list.withEntry(entry) { bytes in
         try transaction.put(
-          bytes, IndexEntry.Value(keyCount, isCut: entry.isCut), in: entries, existed: false)
+          bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: entries, existed: false)
       }
     }
     if isAdded { changeCount += 1 } else if isRemoved { noteRemoval() }
@@ -83,25 +89,19 @@ extension DocumentWriter {
     return indexes
   }
 
-  /// Returns the keys of a revision in each index.
-  ///
-  /// - Parameter memory: reused for each key.
-  private func keys(
+  /// Adds the keys of a revision in each index.
+  private func addKeys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
-    in memory: inout CollationKey
-  ) throws(DocumentError) -> RevisionKeys {
-    var keys = RevisionKeys(indexCount: indexes.count)
+    to keys: inout RevisionKeys
+  ) throws(DocumentError) {
     try id.withBytes { (id) throws(DocumentError) in
-      _ = try withDocument(id, revision, work) { (document) throws(FleeceError) in
+      _ = try withBody(id, revision, work) { (body) throws(FleeceError) in
         for index in indexes {
-          try index.definition.forEachKey(of: document, root: document.body, in: &memory) { key in
-            keys.add(key.bytes, id, isCut: key.isCut, lacksValue: key.lacksValue)
-          }
+          try index.appendKeys(of: id, revision.head, body, to: &keys.list)
           keys.endIndex()
         }
       }
     }
-    return keys
   }
 
   /// Returns the keys of a revision in one index, without cutting them.
@@ -109,79 +109,78 @@ extension DocumentWriter {
     _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex, _ work: CollectionWork
   ) throws(DocumentError) -> [IndexKey] {
     try id.withBytes { (id) throws(DocumentError) in
-      try withDocument(id, revision, work) { (document) throws(FleeceError) in
-        try index.definition.keys(of: document, limit: .max)
+      try withBody(id, revision, work) { (body) throws(FleeceError) in
+        try index.definition.keys(of: FoundDocument(id, revision.head, body), limit: .max)
       } ?? []
     }
   }
 
-  /// Calls `body` with each key of a stored revision in one index.
+  /// Appends the keys of a stored revision in one index.
   ///
   /// - Parameters:
   ///   - record: the record that `head` was read from.
-  ///   - memory: reused for each document.
-  func forEachKey(
+  func appendKeys(
     of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
-    _ index: CollectionIndex, _ work: CollectionWork, in memory: inout CollationKey,
-    _ body: (IndexKeyInPlace) -> Void
+    _ index: CollectionIndex, _ work: CollectionWork, to keys: inout IndexKeyList
   ) throws(DocumentError) {
-    let stored = head.body(in: record)
-    _ = try withDocument(id, IndexedRevision(head), stored: stored, work) { (document) throws(FleeceError) in
-      try index.definition.forEachKey(of: document, root: document.body, in: &memory, body)
+    guard !head.isDeleted else { return }
+    guard let body = head.body(in: record) else {
+      _ = try withBody(id, IndexedRevision(head), work) { (body) throws(FleeceError) in
+        try index.appendKeys(of: id, head, body, to: &keys)
+      }
+      return
+    }
+    do throws(FleeceError) { try index.appendKeys(of: id, head, body, to: &keys) } catch {
+      throw DocumentWriter.damagedBody(of: id, error)
     }
   }
 
-  /// Calls `body` with a revision as a document; returns nil if it is deleted or has no body.
-  ///
-  /// - Parameter stored: its body, if that is in the record of the document.
-  private func withDocument<R>(
-    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, stored: UnsafeRawBufferPointer? = nil,
-    _ work: CollectionWork,
-    _ body: (FoundDocument) throws(FleeceError) -> R
+  /// Calls a closure with the body of a revision; returns nil if it is deleted or has none.
+  @inline(never) private func withBody<R>(
+    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ work: CollectionWork,
+    _ read: (UnsafeRawBufferPointer) throws(FleeceError) -> R
   ) throws(DocumentError) -> R? {
     let head = revision.head
     guard !head.isDeleted, head.body != 0 else { return nil }
-    func read(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> R {
-      do throws(FleeceError) { return try body(try FoundDocument(id, head, bytes)) } catch {
-        let id = String(decoding: id, as: UTF8.self)
-        throw DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
+    func checked(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> R {
+      do throws(FleeceError) { return try read(bytes) } catch {
+        throw DocumentWriter.damagedBody(of: id, error)
       }
     }
-    if let stored { return try read(stored) }
-    if let body = revision.body {
-      return try body.withUnsafeBytes { bytes in
-        Result { () throws(DocumentError) in try read(bytes) }
-      }.get()
-    }
+    if let body = revision.body { return try body.withContents(checked) }
     let result = try DocumentError.typed {
-      try transaction.withBody(at: head.body, of: work.spaces) { bytes in try read(bytes) }
+      try transaction.withBody(at: head.body, of: work.spaces) { bytes in try checked(bytes) }
     }
     if let result { return result }
     let id = String(decoding: id, as: UTF8.self)
     throw DocumentError(.corruptData, "the body of the document \(id) is missing")
   }
 
-  /// Returns the keys of a revision that is being replaced. If its body cannot be read, collects
-  /// them by scanning the indexes for entries of the document.
-  private func oldKeys(
+  private static func damagedBody(of id: UnsafeRawBufferPointer, _ error: FleeceError) -> DocumentError {
+    let id = String(decoding: id, as: UTF8.self)
+    return DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
+  }
+
+  /// Adds the keys of a revision that is being replaced. If its body cannot be read, collects them
+  /// by scanning the indexes for entries of the document.
+  private func addOldKeys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
-    in memory: inout CollationKey
-  ) throws(DocumentError) -> RevisionKeys {
+    to keys: inout RevisionKeys
+  ) throws(DocumentError) {
     do throws(DocumentError) {
-      return try keys(id, revision, indexes, work, in: &memory)
+      return try addKeys(id, revision, indexes, work, to: &keys)
     } catch {
       guard error.code == .corruptData else { throw error }
     }
-    var all = RevisionKeys(indexCount: indexes.count)
+    keys.begin(indexCount: indexes.count)
     for index in indexes {
       try forEachEntry(of: index) { entry in
         guard entry.id == id else { return true }
-        entry.withStored { all.add($0.key, $0.idBytes, isCut: $0.isCut, lacksValue: false) }
+        entry.withStored { keys.list.append($0.key, $0.idBytes, isCut: $0.isCut, lacksValue: false) }
         return true
       }
-      all.endIndex()
+      keys.endIndex()
     }
-    return all
   }
 
   private func forEachEntry(

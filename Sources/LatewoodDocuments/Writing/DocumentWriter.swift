@@ -18,6 +18,8 @@ package final class DocumentWriter {
   /// The reusable memory for encoding a record. Nothing that encodes one calls the writer, so that
   /// the check at run time is not needed.
   @exclusivity(unchecked) var encoded: [UInt8] = []
+  /// Memory for the keys of a document in indexes.
+  var changedKeys = ChangedKeys()
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// that has just been committed.
   var given: [String: CollectionHandle] = [:]

@@ -19,11 +19,16 @@ package struct CollationKey: Sendable {
   /// The maximum length; anything beyond is cut off.
   let limit: Int
   package private(set) var bytes: [UInt8] = []
+  /// The number of bytes at which the key is cut.
+  private var end: Int
   /// Whether the key was cut. Equal cut keys may represent different values.
   package private(set) var isCut = false
 
   /// - Parameter limit: the maximum length of the key, in bytes.
-  package init(limit: Int = .max) { self.limit = limit }
+  package init(limit: Int = .max) {
+    self.limit = limit
+    end = limit
+  }
 
   /// Appends the key of a value.
   ///
@@ -55,16 +60,25 @@ package struct CollationKey: Sendable {
     for byte in key.bytes { write(isDescending ? ~byte : byte) }
   }
 
-  /// Empties the key, keeping its memory for reuse.
-  package mutating func removeAll() {
-    bytes.removeAll(keepingCapacity: true)
+  /// Removes all bytes, keeping their memory for other keys.
+  mutating func removeAll() { bytes.removeAll(keepingCapacity: true) }
+
+  mutating func reserveCapacity(_ count: Int) { bytes.reserveCapacity(count) }
+
+  /// Begins another key behind the bytes so far.
+  mutating func beginNext() {
+    let (sum, isEndless) = bytes.count.addingReportingOverflow(limit)
+    end = isEndless ? .max : sum
     isCut = false
   }
+
+  /// Appends bytes that are not part of a key, such as an id.
+  mutating func append(other: UnsafeRawBufferPointer) { bytes.append(bytes: other) }
 
   // MARK: Writing
 
   private mutating func write(_ byte: UInt8) {
-    if bytes.count < limit { bytes.append(byte) } else { isCut = true }
+    if bytes.count < end { bytes.append(byte) } else { isCut = true }
   }
 
   private mutating func tag(_ tag: CollationTag) { write(tag.rawValue) }
@@ -72,12 +86,16 @@ package struct CollationKey: Sendable {
   private mutating func number(_ number: FleeceValue.Number) {
     // Most keys are a single number: allocate their memory at once.
     if bytes.capacity == 0 { bytes.reserveCapacity(min(limit, 9)) }
-    tag(.number)
     let key = NumberKey(number)
-    if key.tail == nil, bytes.count <= limit - 8 {
-      withUnsafeBytes(of: key.sortable.bigEndian) { bytes.append(bytes: $0) }
+    if key.tail == nil, bytes.count <= end - 9 {
+      let start = UInt64(CollationTag.number.rawValue) &<< 56 | key.sortable &>> 8
+      let last = UInt64(truncatingIfNeeded: key.sortable) &<< 56
+      withUnsafeBytes(of: (start.bigEndian, last.bigEndian)) {
+        bytes.append(bytes: UnsafeRawBufferPointer(rebasing: $0[..<9]))
+      }
       return
     }
+    tag(.number)
     for shift in stride(from: UInt64(56), through: 0, by: -8) {
       write(UInt8(truncatingIfNeeded: key.sortable &>> shift))
     }
@@ -118,7 +136,7 @@ package struct CollationKey: Sendable {
   }
 
   private mutating func copy(_ run: UnsafeRawBufferPointer) {
-    let room = limit - bytes.count
+    let room = end - bytes.count
     if run.count <= room {
       bytes.append(bytes: run)
     } else {

@@ -47,8 +47,9 @@ package struct IndexDefinition: Sendable {
   package let isUnique: Bool
   /// Whether a field is an array with an entry for each element.
   package let hasEach: Bool
-  /// Whether every document has one key, and all its fields are members of the body.
-  let isPlain: Bool
+  /// The fields, if every document has one key and all its fields are members of the body;
+  /// otherwise empty.
+  package let plainParts: [Part]
 
   /// Creates a definition. Throws `invalidIndex` if it is not valid; `invalidSelector` if the
   /// condition cannot be stored.
@@ -93,7 +94,8 @@ package struct IndexDefinition: Sendable {
     conditionBytes = bytes
     self.isUnique = isUnique
     hasEach = parts.contains { $0.isEach }
-    isPlain = condition == nil && !hasEach && !parts.contains { $0.path.steps.first?.isReserved ?? true }
+    let isPlain = condition == nil && !hasEach && !parts.contains { $0.path.steps.first?.isReserved ?? true }
+    plainParts = isPlain ? parts : []
   }
 
   /// The fields in their text form, separated by commas.

@@ -18,58 +18,23 @@ package struct IndexKey: Sendable, Equatable {
   }
 }
 
-/// A key in memory that the next one reuses. It must not leave the call that provided it.
-package struct IndexKeyInPlace {
-  package let bytes: UnsafeRawBufferPointer
-  /// See ``IndexKey/isCut``.
-  package let isCut: Bool
-  /// See ``IndexKey/lacksValue``.
-  package let lacksValue: Bool
-}
-
 extension IndexDefinition {
-  /// Calls a closure with each key that `keys` returns for a document, without allocating memory
-  /// for each.
+  /// Appends each key that `keys` returns for a document, without allocating memory for each.
   ///
   /// - Parameters:
   ///   - source: the document.
-  ///   - root: its body, in which most fields are found without asking the source.
-  ///   - memory: reused for each document; its limit applies to the keys.
-  package func forEachKey(
-    of source: some FieldSource, root: FleeceValue, in memory: inout CollationKey,
-    _ body: (IndexKeyInPlace) -> Void
+  ///   - id: its id, which follows each key.
+  package func appendKeys(
+    of source: some FieldSource, _ id: UnsafeRawBufferPointer, to list: inout IndexKeyList
   ) throws(FleeceError) {
-    guard !isPlain else { return try withPlainKey(of: root, in: &memory, body) }
     guard !hasEach else {
-      for key in try keys(of: source, limit: memory.limit) {
-        key.bytes.withUnsafeBytes {
-          body(IndexKeyInPlace(bytes: $0, isCut: key.isCut, lacksValue: key.lacksValue))
-        }
+      for key in try keys(of: source) {
+        key.bytes.withUnsafeBytes { list.append($0, id, isCut: key.isCut, lacksValue: key.lacksValue) }
       }
       return
     }
     if let condition, try !condition.matches(source) { return }
-    memory.removeAll()
-    let lacksValue = try write(source, element: nil, to: &memory)
-    memory.bytes.withUnsafeBytes {
-      body(IndexKeyInPlace(bytes: $0, isCut: memory.isCut, lacksValue: lacksValue))
-    }
-  }
-
-  private func withPlainKey(
-    of root: FleeceValue, in memory: inout CollationKey, _ body: (IndexKeyInPlace) -> Void
-  ) throws(FleeceError) {
-    memory.removeAll()
-    var lacksValue = false
-    let parts = parts.span
-    for place in parts.indices {
-      let value = try parts[place].path.lookup(in: root).value
-      if CollationTag(value) <= .null { lacksValue = true }
-      try memory.append(value, descending: parts[place].isDescending)
-    }
-    memory.bytes.withUnsafeBytes {
-      body(IndexKeyInPlace(bytes: $0, isCut: memory.isCut, lacksValue: lacksValue))
-    }
+    try list.append(id) { (key) throws(FleeceError) in try write(source, element: nil, to: &key) }
   }
 
   /// Returns the distinct keys of a document, in order; none if the index does not contain it.

@@ -41,6 +41,41 @@ extension BufferNode {
       &+ child(last).change(from: nil, below: high, space, isBeneath)
   }
 
+  /// Returns the record of the put at `index` of those in `low ..< high`, whose keys must all be
+  /// absent beneath; nil if there are fewer. O(log n), plus what `change` takes.
+  func put(
+    at index: Int, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace,
+    _ isBeneath: Lookup
+  ) throws(StorageError) -> LogRecord? {
+    var rest = index
+    guard isBranch else {
+      let (first, end) = try entries(from: low, below: high, space)
+      for entry in first..<max(first, end) where !reference(entry).isTombstone {
+        if rest == 0 { return try space.record(reference(entry)) }
+        rest &-= 1
+      }
+      return nil
+    }
+    let (first, last) = try edges(from: low, below: high, space)
+    guard first < last else {
+      return try child(first).put(at: rest, from: low, below: high, space, isBeneath)
+    }
+    let before = try child(first).change(from: low, below: nil, space, isBeneath)
+    if rest < before { return try child(first).put(at: rest, from: low, below: nil, space, isBeneath) }
+    rest &-= before
+    var (start, end) = (first + 1, last)
+    while start < end {
+      let middle = (start &+ end) &>> 1
+      if try change(children: first + 1, middle + 1, space, isBeneath) <= rest {
+        start = middle &+ 1
+      } else {
+        end = middle
+      }
+    }
+    rest &-= try change(children: first + 1, start, space, isBeneath)
+    return try child(start).put(at: rest, from: nil, below: start == last ? high : nil, space, isBeneath)
+  }
+
   /// Returns the change by children `first ..< end` of a branch.
   private func change(
     children first: Int, _ end: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup

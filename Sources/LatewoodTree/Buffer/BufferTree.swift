@@ -9,8 +9,9 @@ import LatewoodFile
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
-/// 2. `finger`, if set, is such a leaf, and every key greater than its last key and less than
-///    `fingerLimit` belongs in it.
+/// 2. `finger`, if set, is such a leaf, at the end of `path`, and has the newest entry. If
+///    `knowsFingerLimit`, every key greater than its last key and less than `fingerLimit` belongs
+///    in it.
 /// 3. Replaced nodes stay in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
@@ -30,7 +31,12 @@ struct BufferTree: ~Copyable {
   private var retiredAtBegin = 0
   var path = Path()
   var finger: UnsafeMutableRawPointer?
+  /// The index of the newest entry in that leaf.
+  private var fingerIndex = 0
   private var fingerLimit: RecordReference?
+  private var knowsFingerLimit = false
+  /// The leaf that was searched for last; not read, because it may be gone.
+  private var lastLeaf: UnsafeMutableRawPointer?
 
   /// The path from the root to a leaf: the branches, and the index of the child taken in each.
   struct Path {
@@ -88,10 +94,10 @@ struct BufferTree: ~Copyable {
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) {
-    if try appendAtFinger(key, keyCount, reference, space) { return }
+    if let finger, try insertAtFinger(finger, key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
-      insertEntry(key, keyCount, reference, in: leaf, at: 0)
+      BufferTree.insertEntry(key, keyCount, reference, in: leaf, at: 0)
       self.root = leaf.pointer
       entries = 1
       return
@@ -115,22 +121,30 @@ struct BufferTree: ~Copyable {
     }
     entries &+= 1
     if node.count < node.capacity {
-      insertEntry(key, keyCount, reference, in: node, at: index)
+      BufferTree.insertEntry(key, keyCount, reference, in: node, at: index)
     } else if node.capacity < BufferNode.leafCapacity {
       node = enlarge(node)
-      insertEntry(key, keyCount, reference, in: node, at: index)
+      BufferTree.insertEntry(key, keyCount, reference, in: node, at: index)
     } else {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
     }
-    if node.count > 1, node.references[node.count &- 1] == reference.bits { setFinger(node) }
+    setFinger(node, index)
   }
 
-  @inline(__always) func insertEntry(
+  @inline(__always) static func insertEntry(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int
   ) {
     leaf.fitPrefix(to: key, keyCount, from: 0)
+    insertFitting(key, keyCount, reference, in: leaf, at: index)
+  }
+
+  /// Inserts an entry whose key begins with the prefix of the leaf.
+  @inline(__always) private static func insertFitting(
+    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
+    at index: Int
+  ) {
     let tail = leaf.count &- index
     if tail > 0 {
       (leaf.heads + (index &+ 1)).update(from: leaf.heads + index, count: tail)
@@ -143,63 +157,92 @@ struct BufferTree: ~Copyable {
   }
 }
 
-// MARK: - Appending in key order
+// MARK: - Inserting in key order
 
 extension BufferTree {
-  /// Sets the finger to a leaf that was appended to, so that the next ascending key needs no
-  /// search.
-  private mutating func setFinger(_ leaf: BufferNode) {
-    finger = leaf.pointer
-    fingerLimit = nil
+  /// The number of entries that a key may be behind the newest one to be inserted without a search.
+  private static let fingerReach = 8
+
+  /// Sets the finger, so that an ascending key that belongs nearby needs no search.
+  ///
+  /// That is useful if the keys ascend, as they seem to if this one is the last of its leaf, or in
+  /// the same leaf as the one before.
+  @inline(__always) private mutating func setFinger(_ leaf: BufferNode, _ index: Int) {
+    if leaf.pointer == lastLeaf || (index > 0 && index == leaf.count &- 1) {
+      finger = leaf.pointer
+      fingerIndex = index
+      knowsFingerLimit = false
+    }
+    lastLeaf = leaf.pointer
+  }
+
+  /// Returns the first separator behind the leaf at the end of a path.
+  private static func limit(of path: Path) -> RecordReference? {
     var depth = path.depth
     while depth > 0 {
       depth &-= 1
       let branch = BufferNode(path.nodes[depth])
       let next = path.indexes[depth] &+ 1
-      if next < branch.count {
-        fingerLimit = branch.reference(next)
-        return
-      }
+      if next < branch.count { return branch.reference(next) }
     }
+    return nil
   }
 
-  @inline(__always) private mutating func appendAtFinger(
-    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
+  /// Inserts a record closely behind the newest entry; returns false if it does not belong there.
+  private mutating func insertAtFinger(
+    _ finger: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int,
+    _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) -> Bool {
-    guard let finger else { return false }
     let leaf = BufferNode(finger)
-    let count = leaf.count
     // The nodes above a settled leaf may be settled too, and a change must unsettle them.
-    guard count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled else {
+    guard leaf.count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled,
+      let index = try indexAtFinger(key, keyCount, in: leaf, space)
+    else {
       self.finger = nil
       return false
     }
+    BufferTree.insertFitting(key, keyCount, reference, in: leaf, at: index)
+    fingerIndex = index
+    entries &+= 1
+    return true
+  }
+
+  /// Returns the index at which a key is to be inserted into the leaf of the finger; nil if that is
+  /// not closely behind the newest entry, if the leaf has the key, or if the key belongs in another
+  /// leaf.
+  ///
+  /// The key begins with the prefix of the leaf.
+  @inline(__always) private mutating func indexAtFinger(
+    _ key: UnsafeRawPointer, _ keyCount: Int, in leaf: BufferNode, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> Int? {
     let skip = leaf.prefixCount
     let head = KeyOrder.head(key + skip, keyCount &- skip)
-    let lastHead = leaf.heads[count &- 1]
-    guard head >= lastHead else {
-      self.finger = nil
-      return false
-    }
-    if head == lastHead {
-      let last = try space.record(leaf.reference(count &- 1))
-      guard KeyOrder.compare(key, keyCount, last.key, last.keyCount) > 0 else {
-        self.finger = nil
-        return false
+    let count = leaf.count
+    var index = fingerIndex
+    let end = min(count, index &+ BufferTree.fingerReach)
+    while index < end {
+      let other = leaf.heads[index]
+      if head < other { break }
+      if head == other {
+        let record = try space.record(leaf.reference(index))
+        let order = KeyOrder.compare(key, keyCount, record.key, record.keyCount)
+        if order == 0 { return nil }
+        if order < 0 { break }
       }
+      index &+= 1
+    }
+    if index == fingerIndex { return nil }
+    if index < end { return index }
+    guard index == count else { return nil }
+    if !knowsFingerLimit {
+      fingerLimit = BufferTree.limit(of: path)
+      knowsFingerLimit = true
     }
     if let fingerLimit {
       let limit = try space.record(fingerLimit)
-      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else {
-        self.finger = nil
-        return false
-      }
+      guard KeyOrder.compare(key, keyCount, limit.key, limit.keyCount) < 0 else { return nil }
     }
-    leaf.heads[count] = head
-    leaf.references[count] = reference.bits
-    leaf.count = count &+ 1
-    entries &+= 1
-    return true
+    return index
   }
 }
 
@@ -265,7 +308,7 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    insertEntry(
+    BufferTree.insertEntry(
       key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
     try leaf.lengthenPrefixIfUseful(from: 0, space)
     try right.lengthenPrefixIfUseful(from: 0, space)

@@ -86,13 +86,18 @@ extension ReadView {
 
   /// Returns the full key of the entry at `index` of a range; nil if the range has fewer entries.
   ///
-  /// Takes O(log n) counts to search the buffer entries and deleted ranges; O(log n) if the range
-  /// has none.
+  /// Takes O(log n) counts to search the buffer entries and deleted ranges; O(log n) if there are
+  /// no deleted ranges, and only one layer has entries in the range.
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(StorageError) -> [UInt8]? {
-    let hasNonePending = try low.withStart { (start, count) throws(StorageError) in
-      try high.withStart { (end, endCount) throws(StorageError) in try isClean(start, count, end, endCount) }
+    if activeRanges == nil, frozenRanges == nil {
+      let (isInActive, isInFrozen) = (
+        try hasEntry(low, high, in: .active), try hasEntry(low, high, in: .frozen)
+      )
+      if !isInActive, !isInFrozen { return try baseKey(at: index, low, high) }
+      if isInActive != isInFrozen, try baseCount(low, high) == 0 {
+        return try onlyKey(at: index, low, high, in: isInActive ? .active : .frozen)
+      }
     }
-    if hasNonePending { return try baseKey(at: index, low, high) }
     guard try index < count(low: low, high: high) else { return nil }
     // No entry of a buffer and no deleted range lies between `start` and the key.
     var start = low
@@ -115,6 +120,32 @@ extension ReadView {
     let rank = try baseRank(start) &+ index &- count(low: low, high: start)
     let cursor = try base.cursor(atRank: rank)
     return cursor.isValid ? try cursor.keyBytes() : nil
+  }
+
+  /// Whether a buffer has an entry in a range.
+  private func hasEntry(_ low: [UInt8], _ high: [UInt8], in layer: Layer) throws(StorageError) -> Bool {
+    guard let root = root(of: layer) else { return false }
+    var cursor = BufferCursor(root: root.pointer, space: records)
+    try low.withStart { (start, count) throws(StorageError) in try cursor.seek(start, count) }
+    guard cursor.isValid else { return false }
+    return try high.withStart { (end, count) throws(StorageError) in
+      PrefixedKey(cursor.key, cursor.keyCount).compare(end, count) < 0
+    }
+  }
+
+  /// Returns the key at `index` of a range in which only one buffer has entries.
+  private func onlyKey(
+    at index: UInt64, _ low: [UInt8], _ high: [UInt8], in layer: Layer
+  ) throws(StorageError) -> [UInt8]? {
+    let record = try low.withStart { (start, count) throws(StorageError) in
+      try high.withStart { (end, endCount) throws(StorageError) in
+        try root(of: layer)?.put(
+          at: Int(clamping: index), from: KeyPointer(start: start, count: count),
+          below: KeyPointer(start: end, count: endCount), records
+        ) { (key, keyCount) throws(StorageError) in try isShown(key, keyCount, beneath: layer) }
+      }
+    }
+    return record.map { Self.bytes($0.key, $0.keyCount) }
   }
 
   private func baseKey(at index: UInt64, _ low: [UInt8], _ high: [UInt8]) throws(StorageError) -> [UInt8]? {

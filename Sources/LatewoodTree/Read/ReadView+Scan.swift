@@ -81,23 +81,6 @@ extension ReadView {
     return cursor.steps
   }
 
-  /// Whether a range of full keys can be read from the base tree alone: no buffer has an entry in
-  /// it, and no range is deleted. O(log n).
-  func isClean(
-    _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
-  ) throws(StorageError) -> Bool {
-    if isClean { return true }
-    guard activeRanges == nil, frozenRanges == nil else { return false }
-    for root in [active, frozen] where root != nil {
-      var cursor = BufferCursor(root: root, space: records)
-      try cursor.seek(low, lowCount)
-      if cursor.isValid, PrefixedKey(cursor.key, cursor.keyCount).compare(high, highCount) < 0 {
-        return false
-      }
-    }
-    return true
-  }
-
   /// Passes an entry to `body`, with the pin paused unless the value is too long to be copied.
   private func offer(
     _ key: RawSpan, _ value: UnsafeRawBufferPointer, _ copy: inout [UInt8], _ pin: CachePin,

@@ -29,8 +29,10 @@ import Testing
     var entries = BuiltEntries(count: 1, keepsHeads: false)
     for (key, id) in zip(keys, ids) {
       key.withUnsafeBytes { key in
-        let key = IndexKeyInPlace(bytes: key, isCut: false, lacksValue: false)
-        id.withUnsafeBytes { entries.add(key, $0, head) }
+        id.withUnsafeBytes { id in
+          entries.keys.append(key, id, isCut: false, lacksValue: false)
+          entries.noteKeys(of: head)
+        }
       }
     }
     var order: [[UInt8]] = []

@@ -91,12 +91,14 @@ final class RecordLog {
       let before = (tree.root, tree.entries, model)
       var sequential = Int.random(in: 0..<20_000, using: &random)
       let isSequential = Int.random(in: 0..<4, using: &random) == 0
-      for _ in 0..<Int.random(in: 1...200, using: &random) {
-        var key = Self.key(&random, run % 4)
-        if isSequential {
-          sequential += 1
-          key = Array(String(100_000 + sequential).utf8)
-        }
+      var keys = (0..<Int.random(in: 1...200, using: &random)).map { _ in
+        if !isSequential { return Self.key(&random, run % 4) }
+        sequential += 1
+        return Array(String(100_000 + sequential).utf8)
+      }
+      // Ascending keys between those of earlier versions, some of them twice.
+      if round % 3 == 0 { keys.sort { $0.lexicographicallyPrecedes($1) } }
+      for key in keys {
         let reference = log.append(key, isDelete: Int.random(in: 0..<5, using: &random) == 0)
         try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, space) }
         model[key] = reference
