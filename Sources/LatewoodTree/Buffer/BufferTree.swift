@@ -9,8 +9,9 @@ import LatewoodFile
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
 ///    ancestors.
-/// 2. `finger`, if set, is such a leaf, at the end of `path`. If `knowsFingerLimit`, every key
-///    greater than its last key and less than `fingerLimit` belongs in it.
+/// 2. `finger`, if set, is such a leaf, at the end of `path`, and has the newest entry. If
+///    `knowsFingerLimit`, every key greater than its last key and less than `fingerLimit` belongs
+///    in it.
 /// 3. Replaced nodes stay in `retired` until no live version can reach them.
 ///
 /// Thread safety: one thread at a time, under the store's writer lock.
@@ -29,12 +30,13 @@ struct BufferTree: ~Copyable {
   var retired: [Retired] = []
   private var retiredAtBegin = 0
   var path = Path()
-  /// The leaf in which the newest entry is.
   var finger: UnsafeMutableRawPointer?
-  /// The index of that entry in the leaf.
+  /// The index of the newest entry in that leaf.
   private var fingerIndex = 0
   private var fingerLimit: RecordReference?
   private var knowsFingerLimit = false
+  /// The leaf that was searched for last; not read, because it may be gone.
+  private var lastLeaf: UnsafeMutableRawPointer?
 
   /// The path from the root to a leaf: the branches, and the index of the child taken in each.
   struct Path {
@@ -92,10 +94,10 @@ struct BufferTree: ~Copyable {
   mutating func insert(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) {
-    if try insertAtFinger(key, keyCount, reference, space) { return }
+    if let finger, try insertAtFinger(finger, key, keyCount, reference, space) { return }
     guard let root else {
       let leaf = slab.allocate(born: version, capacity: BufferNode.leastLeafCapacity, isBranch: false)
-      insertEntry(key, keyCount, reference, in: leaf, at: 0)
+      BufferTree.insertEntry(key, keyCount, reference, in: leaf, at: 0)
       self.root = leaf.pointer
       entries = 1
       return
@@ -115,15 +117,14 @@ struct BufferTree: ~Copyable {
     let (index, found) = try node.position(of: key, keyCount, space)
     if found != nil {
       node.references[index] = reference.replacing(node.reference(index)).bits
-      setFinger(node, index)
       return
     }
     entries &+= 1
     if node.count < node.capacity {
-      insertEntry(key, keyCount, reference, in: node, at: index)
+      BufferTree.insertEntry(key, keyCount, reference, in: node, at: index)
     } else if node.capacity < BufferNode.leafCapacity {
       node = enlarge(node)
-      insertEntry(key, keyCount, reference, in: node, at: index)
+      BufferTree.insertEntry(key, keyCount, reference, in: node, at: index)
     } else {
       try split(node, inserting: key, keyCount, reference, at: index, space)
       return
@@ -131,7 +132,7 @@ struct BufferTree: ~Copyable {
     setFinger(node, index)
   }
 
-  @inline(__always) func insertEntry(
+  @inline(__always) static func insertEntry(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int
   ) {
@@ -140,7 +141,7 @@ struct BufferTree: ~Copyable {
   }
 
   /// Inserts an entry whose key begins with the prefix of the leaf.
-  @inline(__always) private func insertFitting(
+  @inline(__always) private static func insertFitting(
     _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, in leaf: BufferNode,
     at index: Int
   ) {
@@ -163,14 +164,20 @@ extension BufferTree {
   private static let fingerReach = 8
 
   /// Sets the finger, so that an ascending key that belongs nearby needs no search.
+  ///
+  /// That is useful if the keys ascend, as they seem to if this one is the last of its leaf, or in
+  /// the same leaf as the one before.
   @inline(__always) private mutating func setFinger(_ leaf: BufferNode, _ index: Int) {
-    finger = leaf.pointer
-    fingerIndex = index
-    knowsFingerLimit = false
+    if leaf.pointer == lastLeaf || (index > 0 && index == leaf.count &- 1) {
+      finger = leaf.pointer
+      fingerIndex = index
+      knowsFingerLimit = false
+    }
+    lastLeaf = leaf.pointer
   }
 
-  /// Returns the first separator behind the leaf at the end of the path.
-  private func limitOfPath() -> RecordReference? {
+  /// Returns the first separator behind the leaf at the end of a path.
+  private static func limit(of path: Path) -> RecordReference? {
     var depth = path.depth
     while depth > 0 {
       depth &-= 1
@@ -182,10 +189,10 @@ extension BufferTree {
   }
 
   /// Inserts a record closely behind the newest entry; returns false if it does not belong there.
-  @inline(__always) private mutating func insertAtFinger(
-    _ key: UnsafeRawPointer, _ keyCount: Int, _ reference: RecordReference, _ space: borrowing RecordSpace
+  private mutating func insertAtFinger(
+    _ finger: UnsafeMutableRawPointer, _ key: UnsafeRawPointer, _ keyCount: Int,
+    _ reference: RecordReference, _ space: borrowing RecordSpace
   ) throws(StorageError) -> Bool {
-    guard let finger else { return false }
     let leaf = BufferNode(finger)
     // The nodes above a settled leaf may be settled too, and a change must unsettle them.
     guard leaf.count < leaf.capacity, leaf.comparePrefix(key, keyCount) == 0, !leaf.isSettled,
@@ -194,7 +201,7 @@ extension BufferTree {
       self.finger = nil
       return false
     }
-    insertFitting(key, keyCount, reference, in: leaf, at: index)
+    BufferTree.insertFitting(key, keyCount, reference, in: leaf, at: index)
     fingerIndex = index
     entries &+= 1
     return true
@@ -228,7 +235,7 @@ extension BufferTree {
     if index < end { return index }
     guard index == count else { return nil }
     if !knowsFingerLimit {
-      fingerLimit = limitOfPath()
+      fingerLimit = BufferTree.limit(of: path)
       knowsFingerLimit = true
     }
     if let fingerLimit {
@@ -301,7 +308,7 @@ extension BufferTree {
     right.count = leaf.count &- middle
     leaf.count = middle
     let target = index > middle || right.count == 0 ? right : leaf
-    insertEntry(
+    BufferTree.insertEntry(
       key, keyCount, reference, in: target, at: target.pointer == leaf.pointer ? index : index &- middle)
     try leaf.lengthenPrefixIfUseful(from: 0, space)
     try right.lengthenPrefixIfUseful(from: 0, space)
