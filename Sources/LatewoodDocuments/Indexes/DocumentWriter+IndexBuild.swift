@@ -15,7 +15,7 @@ package struct IndexProgress: Sendable, Equatable {
 /// Creating and dropping indexes.
 extension DocumentWriter {
   /// The number of documents in one step, which delays other writers by a few milliseconds.
-  static let buildSize = 4000
+  static let buildSize = 8000
 
   /// The memory for the entries of one step, in bytes. A step ends with the document whose entries
   /// exceed it.
