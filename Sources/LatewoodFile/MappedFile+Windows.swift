@@ -56,12 +56,16 @@ extension MappedFile {
     windows = firstUnknown..<windows.upperBound
     if windows.isEmpty { return }
     noteProof()
-    if isLargerThanMemory { return try read(range, in: windows, bitmap, base, below: limit) }
+    let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
+    if isLargerThanMemory {
+      let continues = sequences.withLock { $0.take(windows, readingTo: ahead.upperBound) }
+      if continues, makeWindows(ahead, bitmap, base) { return }
+      return try ask(range, base)
+    }
     let unknown = windows.lowerBound * length..<windows.upperBound * length
     let wanted = range.clamped(to: unknown)
     // A reader that continues where the last windows ended is probably sequential.
     let continues = windowsEnd.exchange(windows.upperBound, ordering: .relaxed) == windows.lowerBound
-    let ahead = windows.lowerBound..<min(windows.upperBound + MappedFile.windowsAhead, limit / length)
     if continues, isInMemory(ahead.lowerBound * length..<ahead.upperBound * length, base) {
       windowsEnd.store(ahead.upperBound, ordering: .relaxed)
       return note(Note.isReadable, ahead, bitmap)
@@ -80,23 +84,6 @@ extension MappedFile {
     }
     if makeWindows(windows, bitmap, base) { return }
     note(Note.isPartial, windows, bitmap)
-    try ask(range, base)
-  }
-
-  /// Makes a range of a file that is larger than memory readable: by itself, or with the windows
-  /// after it if it continues another read.
-  ///
-  /// - Parameter windows: those of its windows that are not noted as readable.
-  private func read(
-    _ range: Range<UInt64>, in windows: Range<UInt64>, _ bitmap: UnsafeMutableRawPointer,
-    _ base: UnsafeRawPointer, below limit: UInt64
-  ) throws(StorageError) {
-    let ahead =
-      windows
-      .lowerBound..<min(
-        windows.upperBound + MappedFile.windowsAhead, limit / AddressSpace.windowLength)
-    let continues = sequences.withLock { $0.take(windows, readingTo: ahead.upperBound) }
-    if continues, makeWindows(ahead, bitmap, base) { return }
     try ask(range, base)
   }
 

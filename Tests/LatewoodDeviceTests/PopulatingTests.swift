@@ -1,7 +1,8 @@
 import LatewoodBytes
-import LatewoodDevice
 import LatewoodSimulation
 import Testing
+
+@testable import LatewoodDevice
 
 #if canImport(Glibc)
   import Glibc
@@ -63,6 +64,29 @@ import Testing
       #expect(isInMemory(0..<100_000))
       #expect(truncate(path, 50_000) == 0)
       #expect(!isInMemory(0..<100_000))
+      device.close()
+    }
+
+    @Test func `random reads bring only their page into memory, and a request all that was asked for`() throws
+    {
+      let path = directory("a")
+      let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+      let length = 1 << 20
+      try [UInt8](repeating: 7, count: length).withUnsafeBytes { try device.write($0, at: 0) }
+      try device.sync()
+      device.dropCache(0..<UInt64(length))
+      let space = try device.map(capacity: UInt64(length))
+      let page = Int(SystemCalls.pageLength)
+      let isInMemory = { (range: Range<Int>) in
+        device.isInMemory(UnsafeRawBufferPointer(start: space.base + range.lowerBound, count: range.count))
+      }
+      device.expectRandomReads(of: space, length: UInt64(length))
+      #expect(space.base.load(fromByteOffset: 64 * page, as: UInt8.self) == 7)
+      #expect(isInMemory(64 * page..<65 * page))
+      for neighbour in [63, 65] { #expect(!isInMemory(neighbour * page..<(neighbour + 1) * page)) }
+      device.readAhead(UInt64(100 * page)..<UInt64(200 * page))
+      #expect(Patience.wait { isInMemory(100 * page..<200 * page) })
+      #expect(!isInMemory(90 * page..<91 * page))
       device.close()
     }
 

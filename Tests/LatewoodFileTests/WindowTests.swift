@@ -140,6 +140,18 @@ import Testing
     }
   }
 
+  /// Evicted bytes are then made readable again, in one read.
+  @Test(arguments: [0, 300.0])
+  func `what was verified of a file that is larger than memory is soon verified again`(_ lifetime: Double)
+    throws
+  {
+    try withLargeFile(memory: 100 << 20) { _, mapping, view in
+      mapping.setProofLifetime(seconds: lifetime)
+      view.markVerified(128, 64, FileView.Proof.node)
+      #expect(Patience.wait { !view.isVerified(128, FileView.Proof.node) })
+    }
+  }
+
   @Test func `eight sequences of reads are recognized, in the same window and in the next`() {
     var sequences = ReadSequences()
     let take = { (start: UInt64, end: UInt64) in sequences.take(start..<start + 1, readingTo: end) }
