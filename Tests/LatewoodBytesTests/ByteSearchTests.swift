@@ -5,7 +5,7 @@ import Testing
 /// Finding a byte, compared with a plain loop.
 @Suite struct ByteSearchTests {
   @Test(arguments: [0, 0x2D, 0x7F, 0x80, 0xFF] as [UInt8])
-  func `the first byte of a value is found at every place`(byte: UInt8) {
+  func `a byte is found at every offset`(byte: UInt8) {
     // Neighbours of the value, which carries and borrows could take for it.
     for other in [byte &+ 1, byte &- 1, byte ^ 0x80, 0x41] {
       for count in Array(0...33) + [63, 64, 65] {

@@ -34,7 +34,7 @@ struct KeyOrderTests {
     }
   }
 
-  @Test func `keys are ordered as by unsigned bytes, a prefix first`() {
+  @Test func `keys compare as unsigned bytes, with a prefix first`() {
     for a in KeyOrderTests.keys {
       for b in KeyOrderTests.keys {
         let order = withKeys(a, b) { KeyOrder.compare($0, a.count, $1, b.count) }
@@ -48,7 +48,7 @@ struct KeyOrderTests {
     }
   }
 
-  @Test func `the head of a key is its first four bytes as a number, missing ones zero`() {
+  @Test func `the head of a key is its first four bytes as a number, padded with zeros`() {
     for key in KeyOrderTests.keys {
       let naive = (key + [0, 0, 0, 0]).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
       #expect(withKeys(key, key) { first, _ in KeyOrder.head(first, key.count) } == naive)

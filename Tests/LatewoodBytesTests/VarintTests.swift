@@ -16,7 +16,7 @@ struct VarintTests {
     }
   }
 
-  @Test func `every number comes back, and takes as many bytes as it says`() {
+  @Test func `every number round-trips in the predicted number of bytes`() {
     for value in VarintTests.values {
       var bytes = [UInt8](repeating: 0xAA, count: 12)
       let written = bytes.withUnsafeMutableBytes { raw in
@@ -42,7 +42,7 @@ struct VarintTests {
       [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x02],
       [0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00],
       [UInt8](repeating: 0xFF, count: 10), [UInt8](repeating: 0x80, count: 11), [],
-    ] as [[UInt8]]) func `numbers that are overlong, too large or never end are rejected`(_ bytes: [UInt8])
+    ] as [[UInt8]]) func `overlong, oversized and unterminated numbers are rejected`(_ bytes: [UInt8])
   {
     #expect(read(bytes) == nil)
   }

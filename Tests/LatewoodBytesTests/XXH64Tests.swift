@@ -42,7 +42,7 @@ struct XXH64Tests {
     #expect(hash(XXH64Tests.sanityInput.prefix(count), seed: seed) == expected)
   }
 
-  @Test func `a stream gives the same hash wherever the bytes are cut`() {
+  @Test func `a stream gives the same hash however its input is split`() {
     for count in [0, 1, 31, 32, 33, 63, 64, 65, 100] {
       let bytes = Array(XXH64Tests.sanityInput.prefix(count))
       for first in 0...count {
@@ -57,7 +57,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test func `hashes with two seeds in one pass are those of two passes`() {
+  @Test func `hashing with two seeds in one pass equals two separate passes`() {
     for count in 0...100 {
       let bytes = Array(XXH64Tests.sanityInput.prefix(count)) + [0]
       let (first, second) = bytes.withUnsafeBytes { bytes in
@@ -68,7 +68,7 @@ struct XXH64Tests {
     }
   }
 
-  @Test func `bytes one at a time give the same hash`() {
+  @Test func `feeding one byte at a time gives the same hash`() {
     var stream = XXH64.Stream(seed: 0)
     for (count, byte) in XXH64Tests.sanityInput.enumerated() {
       #expect(stream.finish() == hash(XXH64Tests.sanityInput.prefix(count), seed: 0))
