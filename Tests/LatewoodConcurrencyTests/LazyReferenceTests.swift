@@ -12,7 +12,7 @@ import Testing
     let reference = LazyReference<Object>()
   }
 
-  @Test func `the first object that is stored stays, and goes with its holder`() {
+  @Test func `the first object stored is kept, and is released with its holder`() {
     let ended = Guarded(0)
     do {
       let holder = Holder()
@@ -24,7 +24,7 @@ import Testing
     #expect(ended.withLock { $0 } == 2)
   }
 
-  @Test func `of many threads that store an object all get the same`() async {
+  @Test func `threads that store an object at the same time all get the same one`() async {
     let ended = Guarded(0)
     for _ in 0..<50 {
       let holder = Holder()

@@ -11,7 +11,7 @@ struct MonitorTests {
     var count = 0
   }
 
-  @Test func `a lock keeps threads out of each other's way`() {
+  @Test func `a lock excludes other threads`() {
     let shared = Shared()
     let count: @Sendable () -> Void = {
       for _ in 0..<20_000 { shared.monitor.withLock { shared.count += 1 } }
@@ -20,7 +20,7 @@ struct MonitorTests {
     #expect(shared.count == 80_000)
   }
 
-  @Test func `a lock that is taken is not taken again`() {
+  @Test func `a lock that is held cannot be taken again`() {
     let monitor = Monitor()
     #expect(monitor.tryLock())
     #expect(!monitor.tryLock())
@@ -29,7 +29,7 @@ struct MonitorTests {
     monitor.unlock()
   }
 
-  @Test func `a broadcast ends all waits`() {
+  @Test func `a broadcast wakes every waiting thread`() {
     let shared = Shared()
     let watch: @Sendable () -> Void = {
       shared.monitor.withLock {
@@ -55,7 +55,7 @@ struct MonitorTests {
     #expect(shared.count == 2)
   }
 
-  @Test func `a signal wakes one that waits`() {
+  @Test func `a signal wakes one waiting thread`() {
     let shared = Shared()
     inThreads([
       { shared.monitor.withLock { while shared.count == 0 { shared.monitor.wait() } } },
@@ -68,7 +68,7 @@ struct MonitorTests {
     ])
   }
 
-  @Test func `a wait with a limit ends when that has passed, and not before`() {
+  @Test func `a timed wait ends when its limit has passed, and not before`() {
     let monitor = Monitor()
     let start = MonotonicClock.nanoseconds
     monitor.withLock {
@@ -77,7 +77,7 @@ struct MonitorTests {
     #expect(MonotonicClock.nanoseconds - start >= 20_000_000)
   }
 
-  @Test func `an error of the body comes through, and leaves the lock free`() {
+  @Test func `an error from the body is rethrown and the lock is released`() {
     struct Failure: Error {}
     let monitor = Monitor()
     #expect(throws: Failure.self) { try monitor.withLock { throw Failure() } }
@@ -85,7 +85,7 @@ struct MonitorTests {
     monitor.unlock()
   }
 
-  @Test func `the clock of the environment is that of this century`() {
+  @Test func `the system environment has a real clock and real randomness`() {
     #expect(Environment.system.now() > 1_700_000_000_000_000)
     #expect(Environment.system.random() != Environment.system.random())
   }

@@ -42,7 +42,7 @@ import Testing
 
   private func thing() -> Unmanaged<Thing> { Unmanaged.passRetained(Thing(gone)) }
 
-  @Test func `what nobody reads goes at once`() {
+  @Test func `an object without readers is released immediately`() {
     let registry = makeRegistry()
     registry.enter().leave()
     registry.retire(thing())
@@ -52,7 +52,7 @@ import Testing
     #expect(later.pauses == [])
   }
 
-  @Test func `what a reader may have found stays until it leaves, and no reader that came later keeps it`() {
+  @Test func `a retired object is kept for earlier readers, but not for later ones`() {
     let registry = makeRegistry()
     let before = registry.enter()
     registry.retire(thing())
@@ -67,7 +67,7 @@ import Testing
     after.leave()
   }
 
-  @Test func `what waits is looked at again later, at longer and longer intervals, until it is gone`() {
+  @Test func `objects still in use are checked again at growing intervals until they are released`() {
     let registry = makeRegistry()
     let reader = registry.enter()
     registry.retire(thing())
@@ -91,7 +91,7 @@ import Testing
     #expect(goneCount == 3)
   }
 
-  @Test func `a reader that has said what it uses keeps nothing else, and that only once`() {
+  @Test func `a reader that declares the object it uses keeps only that one, and only once`() {
     let registry = makeRegistry()
     let object = thing()
     let reader = registry.enter()
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 63, 64, 65, 200])
-  func `so many reads inside of each other each keep what was there when they began`(_ count: Int) {
+  func `nested reads each keep the objects that existed when they began`(_ count: Int) {
     let registry = makeRegistry()
     var readers: [ReaderRegistry.Ticket] = []
     for _ in 0..<count {
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [2, 64, 66])
-  func `when the earliest of so many readers leaves, only what it alone kept goes`(_ count: Int) {
+  func `when the earliest reader leaves, only the objects it alone kept are released`(_ count: Int) {
     let registry = makeRegistry()
     var readers: [ReaderRegistry.Ticket] = []
     for _ in 0..<count {
@@ -149,7 +149,7 @@ import Testing
     }
   }
 
-  @Test func `a registry that goes takes along what still waits`() {
+  @Test func `a deallocated registry releases the objects that were still waiting`() {
     var registry: ReaderRegistry? = makeRegistry()
     _ = registry?.enter()
     registry?.retire(thing())
@@ -187,7 +187,7 @@ import Testing
     let value = Atomic<Bool>(false)
   }
 
-  @Test func `threads that read and write at full speed never see memory that was given back`() {
+  @Test func `threads that read and write at full speed never see freed memory`() {
     let registry = ReaderRegistry { milliseconds, body in
       DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(milliseconds), execute: body)
     }
