@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Directories")
 struct DirectoriesTests {
-  @Test func `a tree is removed with what is in it, and links out of it are not followed`() throws {
+  @Test func `removing a tree deletes its contents and does not follow links out of it`() throws {
     let directory = try TemporaryDirectory()
     try Directories.make(directory("tree"))
     try Directories.make(directory("tree/inner"))

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 /// Behaviour that only files of the system have: loops over calls, and other things at a path.
-@Suite("Files of the system")
+@Suite("Files on the real file system")
 struct FileDeviceTests {
   let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
@@ -59,7 +59,7 @@ struct FileDeviceTests {
 
   let content = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
 
-  @Test func `interrupted and short reads go on until all is read`() throws {
+  @Test func `reads that are interrupted or short continue until complete`() throws {
     let (device, script) = try device(
       [.fail(.interrupted), .atMost(1), .fail(.interrupted), .fail(.interrupted), .atMost(500)],
       content: content)
@@ -67,14 +67,14 @@ struct FileDeviceTests {
     #expect(script.made.load(ordering: .relaxed) == 6)
   }
 
-  @Test func `interrupted and short writes go on until all is written`() throws {
+  @Test func `writes that are interrupted or short continue until complete`() throws {
     let (device, script) = try device([.atMost(3), .fail(.interrupted), .atMost(1), .fail(.interrupted)])
     try device.write(content, at: 5)
     #expect(script.made.load(ordering: .relaxed) == 5)
     #expect(try device.read(2000, at: 5) == content)
   }
 
-  @Test func `a write that makes no progress fails and does not go round for ever`() throws {
+  @Test func `a write that makes no progress fails instead of looping forever`() throws {
     let (device, _) = try device([.atMost(10), .atMost(0)])
     let fault = fault { try device.write(content, at: 0) }
     #expect(fault?.kind == .inputOutput)
@@ -86,7 +86,9 @@ struct FileDeviceTests {
     (.quotaExceeded, .outOfSpace),
     (.fileTooBig, .outOfSpace), (.noMemory, .outOfMemory), (.accessDenied, .permissionDenied),
     (.notPermitted, .permissionDenied), (.readOnlyFileSystem, .readOnlyMedia),
-  ]) func `errors become faults that say where`(_ error: ErrorNumber, _ kind: StorageError.Kind) throws {
+  ]) func `system errors become storage errors with a path and an offset`(
+    _ error: ErrorNumber, _ kind: StorageError.Kind
+  ) throws {
     let (device, script) = try device([.atMost(100), .fail(error)])
     let writing = fault { try device.write(content, at: 50) }
     #expect(writing?.kind == kind)
@@ -100,7 +102,7 @@ struct FileDeviceTests {
     #expect(try device.read(10, at: 60) == Array(content[10..<20]))
   }
 
-  @Test func `a sync that was interrupted is waited for, one that failed is not repeated`() throws {
+  @Test func `an interrupted sync is retried, and a failed one is not`() throws {
     let (device, script) = try device([.fail(.interrupted), .fail(.interrupted)])
     try device.sync()
     #expect(script.made.load(ordering: .relaxed) == 3)
@@ -109,7 +111,7 @@ struct FileDeviceTests {
     #expect(script.made.load(ordering: .relaxed) == 4)
   }
 
-  @Test func `what is not a regular file is refused with a reason, without waiting`() throws {
+  @Test func `anything but a regular file is refused with a reason, without blocking`() throws {
     let volume = FileVolume()
     #expect(fault { _ = try volume.open(directory.path, .readOnly) }?.kind == .isDirectory)
     #expect(fault { _ = try volume.open(directory.path, .readWrite) }?.kind == .isDirectory)
@@ -125,7 +127,7 @@ struct FileDeviceTests {
     #expect(try !volume.exists(directory("a/b")))
   }
 
-  @Test func `a symbolic link is followed, but nothing is created through one`() throws {
+  @Test func `symbolic links are followed on opening, but nothing is created through one`() throws {
     let volume = FileVolume()
     try volume.open(directory("real"), newFile).write([1], at: 0)
     try Directories.makeSymbolicLink(directory("link"), to: "real")
@@ -141,9 +143,7 @@ struct FileDeviceTests {
     #expect(fault { _ = try volume.resolved(directory("none/new")) }?.kind == .notFound)
   }
 
-  @Test func `a file is mapped as far as is asked for, and more addresses than there are, are refused`()
-    throws
-  {
+  @Test func `a file is mapped to the requested capacity, and an impossible one is refused`() throws {
     let device = try FileVolume().open(directory("long"), newFile)
     do throws(StorageError) {
       // One byte behind a hole of 1 TiB.
@@ -157,7 +157,7 @@ struct FileDeviceTests {
     device.close()
   }
 
-  @Test func `whoever holds a mapping that was extended has what came before it too`() throws {
+  @Test func `holding an extended mapping keeps its first part mapped`() throws {
     let device = try FileVolume().open(directory("extended"), newFile)
     try device.write([7], at: 0)
     try device.write([8], at: 2 << 20)
@@ -176,7 +176,7 @@ struct FileDeviceTests {
     device.close()
   }
 
-  @Test func `what is read from the disk is this file, not another that has its name by then`() throws {
+  @Test func `a read past the cache never returns another file that took over the name`() throws {
     let target = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 4096)
     defer { target.deallocate() }
     for isReplaced in [false, true] {
@@ -200,7 +200,7 @@ struct FileDeviceTests {
   }
 
   @Test(.enabled(if: !CurrentProcess.isPrivileged))
-  func `permissions are those that were asked for, and bind`() throws {
+  func `file permissions are enforced`() throws {
     let volume = FileVolume()
     _ = try volume.open(directory("a"), newFile)
     try Directories.setPermissions(directory("a"), 0o400)
@@ -212,7 +212,7 @@ struct FileDeviceTests {
     try Directories.setPermissions(directory.path, 0o700)
   }
 
-  @Test func `a full disk is reported with what to do about it`() throws {
+  @Test func `a full disk is reported with advice`() throws {
     var calls = FileCalls.system
     calls.write = { _, _, _ throws(ErrorNumber) in throw .noSpace }
     let device = try FileVolume(calls: calls).open(directory("a"), newFile)
@@ -221,7 +221,7 @@ struct FileDeviceTests {
     #expect(fault?.reason.contains("free some space") == true)
   }
 
-  @Test func `reads that race with a close read this file or throw closed`() throws {
+  @Test func `a read that races with a close returns this file's bytes or throws closed`() throws {
     try FileVolume().open(directory("a"), newFile).write(content, at: 0)
     let expected = Array(content[100..<200])
     for _ in 0..<20 {

@@ -17,7 +17,7 @@ import Testing
 #endif
 
 /// Locks between processes.
-@Suite("Locks of the system")
+@Suite("Locks on the real file system")
 struct LockTests {
   let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
@@ -27,7 +27,7 @@ struct LockTests {
   }
 
   @Test(.enabled(if: flock != nil))
-  func `the lock of another process keeps this one out until that process ends`() throws {
+  func `a lock held by another process is respected until that process ends`() throws {
     let program = try #require(LockTests.flock)
     let volume = FileVolume()
     // Without a fork, so that the killed process is the one that holds the lock.
@@ -41,7 +41,7 @@ struct LockTests {
     try volume.lockForWriting(directory("db")).unlock()
   }
 
-  @Test func `a lock file that is removed before it is locked is not the lock`() throws {
+  @Test func `a lock file that is removed before it is locked is not taken for the lock`() throws {
     let path = directory("db.lock")
     let first = Guarded<WriterLock?>(try WriterLock(path: path, of: directory("db")))
     let second = try WriterLock(path: path, of: directory("db")) {
@@ -56,7 +56,7 @@ struct LockTests {
     try WriterLock(path: path, of: directory("db")).unlock()
   }
 
-  @Test func `while the lock file is removed again and again, one at a time has the lock`() throws {
+  @Test func `one holder at a time has the lock, even while the lock file is repeatedly removed`() throws {
     let volume = FileVolume()
     _ = try volume.open(directory("db"), newFile)
     let path = directory("db")
@@ -93,12 +93,12 @@ struct LockTests {
     try volume.lockForWriting(directory("elsewhere/link")).unlock()
   }
 
-  @Test func `a lock that nobody refers to any more is free`() throws {
+  @Test func `a lock without references is released`() throws {
     _ = try FileVolume().lockForWriting(directory("db"))
     try FileVolume().lockForWriting(directory("db")).unlock()
   }
 
-  @Test func `a symbolic link in the place of the lock file is refused`() throws {
+  @Test func `a symbolic link in place of the lock file is refused`() throws {
     try Directories.makeSymbolicLink(directory("db.lock"), to: directory("victim"))
     // There is nothing at first, and then a file, which is not opened either.
     for leadsToFile in [false, true] {
@@ -109,21 +109,19 @@ struct LockTests {
     }
   }
 
-  @Test func `a private file is for its user alone from the moment it is made`() throws {
+  @Test func `a private file belongs to its user alone from its creation`() throws {
     let number = try SystemCalls.openPrivate(directory("history"))
     defer { SystemCalls.closeFile(number) }
     #expect(try SystemCalls.status(number).permissions == 0o600)
   }
 
-  @Test func `nobody else can open the lock file, and keep the owner out by it`() throws {
+  @Test func `the lock file is private, so other users cannot lock the owner out`() throws {
     let lock = try FileVolume().lockForWriting(directory("db"))
     #expect(try FileVolume().open(directory("db.lock"), .readOnly).permissions() == 0o600)
     lock.unlock()
   }
 
-  @Test func `a child made by fork does not own the lock, and cannot take it from its parent by unlocking`()
-    throws
-  {
+  @Test func `a forked child does not own the lock, and cannot release it for its parent`() throws {
     // The importer hides fork, because a child of a process with threads can do little. Checking a
     // lock is possible.
     typealias Fork = @convention(c) () -> Int32
@@ -152,7 +150,7 @@ struct LockTests {
     }
   }
 
-  @Test(.enabled(if: flock != nil)) func `a reader's lock ends with close, though the mapping lives on`()
+  @Test(.enabled(if: flock != nil)) func `closing releases a reader's lock, though the mapping lives on`()
     throws
   {
     let program = try #require(LockTests.flock)

@@ -6,7 +6,7 @@ import Testing
 @Suite struct MemoryLimitTests {
   private func limit(_ files: [String: String]) -> UInt64? { MemoryLimit.ofControlGroups { files[$0] } }
 
-  @Test func `the least limit of a group and those above it counts, in both versions`() {
+  @Test func `the lowest limit of a group and its parents counts, in both cgroup versions`() {
     #expect(
       limit([
         "/proc/self/cgroup": "0::/user/work\n", "/sys/fs/cgroup/user/work/memory.max": "max\n",
@@ -21,19 +21,19 @@ import Testing
       ]) == 4096)
   }
 
-  @Test func `in a container the path of the machine leads nowhere, and its own group is on top`() {
+  @Test func `in a container, the limit of its root group counts`() {
     #expect(
       limit(["/proc/self/cgroup": "0::/docker/a:b/c", "/sys/fs/cgroup/memory.max": "77"]) == 77)
   }
 
   @Test(arguments: ["", "0::/", "nonsense", "1:2", "5:memory", "::", "0::/../..", ":\n:\n\n"])
-  func `without a limit that can be read there is none`(_ groups: String) {
+  func `without a readable limit, no limit is assumed`(_ groups: String) {
     #expect(limit(["/proc/self/cgroup": groups, "/sys/fs/cgroup/memory.max": "max"]) == nil)
     #expect(limit(["/proc/self/cgroup": groups, "/sys/fs/cgroup/memory.max": ""]) == nil)
     #expect(limit(["/proc/self/cgroup": groups]) == nil)
   }
 
-  @Test func `this machine has memory`() throws {
+  @Test func `the memory of this machine is known`() throws {
     let limit = try #require(MemoryLimit.current())
     #expect(limit >= 16 << 20)
   }

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 4095, 4096, 4097, 65_535, 65_536, 65_537, 200_000])
-  func `bytes around every boundary are read, as far as the file goes`(_ start: Int) throws {
+  func `reads around every boundary return the file's bytes, up to its end`(_ start: Int) throws {
     let length = 300_001
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
@@ -50,8 +50,7 @@ import Testing
     withExtendedLifetime(pin) {}
   }
 
-  @Test func `what is appended to a page that was read is shown, and what was there does not change`() throws
-  {
+  @Test func `appended bytes appear in a cached page, and earlier bytes do not change`() throws {
     let device = BufferedDevice(try file(length: 5000), cacheBytes: 1 << 20)
     let space = try device.map(capacity: 1 << 20)
     let pin = device.cache?.pin()
@@ -67,7 +66,7 @@ import Testing
     withExtendedLifetime(pin) {}
   }
 
-  @Test func `what is written behind a gap is shown with zeros before it`() throws {
+  @Test func `bytes written beyond a gap are shown with zeros before them`() throws {
     let device = BufferedDevice(try file(length: 5000), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
     let space = try device.map(capacity: 1 << 20)
@@ -85,7 +84,7 @@ import Testing
     withExtendedLifetime(pin) {}
   }
 
-  @Test func `no more is in memory than the budget when nobody stays`() throws {
+  @Test func `memory stays within the budget when no reader holds on to it`() throws {
     let length = 8 << 20
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
@@ -101,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `what a reader holds stays, and goes when it pauses`() throws {
+  @Test func `pages held by a reader stay until it pauses`() throws {
     let length = 8 << 20
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
@@ -131,7 +130,7 @@ import Testing
     #expect(cache.length.cached <= 1 << 20 + 2 * Self.segment)
   }
 
-  @Test func `the log stays until nobody needs it, at a larger place too`() throws {
+  @Test func `the log stays in memory until it is unpinned, even in a larger mapping`() throws {
     let length = 8 << 20
     let device = BufferedDevice(try file(length: length), cacheBytes: 1 << 20)
     let cache = try #require(device.cache)
@@ -165,7 +164,7 @@ import Testing
     #expect(cache.length.cached <= 1 << 20 + 2 * Self.segment)
   }
 
-  @Test func `what another process has changed is read again`() throws {
+  @Test func `bytes changed by another process are read again`() throws {
     let file = try file(length: 100_000)
     let device = BufferedDevice(file, cacheBytes: 1 << 20)
     let space = try device.map(capacity: 1 << 20)
@@ -181,7 +180,7 @@ import Testing
     withExtendedLifetime(pin) {}
   }
 
-  @Test func `bytes never change under readers while others have them given back`() throws {
+  @Test func `bytes never change under a reader while others cause evictions`() throws {
     let length = 4 << 20
     let budget = 256 << 10
     let device = BufferedDevice(try file(length: length), cacheBytes: budget)

@@ -17,9 +17,7 @@ import Testing
   private let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
 
-  @Test func `bytes that the file does not give are an error with their offset, before they are touched`()
-    throws
-  {
+  @Test func `unavailable bytes are an error with their offset, before they are touched`() throws {
     let path = directory("a")
     let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
     try [UInt8](repeating: 7, count: 100_000).withUnsafeBytes { try device.write($0, at: 0) }
@@ -42,7 +40,7 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `what is in memory is known without reading, and neither holes nor a cut end count`() throws {
+    @Test func `residency is checked without reading, and excludes holes and a truncated end`() throws {
       let path = directory("a")
       let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
       try [UInt8](repeating: 7, count: 100_000).withUnsafeBytes { try device.write($0, at: 0) }
@@ -67,8 +65,7 @@ import Testing
       device.close()
     }
 
-    @Test func `random reads bring only their page into memory, and a request all that was asked for`() throws
-    {
+    @Test func `a random read loads only its page, and a request loads its whole range`() throws {
       let path = directory("a")
       let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
       let length = 1 << 20
@@ -90,7 +87,7 @@ import Testing
       device.close()
     }
 
-    @Test func `the user who does not own a file is not told what is in memory`() throws {
+    @Test func `a user who does not own a file cannot see what part of it is in memory`() throws {
       let path = directory("a")
       let device = try FileVolume().open(path, .createExclusive(permissions: 0o644))
       try [UInt8](repeating: 7, count: 10_000).withUnsafeBytes { try device.write($0, at: 0) }

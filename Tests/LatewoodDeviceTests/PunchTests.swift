@@ -5,7 +5,7 @@ import LatewoodSimulation
 import Testing
 
 /// Giving blocks back, and the lock that hides this from readers.
-@Suite("Holes")
+@Suite("Hole punching")
 struct PunchTests {
   let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
@@ -45,9 +45,7 @@ struct PunchTests {
     try check(SimulatedVolume())
   }
 
-  @Test func `calls to punch are repeated after an interruption, and not made again where there are none`()
-    throws
-  {
+  @Test func `an interrupted punch is retried, and an unsupported one is not`() throws {
     for error in [ErrorNumber.notSupported, .noSuchCall] {
       var calls = FileCalls.system
       calls.punch = { _, _, _ throws(ErrorNumber) in throw error }
@@ -66,7 +64,7 @@ struct PunchTests {
     #expect(try device.punch(offset: 4096, length: 4096))
   }
 
-  @Test func `after a power cut each punched block is back or zero, until it was synced`() throws {
+  @Test func `after a power cut, each unsynced punched block is either intact or zero`() throws {
     let volume = SimulatedVolume()
     let device = try file(on: volume, blocks: 8)
     try volume.syncDirectory(containing: directory("a"))
@@ -87,7 +85,7 @@ struct PunchTests {
     #expect(try device.punch(offset: 3072, length: 1024) == false)
   }
 
-  @Test func `no holes are made beside a reader, and a reader waits while they are made`() throws {
+  @Test func `no holes are punched beside a reader, and a reader waits while they are`() throws {
     for volume: any Volume in [FileVolume(), MemoryVolume(), SimulatedVolume()] {
       let writer = try file(on: volume, blocks: 1)
       let reader = try volume.open(directory("a"), .readOnly)

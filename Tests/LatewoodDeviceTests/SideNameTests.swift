@@ -2,14 +2,14 @@ import LatewoodDevice
 import Testing
 
 @Suite struct SideNameTests {
-  @Test func `a name that leaves room has the suffix behind it`() {
+  @Test func `a suffix is appended to a name that leaves room for it`() {
     #expect(SideName.path("db", ".lock") == "db.lock")
     #expect(SideName.path("/a/b/db", ".compacting") == "/a/b/db.compacting")
     let path = "/" + String(repeating: "d", count: 400) + "/" + String(repeating: "n", count: 244)
     #expect(SideName.path(path, ".compacting") == path + ".compacting")
   }
 
-  @Test func `a name that leaves none is cut, and stays one of its own`() {
+  @Test func `a name without room for the suffix is shortened, and stays unique`() {
     var seen: Set<String> = []
     for length in 245...255 {
       for last in ["a", "b"] {
@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test func `no character is cut in two`() {
+  @Test func `a name is never cut inside a character`() {
     for character in ["é", "漢", "🌲"] {
       for filler in 0..<4 {
         let name =

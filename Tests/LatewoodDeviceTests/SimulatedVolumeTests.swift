@@ -19,7 +19,7 @@ struct SimulatedVolumeTests {
     return device
   }
 
-  @Test func `what was not synced is live but not durable, until it is synced`() throws {
+  @Test func `unsynced writes are live but not durable until they are synced`() throws {
     let device = try prepared()
     try device.write(sectors(2, 2), at: 1024)
     try device.write([9], at: 4000)
@@ -31,7 +31,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.pendingSectors(of: "f") == [])
   }
 
-  @Test func `a call that changes the disk is counted, one that reads is counted apart`() throws {
+  @Test func `calls that change the disk are counted, and reads are counted separately`() throws {
     let device = try prepared()
     #expect(volume.callCount == 4)
     _ = try device.read(10, at: 0)
@@ -42,7 +42,7 @@ struct SimulatedVolumeTests {
     #expect(volume.traceText().contains("1: write f 0 ..< 2048"))
   }
 
-  @Test func `faults come at the call they were meant for`() throws {
+  @Test func `a fault occurs at the call it was planned for`() throws {
     let device = try prepared()
     volume.inject(.outOfSpace(after: 600), atCall: 4)
     volume.inject(.inputOutput(), atCall: 5)
@@ -57,7 +57,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f")[0] == 3)
   }
 
-  @Test func `a full disk takes what fits, and works again when there is space`() throws {
+  @Test func `a full disk writes the part that fits, and works again once there is space`() throws {
     let device = try prepared()
     volume.spaceLimit = 2100
     #expect(fault { try device.write(sectors(1, 2), at: 2048) }?.kind == .outOfSpace)
@@ -68,9 +68,7 @@ struct SimulatedVolumeTests {
     #expect(try device.size() == 2560)
   }
 
-  @Test func `after a sync that failed later syncs succeed without its data, and the cache hides that`()
-    throws
-  {
+  @Test func `later syncs succeed without the data of a failed one, and the cache hides the loss`() throws {
     let device = try prepared()
     let space = try device.map(capacity: 1 << 20)
     try device.write(sectors(1, 2), at: 0)
@@ -96,7 +94,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f")[0] == 2)
   }
 
-  @Test func `a sync that loses some loses some`() throws {
+  @Test func `a sync that loses some sectors keeps others`() throws {
     let device = try prepared()
     try device.write(sectors(64, 2), at: 0)
     volume.inject(.syncLosingSome, atCall: volume.callCount)
@@ -106,7 +104,7 @@ struct SimulatedVolumeTests {
     #expect(kept > 8 && kept < 56, "\(kept)")
   }
 
-  @Test func `after a power cut every call fails, and the call itself may have had its effect`() throws {
+  @Test func `after a power cut every call fails, and the interrupted call may have taken effect`() throws {
     let device = try prepared()
     volume.inject(.powerCut, atCall: volume.callCount)
     #expect(fault { try device.write(sectors(1, 2), at: 0) } != nil)
@@ -118,7 +116,7 @@ struct SimulatedVolumeTests {
     #expect(firsts == [1, 2])
   }
 
-  @Test func `few pending sectors give every subset`() throws {
+  @Test func `a few pending sectors produce every subset of them`() throws {
     let device = try prepared()
     for sector in 0..<8 { try device.write(sectors(1, 2), at: UInt64(sector * 512)) }
     let images = volume.crashImages(tearing: false)
@@ -160,14 +158,14 @@ struct SimulatedVolumeTests {
     #expect(images.map(\.description) == again.map(\.description))
   }
 
-  @Test func `a sector that was rewritten may be left with any of its contents`() throws {
+  @Test func `a rewritten sector may be left with any of its contents`() throws {
     let device = try prepared()
     for byte in 2...4 as ClosedRange<UInt8> { try device.write([byte], at: 0) }
     let firsts = try Set(volume.crashImages().map { try $0.makeVolume().liveBytes(of: "f")[0] })
     #expect(firsts == [1, 2, 3, 4])
   }
 
-  @Test func `a torn sector mixes old and new, and never touches durable bytes`() throws {
+  @Test func `a torn sector mixes old and new bytes, and never touches durable ones`() throws {
     let device = try prepared()
     try device.write([UInt8](repeating: 1, count: 100), at: 2048)
     try device.sync()
@@ -187,7 +185,7 @@ struct SimulatedVolumeTests {
     #expect(mixed)
   }
 
-  @Test func `name changes survive in order, and none that was not synced must`() throws {
+  @Test func `name changes survive in order, and unsynced ones may be lost`() throws {
     _ = try prepared()
     let fresh = try volume.open("new", newFile)
     try fresh.write([7], at: 0)
@@ -204,7 +202,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.crashImages().allSatisfy { try $0.makeVolume().liveNames == ["f"] })
   }
 
-  @Test func `images of one cut do not see each other's writes, and crash again by themselves`() throws {
+  @Test func `images of one power cut do not see each other's writes, and can crash again`() throws {
     let device = try prepared()
     try device.write(sectors(2, 2), at: 2048)
     let images = volume.crashImages()
@@ -226,7 +224,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.liveBytes(of: "f") == sectors(4, 1) + sectors(2, 2))
   }
 
-  @Test func `a killed process frees its locks and leaves its writes to the cache`() throws {
+  @Test func `killing a process frees its locks and leaves its writes in the cache`() throws {
     _ = try prepared()
     let first = volume.process(2)
     let second = volume.process(3)
@@ -250,7 +248,7 @@ struct SimulatedVolumeTests {
     #expect(!other.isOwnedByThisProcess)
   }
 
-  @Test func `flipped bits are flipped live and on the disk`() throws {
+  @Test func `a flipped bit is flipped live and on the disk`() throws {
     let device = try prepared()
     try device.write([5], at: 1)
     try volume.corrupt("f", at: 0, xor: 0x80)
@@ -258,7 +256,7 @@ struct SimulatedVolumeTests {
     #expect(try volume.durableBytes(of: "f").prefix(2) == [0x81, 1])
   }
 
-  @Test func `random operations leave durable what a plain model says`() throws {
+  @Test func `after random operations, the durable bytes are the ones a plain model predicts`() throws {
     var random = SeededRandom(seed: SeededRandom.seed(42))
     let device = try volume.open("f", newFile)
     var live: [UInt8] = []
@@ -285,7 +283,7 @@ struct SimulatedVolumeTests {
     }
   }
 
-  @Test func `a seed repeats its numbers, which are those of SplitMix64`() {
+  @Test func `a seed reproduces its numbers, which match SplitMix64`() {
     var random = SeededRandom(seed: 1_234_567)
     #expect(random.next() == 6_457_827_717_110_365_317)
     #expect(random.next() == 3_203_168_211_198_807_973)

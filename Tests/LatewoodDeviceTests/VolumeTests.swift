@@ -19,7 +19,7 @@ struct VolumeTests {
     }
   }
 
-  @Test(arguments: Subject.allCases) func `what is written is read back, in the file and in the mapping`(
+  @Test(arguments: Subject.allCases) func `written bytes are read back, from the file and from the mapping`(
     _ subject: Subject
   ) throws {
     let volume = volume(subject)
@@ -48,7 +48,7 @@ struct VolumeTests {
   }
 
   @Test(arguments: Subject.allCases)
-  func `the mapping outlives the device, and a second open sees the same file`(_ subject: Subject) throws {
+  func `a mapping outlives its device, and a second open sees the same file`(_ subject: Subject) throws {
     let volume = volume(subject)
     let device = try volume.open(directory("a"), newFile)
     try device.write([7, 8, 9], at: 0)
@@ -117,7 +117,9 @@ struct VolumeTests {
     second.close()
   }
 
-  @Test(arguments: Subject.allCases) func `a write whose end no file can have is refused`(_ subject: Subject)
+  @Test(arguments: Subject.allCases) func `a write that would end beyond any possible file is refused`(
+    _ subject: Subject
+  )
     throws
   {
     let device = try volume(subject).open(directory("a"), newFile)
@@ -126,7 +128,7 @@ struct VolumeTests {
     #expect(try device.size() == 0)
   }
 
-  @Test(arguments: Subject.allCases) func `a device that was opened for reading cannot be written`(
+  @Test(arguments: Subject.allCases) func `a device opened for reading cannot be written`(
     _ subject: Subject
   ) throws {
     let volume = volume(subject)
