@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Child processes, terminals and streams")
 struct ProcessTests {
-  @Test func `a child's output is read by lines and to the end, and its status told`() throws {
+  @Test func `a child's output is read by line and to the end, and its exit status is returned`() throws {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "printf 'one\\n\\nthree\\nrest'; exit 7"])
     #expect(try child.output.readLine() == Array("one".utf8))
     #expect(try child.output.readLine() == [])
@@ -18,7 +18,7 @@ struct ProcessTests {
     #expect(try child.wait() == 7)
   }
 
-  @Test func `output larger than the buffers comes whole`() throws {
+  @Test func `output larger than the buffers arrives complete`() throws {
     let child = try ChildProcess(
       "/bin/sh", arguments: ["-c", "head -c 1000000 /dev/zero | tr '\\0' x; echo; echo y"])
     #expect(try child.output.readLine() == [UInt8](repeating: UInt8(ascii: "x"), count: 1_000_000))
@@ -27,7 +27,7 @@ struct ProcessTests {
     #expect(try child.wait() == 0)
   }
 
-  @Test func `a killed child has no status`() throws {
+  @Test func `a killed child has no exit status`() throws {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "echo up; exec sleep 60"])
     #expect(try child.output.readLine() == Array("up".utf8))
     try child.kill()
@@ -35,12 +35,12 @@ struct ProcessTests {
     try child.kill()
   }
 
-  @Test func `a program that is not there is reported`() {
+  @Test func `a program that does not exist is reported`() {
     let fault = #expect(throws: StorageError.self) { try ChildProcess("/nowhere/at/all", arguments: []) }
     #expect(fault?.kind == .notFound)
   }
 
-  @Test func `programs on many terminals at once each have their own`() throws {
+  @Test func `programs on several terminals at the same time do not mix their output`() throws {
     let wrong = Guarded<[String]>([])
     DispatchQueue.concurrentPerform(iterations: 8) { thread in
       for round in 0..<25 {
@@ -61,13 +61,13 @@ struct ProcessTests {
     #expect(wrong.withLock { $0 } == [])
   }
 
-  @Test func `this program knows where it is, and its environment`() throws {
+  @Test func `this process knows its executable path and its environment`() throws {
     #expect(try FileVolume().exists(CurrentProcess.executablePath()))
     #expect(CurrentProcess.environmentVariable("PATH")?.isEmpty == false)
     #expect(CurrentProcess.environmentVariable("LATEWOOD_NOT_THERE") == nil)
   }
 
-  @Test func `writing where nothing can be written keeps the first failure and goes on`() {
+  @Test func `output that cannot be written keeps the first failure and accepts more writes`() {
     let output = ByteOutput(descriptor: -1)
     #expect(!output.isTerminal)
     #expect(output.terminalWidth == nil)
