@@ -24,7 +24,7 @@ import Testing
     )
   }
 
-  @Test func `a record is found in memory and in the file`() throws {
+  @Test func `a record is found both in memory and in the file`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     let first = try log.put("first", [1, 2, 3])
@@ -71,7 +71,7 @@ import Testing
     #expect(state.report.framesReplayed > 7)
   }
 
-  @Test func `a long transaction that was aborted is passed over`() throws {
+  @Test func `an aborted long transaction is skipped`() throws {
     let log = try bench.open().log
     let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
@@ -87,7 +87,7 @@ import Testing
     again.close()
   }
 
-  @Test func `a long transaction that was not finished is not there after a crash`() throws {
+  @Test func `a long transaction left unfinished by a crash is not recovered`() throws {
     var log = try bench.open().log
     let number = try log.writer.beginTransaction()
     for index in 0..<100 { try log.put("gone\(index)", value(index, 100_000)) }
@@ -134,7 +134,7 @@ import Testing
     #expect(state.report.tornTail == nil)
   }
 
-  @Test func `keys and values have limits`() throws {
+  @Test func `keys have length limits, and values may be empty`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     #expect(faultKind { try log.put("", [1]) } == .keyEmpty)
@@ -145,7 +145,7 @@ import Testing
     #expect(try bench.read().entries.count == 1)
   }
 
-  @Test func `frames say how far the file is durable`() throws {
+  @Test func `frames record how far the file is durable`() throws {
     let log = try bench.open().log
     let first = try log.commit([("a", [1])])
     let second = try log.commit([("b", [1])], durable: false)
@@ -158,7 +158,7 @@ import Testing
     log.close()
   }
 
-  @Test func `a seal is not repeated`() throws {
+  @Test func `repeated seals are written once`() throws {
     var log = try bench.open().log
     try log.commit([("a", [1])])
     for _ in 0..<3 {
@@ -174,7 +174,7 @@ import Testing
     #expect(try bench.size() == size)
   }
 
-  @Test func `one process writes, and others read`() throws {
+  @Test func `a file has one writer and many readers`() throws {
     let log = try bench.open().log
     #expect(faultKind { _ = try bench.open() } == .lockedByThisProcess)
     let reader = try bench.open(readOnly: true).log
@@ -186,7 +186,7 @@ import Testing
     try bench.open().log.close()
   }
 
-  @Test func `a leftover of an interrupted creation is replaced`() throws {
+  @Test func `leftovers of an interrupted creation are replaced`() throws {
     let device = try bench.volume.open("other.creating", .createExclusive(permissions: 0o600))
     device.close()
     try DatabaseFile.create(on: bench.volume, path: "other", environment: bench.environment)

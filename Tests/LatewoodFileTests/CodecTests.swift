@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  @Test func `the header keeps its fields, and refuses what it does not know`() throws {
+  @Test func `the header round-trips, and unknown versions and features are refused`() throws {
     let sound = try header()
     #expect(sound == FileHeader(fileID: (7, 8), databaseID: DatabaseID(first: 5, last: 6), created: 9))
     #expect(
@@ -33,7 +33,7 @@ import Testing
     #expect(faultKind { _ = try header { $0[0] = 0 } } == .notADatabase)
   }
 
-  @Test func `a slot must be in its place`() throws {
+  @Test func `a root slot is valid only in its own position`() throws {
     var slot = RootSlot(generation: 6, time: 5)
     slot.checkpointOffset = 20000
     slot.checkpointChecksum = 77
@@ -57,7 +57,7 @@ import Testing
     #expect(faultKind { _ = try decode(0, 3) } == .damaged)
   }
 
-  @Test func `a frame header obeys its kind`() {
+  @Test func `a frame header must match its kind`() {
     func decode(
       _ kind: FrameKind, payload: UInt64, transaction: UInt64 = 1,
       _ change: (UnsafeMutableRawPointer) -> Void = { _ in }
@@ -134,7 +134,7 @@ import Testing
     return LogRecord.validated(at: UnsafeRawPointer(base), end: UnsafeRawPointer(base) + bytes.count)?.length
   }
 
-  @Test func `operations from outside are checked byte by byte`() {
+  @Test func `untrusted operations are checked byte by byte`() {
     let put: [UInt8] = [1, 5, 2, 0, 0, 0, 1, 0x61, 8, 9]
     let extent: [UInt8] = [2, 5, 1, 1, 2, 3, 4, 0, 0, 0, 1, 0x61, 8]
     let delete: [UInt8] = [3, 5, 0, 0, 0, 1, 0x61]

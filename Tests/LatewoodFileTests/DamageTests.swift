@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `no flipped bit gives an older state`() throws {
+  @Test func `no flipped bit brings back an older state`() throws {
     #expect(newest.entries.count == 10)
     var errors = 0
     for byte in 8192..<sound.count where !(8256..<12288).contains(byte) && !(12352..<16384).contains(byte) {
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `a file cut short anywhere gives what is left, or an error`() throws {
+  @Test func `a file truncated anywhere opens with the frames that are left, or fails`() throws {
     for length in (16384..<sound.count).reversed() {
       try bench.install(Array(sound[..<length]))
       if let state = try open() {
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a frame of another file is not taken for one of this`() throws {
+  @Test func `a frame of another file is not accepted`() throws {
     // The same bytes under another file id: every checksum starts from another seed.
     var bytes = sound
     let header = FileHeader(fileID: (1, 2), databaseID: DatabaseID(first: 4, last: 5), created: 3)
@@ -99,7 +99,7 @@ import Testing
     #expect(state.report.tornTail == 16384..<UInt64(bytes.count))
   }
 
-  @Test func `numbers that have none after them are refused, and do not trap`() throws {
+  @Test func `a number without a successor is refused instead of overflowing`() throws {
     let header = try sound.withUnsafeBytes { try FileHeader.decode(from: $0) }
     var bytes = sound
     bytes.withUnsafeMutableBytes { all in
@@ -115,7 +115,7 @@ import Testing
     log.close()
   }
 
-  @Test func `a header that is not ours is named for what it is`() throws {
+  @Test func `a foreign header and a damaged one are told apart`() throws {
     try bench.install([UInt8](repeating: 0x20, count: 20000))
     #expect(faultKind { _ = try bench.read() } == .notADatabase)
     var bytes = sound
@@ -132,7 +132,7 @@ import Testing
     #expect(faultKind { _ = try bench.read() } == .notFound)
   }
 
-  @Test func `a file that is larger than the format allows is refused before it is mapped`() throws {
+  @Test func `a file larger than the format allows is refused before it is mapped`() throws {
     let log = try DatabaseFile.open(
       on: bench.volume, path: bench.path, readOnly: true, environment: bench.environment)
     for (size, words) in [
@@ -149,7 +149,7 @@ import Testing
   }
 
   /// The slot has reached the disk before its checkpoint did, and the power went.
-  @Test func `a slot whose checkpoint a power cut took is no damage once frames are in its place`() throws {
+  @Test func `a slot whose checkpoint a power cut lost is not damage once frames replace it`() throws {
     let log = try bench.open().log
     let place = log.writer.tail
     for key in ["a", "b", "c"] { try log.commit([(key, [1])]) }

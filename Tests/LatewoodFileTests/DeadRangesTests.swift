@@ -19,21 +19,21 @@ struct DeadRangesTests {
     return dead.ranges.map { $0.start..<$0.end }
   }
 
-  @Test func `dead ranges join where they touch or overlap, and nowhere else`() {
+  @Test func `dead ranges join where they touch or overlap, and only there`() {
     #expect(joined(range(100, 200), range(200, 300)) == [100..<300])
     #expect(joined(range(100, 200), range(150, 180), range(199, 250)) == [100..<250])
     #expect(joined(range(100, 200), range(201, 300)) == [100..<200, 201..<300])
     #expect(joined(range(100, 200), range(208, 300), isPadding: true) == [100..<200, 208..<300])
   }
 
-  @Test func `dead ranges join over the padding after a node, and over what was found to be padding`() {
+  @Test func `dead ranges join across the padding after a node, known or found`() {
     #expect(joined(range(64, 100, node: true), range(128, 200)) == [64..<200])
     #expect(joined(range(64, 136, node: true), range(192, 300)) == [64..<136, 192..<300])
     #expect(joined(range(64, 136, node: true), range(192, 300), isPadding: true) == [64..<300])
     #expect(joined(range(64, 136, node: true), range(256, 300), isPadding: true) == [64..<136, 256..<300])
   }
 
-  @Test func `dead ranges give whole blocks away and keep the rest`() {
+  @Test func `whole blocks are taken from dead ranges, and the rest is kept`() {
     var dead = DeadRanges()
     dead.insert([range(500, 2100), range(3000, 3100), range(4096, 4608)])
     #expect(dead.takeBlocks(of: 512) == [512..<2048, 4096..<4608])
@@ -43,7 +43,7 @@ struct DeadRangesTests {
     #expect(dead.ranges == [range(500, 512), range(3072, 3100)])
   }
 
-  @Test func `dead ranges end a block with padding if that is all that follows a node in it`() {
+  @Test func `a block is complete if only padding follows the last node in it`() {
     var dead = DeadRanges()
     dead.insert([range(512, 1000, node: true)])
     #expect(dead.takeBlocks(of: 512) == [])
@@ -52,7 +52,7 @@ struct DeadRangesTests {
     #expect(dead.takeBlocks(of: 512) { _ in true } == [])
   }
 
-  @Test func `dead ranges and blocks are those of a plain set of bytes`() {
+  @Test func `dead ranges and blocks match a plain set of bytes`() {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for _ in 0..<20 {
@@ -81,7 +81,7 @@ struct DeadRangesTests {
     }
   }
 
-  @Test func `dead ranges of the log leave out what a tree refers to`() {
+  @Test func `dead ranges of the log exclude the bytes that a tree refers to`() {
     var space = DeadSpace()
     space.addLive(extent: 600, length: 100)
     space.addLive(extent: 300, length: 50)

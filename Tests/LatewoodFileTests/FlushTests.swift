@@ -27,7 +27,7 @@ import Testing
     let first = Guarded<(any Error)?>(nil)
   }
 
-  @Test func `threads that commit together share syncs`() throws {
+  @Test func `threads that commit at the same time share syncs`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock { $0.syncMilliseconds = 1 }
     let writer = Monitor()
@@ -55,7 +55,7 @@ import Testing
     #expect(syncs < 240)
   }
 
-  @Test func `long transactions go on while others are synced`() throws {
+  @Test func `long transactions proceed while others are synced`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock { $0.syncMilliseconds = 5 }
     let writer = Monitor()
@@ -81,7 +81,7 @@ import Testing
     #expect(state.entries["2/3/69"] == [UInt8](repeating: 69, count: 90_000))
   }
 
-  @Test func `a lone durable commit is one write and one sync`() throws {
+  @Test func `a lone durable commit takes one write and one sync`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock {
       $0.writes = []
@@ -120,7 +120,7 @@ import Testing
 
   /// The system reports a failure to only one of two overlapping syncs, so the other one must not
   /// take its own success for granted.
-  @Test func `a sync that fails fails those at the same time too`() throws {
+  @Test func `a failed sync also fails the syncs that overlap it`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     _ = try log.writer.beginTransaction()
@@ -149,7 +149,7 @@ import Testing
     log.close()
   }
 
-  @Test func `a commit that is refused because writing has ended leaves the log as it was`() throws {
+  @Test func `a commit refused after a failed sync leaves the log unchanged`() throws {
     let log = try bench.open().log
     _ = try log.writer.beginTransaction()
     try log.put("a", [1])
@@ -177,7 +177,7 @@ import Testing
     log.close()
   }
 
-  @Test func `the child of a fork writes nothing`() throws {
+  @Test func `a forked child writes nothing`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let sound = try bench.bytes()

@@ -66,7 +66,7 @@ import Testing
     return isOver
   }
 
-  @Test func `every call ends, whatever fails meanwhile`() throws {
+  @Test func `every call ends, even if syncs and writes fail or the file is closed`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<Effort.count(40, low: 8) {
       for end in End.allCases where try !run(&random, end) { return }

@@ -57,7 +57,7 @@ import Testing
     return try log.writer.commitTransaction()
   }
 
-  @Test func `a relaxed flush does not wait for the sync of another thread`() throws {
+  @Test func `a relaxed flush does not wait for another thread's sync`() throws {
     let log = try bench.open().log
     let gate = Gate(bench.volume)
     defer { gate.open() }
@@ -101,7 +101,7 @@ import Testing
     #expect(try bench.read().entries.count == 202)
   }
 
-  @Test func `those who come during a sync share the next one`() throws {
+  @Test func `calls that arrive during a sync share the next one`() throws {
     let log = try bench.open().log
     let gate = Gate(bench.volume)
     let synchronous = try commitInMemory("a", to: log)
@@ -156,7 +156,7 @@ import Testing
     return leaders.withLock { $0 }
   }
 
-  @Test func `a thread leads two more syncs for those who wait, then wakes one of them`() throws {
+  @Test func `a thread leads two more syncs for waiting threads, then wakes one of them`() throws {
     // On a busy machine a thread may come too late to be waiting.
     for attempt in 0..<10 {
       let leaders = try leaders(waiting: 10 << attempt)
@@ -166,9 +166,7 @@ import Testing
     Issue.record("threads were woken to lead while another could")
   }
 
-  @Test func `a sync that fails fails all who wait for it or for the next, and nothing is written after it`()
-    throws
-  {
+  @Test func `a failed sync fails every call waiting for it or the next, and ends writing`() throws {
     let log = try bench.open().log
     let gate = Gate(bench.volume)
     bench.volume.plan.withLock { $0.failsSync = true }
@@ -195,7 +193,7 @@ import Testing
     #expect(bench.volume.plan.withLock { $0.writes.count } == writes)
   }
 
-  @Test func `closing waits for the sync under way and refuses those behind it`() throws {
+  @Test func `closing waits for the running sync and refuses the calls queued behind it`() throws {
     let log = try bench.open().log
     let gate = Gate(bench.volume)
     let synchronous = try commitInMemory("a", to: log)
@@ -214,7 +212,7 @@ import Testing
     #expect(others.kinds.allSatisfy { $0 == .closed || $0 == nil })
   }
 
-  @Test func `many threads with both kinds of commits, and a thread that checkpoints, lose nothing`() throws {
+  @Test func `concurrent durable and relaxed commits lose nothing beside checkpoints`() throws {
     let log = try bench.open().log
     bench.volume.plan.withLock { $0.syncMilliseconds = 1 }
     let writer = Monitor()

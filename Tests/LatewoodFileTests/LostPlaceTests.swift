@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test(arguments: Rest.allCases)
-  func `a commit that becomes durable while a compaction of this process renames its file succeeds`(
+  func `a commit that becomes durable while this process renames its file succeeds`(
     _ rest: Rest
   ) throws {
     let log = try bench.open().log
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: Rest.allCases, Mishap.allCases)
-  func `when somebody else takes the name away no commit becomes durable any more`(
+  func `once the file loses its name to someone else, no commit becomes durable`(
     _ rest: Rest, _ mishap: Mishap
   ) throws {
     let log = try bench.open().log
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: Rest.allCases, Mishap.allCases)
-  func `after a rename of a compaction that failed what somebody else does is noticed again`(
+  func `a lost name is still noticed after the rename of a compaction has failed`(
     _ rest: Rest, _ mishap: Mishap
   ) throws {
     let log = try bench.open().log
@@ -102,9 +102,7 @@ import Testing
   }
 
   @Test(arguments: Rest.allCases, Mishap.allCases)
-  func `a file that has taken another's place notices when it loses that`(_ rest: Rest, _ mishap: Mishap)
-    throws
-  {
+  func `a file that replaced another notices when it loses its name`(_ rest: Rest, _ mishap: Mishap) throws {
     let log = try bench.open().log
     let next = try replacement(of: log)
     try next.replace(log)

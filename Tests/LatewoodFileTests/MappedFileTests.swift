@@ -8,7 +8,7 @@ import Testing
 struct MappedFileTests {
   private static let least = Reservation.least
 
-  @Test func `addresses are reserved in proportion to the file`() {
+  @Test func `address space is reserved in proportion to the file`() {
     for end in [0, 1, 16384, 1 << 19, (1 << 19) + 1, 1 << 20, 100 << 20, (1 << 40) + 1] as [UInt64] {
       let capacities = Reservation.capacities(covering: end)
       #expect(capacities[0] >= end + end / 4, "\(end)")
@@ -29,7 +29,7 @@ struct MappedFileTests {
         == [4 << 20, 3_997_696, 3_211_264])
   }
 
-  @Test func `a mapping that was outgrown stays where it is, with what was proved`() throws {
+  @Test func `an outgrown mapping stays in place and keeps its proofs`() throws {
     let volume = MemoryVolume()
     let device = try volume.open("a", .createExclusive(permissions: 0o600))
     try [UInt8](repeating: 7, count: 1000).withUnsafeBytes { try device.write($0, at: 0) }
@@ -55,7 +55,7 @@ struct MappedFileTests {
 
   /// Other mappings may take the addresses behind it at any time. Then the larger mapping is at
   /// another address.
-  @Test func `a mapping grows where it is if the addresses behind it are free`() throws {
+  @Test func `a mapping grows in place if the addresses behind it are free`() throws {
     let directory = try Directories.makeTemporary("latewood-test")
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
     let device = try FileVolume().open("\(directory)/a", .createExclusive(permissions: 0o600))
@@ -81,7 +81,7 @@ struct MappedFileTests {
     #expect(faultKind { _ = try mapping.grown(toCover: 1 << 30) } == .closed)
   }
 
-  @Test func `where the addresses behind it are taken, a file is mapped again in another place`() throws {
+  @Test func `a file is mapped again elsewhere if the addresses behind it are taken`() throws {
     let directory = try Directories.makeTemporary("latewood-test")
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
     let device = try FileVolume().open("\(directory)/a", .createExclusive(permissions: 0o600))
@@ -99,7 +99,7 @@ struct MappedFileTests {
     device.close()
   }
 
-  @Test func `where the system is short of addresses, the file still grows`() throws {
+  @Test func `a file still grows when the system is short of addresses`() throws {
     let bench = try LogBench()
     let log = try bench.open().log
     for number in 0..<5 {
@@ -123,7 +123,7 @@ struct MappedFileTests {
   }
 
   /// A bit of the bitmap stands for 64 bytes, in which several of them may begin.
-  @Test func `a short value is not taken for verified because of another beside it`() throws {
+  @Test func `a verified value does not make a short value beside it count as verified`() throws {
     let volume = MemoryVolume()
     let device = try volume.open("a", .createExclusive(permissions: 0o600))
     try [UInt8](repeating: 7, count: 20_000).withUnsafeBytes { try device.write($0, at: 0) }

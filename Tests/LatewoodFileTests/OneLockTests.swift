@@ -7,7 +7,7 @@ import Testing
 /// File systems on which the write lock keeps readers out, because each `flock` is a lock on all
 /// bytes: NFS, SMB.
 @Suite struct OneLockTests {
-  @Test(arguments: [false, true]) func `readers of this process come beside its writer`(hasOneLock: Bool)
+  @Test(arguments: [false, true]) func `readers of this process can open beside its writer`(hasOneLock: Bool)
     throws
   {
     let bench = try LogBench()
@@ -27,7 +27,9 @@ import Testing
     log.close()
   }
 
-  @Test(arguments: [false, true]) func `and beside a file that took the place of another`(hasOneLock: Bool)
+  @Test(arguments: [false, true]) func `readers of this process can open beside a file that replaced another`(
+    hasOneLock: Bool
+  )
     throws
   {
     let bench = try LogBench()

@@ -22,7 +22,7 @@ import Testing
 
   private func wait(_ nanoseconds: UInt64) { now.withLock { $0 += nanoseconds } }
 
-  @Test func `a file at its path is not lost`() throws {
+  @Test func `a file at its path is not reported as lost`() throws {
     for _ in 0..<5 {
       #expect(try !check.isKnownLost())
       wait(PathCheck.interval / 2)
@@ -39,7 +39,7 @@ import Testing
     #expect(try check.isKnownLost())
   }
 
-  @Test func `a check that relies on the last lookup does not make it newer`() throws {
+  @Test func `a check that relies on the last lookup does not renew it`() throws {
     #expect(try !check.isKnownLost())
     wait(PathCheck.interval - 1)
     #expect(try !check.isKnownLost())
@@ -48,13 +48,13 @@ import Testing
     #expect(try check.isKnownLost())
   }
 
-  @Test func `a thorough check looks the path up, however short ago the last lookup was`() throws {
+  @Test func `a thorough check looks up the path, however recent the last lookup`() throws {
     #expect(try !check.isKnownLost())
     try volume.rename(path, to: directory("aside"))
     #expect(try check.isLost())
   }
 
-  @Test func `the first check of all looks the path up`() throws {
+  @Test func `the first check looks up the path`() throws {
     try volume.rename(path, to: directory("aside"))
     #expect(try check.isKnownLost())
   }

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [900, 100]) func `commits that come upon new blocks find them written`(
+  @Test(arguments: [900, 100]) func `short commits find new blocks already filled with zeros`(
     _ length: Int
   ) throws {
     let log = try bench.open().log
@@ -50,14 +50,14 @@ import Testing
     #expect(try bench.read().entries.count == 1500)
   }
 
-  @Test func `long commits, which gain nothing, have none written`() throws {
+  @Test func `long commits, which would gain nothing, write no zeros ahead`() throws {
     let log = try bench.open().log
     #expect(try ahead(log, commits: 200, length: 40_000).allSatisfy { $0 == 0 })
     log.close()
     #expect(try bench.read().entries.count == 200)
   }
 
-  @Test func `commits that are not synced have none written`() throws {
+  @Test func `unsynced commits write no zeros ahead`() throws {
     let log = try bench.open().log
     _ = try ahead(log, commits: 20, length: 900)
     let written = try ahead(log, commits: 500, length: 900, durable: false)
@@ -66,7 +66,7 @@ import Testing
     #expect(try bench.read().entries.count == 500)
   }
 
-  @Test func `a region that was given out is not overwritten`() throws {
+  @Test func `a reserved region is not overwritten with zeros`() throws {
     let log = try bench.open().log
     var regions: [(offset: UInt64, bytes: [UInt8])] = []
     for number in 0..<200 {

@@ -16,7 +16,7 @@ import Testing
     #expect(try bench.size() == 16384)
   }
 
-  @Test func `committed transactions come back in order`() throws {
+  @Test func `committed transactions are replayed in order`() throws {
     let log = try bench.open().log
     for number in 1...20 {
       try log.commit([("key\(number % 7)", [UInt8(number)]), ("last", [UInt8(number)])])
@@ -30,7 +30,7 @@ import Testing
     #expect(state.report.lastTransaction == 20)
   }
 
-  @Test func `appending goes on after reopening`() throws {
+  @Test func `appending continues after reopening`() throws {
     for number in 1...5 {
       let (log, state) = try bench.open()
       #expect(state.entries.count == number - 1)
@@ -56,7 +56,7 @@ import Testing
     #expect(state.transactions == [1])
   }
 
-  @Test func `a torn tail is skipped, and its offsets are not used again`() throws {
+  @Test func `a torn tail is skipped, and its offsets are not reused`() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
     let end = Int(log.writer.tail)
@@ -85,7 +85,7 @@ import Testing
     #expect(!after.report.needsCheckpoint)
   }
 
-  @Test func `a crash between the torn tail and the new slot is still a torn tail`() throws {
+  @Test func `a torn tail is still recognized after a crash before the new slot`() throws {
     var log = try bench.open().log
     try log.commit([("durable", [1])])
     let end = Int(log.writer.tail)
@@ -105,7 +105,7 @@ import Testing
     #expect(state.report.needsCheckpoint)
   }
 
-  @Test func `damage below the floor is an error that says where`() throws {
+  @Test func `damage below the durable floor is an error with its offset`() throws {
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
@@ -123,7 +123,7 @@ import Testing
     #expect(faultKind { _ = try bench.open(readOnly: true) } == .damaged)
   }
 
-  @Test func `a reader looks again before it speaks of damage`() throws {
+  @Test func `a reader looks again before it reports damage`() throws {
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
@@ -149,7 +149,7 @@ import Testing
     log.close()
   }
 
-  @Test func `the older slot serves when the newer is torn`() throws {
+  @Test func `the older slot is used when the newer one is torn`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     try log.emptyCheckpoint(replay: .start)
@@ -172,7 +172,7 @@ import Testing
     #expect(faultKind { _ = try bench.read() } == .damaged)
   }
 
-  @Test func `a checkpoint replays only what comes after it`() throws {
+  @Test func `only commits after a checkpoint's replay position are replayed`() throws {
     let log = try bench.open().log
     try log.commit([("before", [1])])
     let replay = log.writer.replayPosition
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test(arguments: [1, 40])
-  func `opening walks over one frame, however many frames of nodes the checkpoint has`(nodes: Int) throws {
+  func `opening reads one frame, however many frames of nodes the checkpoint has`(nodes: Int) throws {
     let log = try bench.open().log
     try log.commit([("before", [1])])
     let replay = log.writer.replayPosition
@@ -212,7 +212,7 @@ import Testing
     #expect(try bench.read().entries == ["after": [2]])
   }
 
-  @Test(arguments: 0...2) func `no commit is left out by moving the replay position`(place: Int) throws {
+  @Test(arguments: 0...2) func `moving the replay position skips no commit`(place: Int) throws {
     let log = try bench.open().log
     try log.commit([("before", [1])])
     let replay = log.writer.replayPosition
@@ -229,7 +229,7 @@ import Testing
     #expect(state.report.framesReplayed == 4)
   }
 
-  @Test func `commits of an earlier writer are not left out`() throws {
+  @Test func `commits of an earlier writer are not skipped`() throws {
     var log = try bench.open().log
     let replay = log.writer.replayPosition
     try log.commit([("earlier", [1])])
@@ -250,7 +250,7 @@ import Testing
     #expect(try bench.read().entries["long"]?.count == 5 << 20)
   }
 
-  @Test func `room for nodes that were never written ends the file soundly`() throws {
+  @Test func `space reserved for nodes that were never written is a sound end of the file`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     _ = try log.writer.reserveNodes(length: 1 << 20)
@@ -263,7 +263,7 @@ import Testing
     #expect(try bench.read().entries.count == 2)
   }
 
-  @Test func `a reader catches up, and learns of a new checkpoint`() throws {
+  @Test func `a reader catches up, and notices a new checkpoint`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     var (reader, state) = try bench.open(readOnly: true)
@@ -283,7 +283,7 @@ import Testing
     log.close()
   }
 
-  @Test func `a file that was made while its lock was waited for is not replaced`() throws {
+  @Test func `a file that appears while waiting for its lock is not replaced`() throws {
     let memory = bench.volume.memory
     let content: [UInt8] = [1, 2, 3]
     let make: @Sendable () throws -> Void = {
@@ -298,7 +298,7 @@ import Testing
     #expect(try memory.open("other", .readOnly).size() == 3)
   }
 
-  @Test func `the lock goes over to the file that takes the place`() throws {
+  @Test func `the lock passes to the file that replaces the old one`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let next = try log.createReplacement()
@@ -312,7 +312,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "b": [2]])
   }
 
-  @Test func `a reader that refreshes does not take damage for the end`() throws {
+  @Test func `a refreshing reader does not mistake damage for the end`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let reader = try bench.open(readOnly: true).log
@@ -327,7 +327,7 @@ import Testing
     log.close()
   }
 
-  @Test func `nothing is given back under a reader`() throws {
+  @Test func `no blocks are punched under a reader`() throws {
     let log = try bench.open().log
     try log.commit([("a", [UInt8](repeating: 1, count: 20_000))])
     let reader = try bench.open(readOnly: true).log

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [(1, false), (2, false), (4, false), (4, true)])
-  func `wherever the disk was full, neither a reader nor the next writer sees one of them`(
+  func `wherever the disk fills up, no reader and no later writer sees a refused commit`(
     count: Int, around nodes: Bool
   ) throws {
     var space: UInt64 = 1
@@ -48,9 +48,7 @@ import Testing
 
   /// No file system does this, but the `Device` protocol allows it.
   @Test(arguments: [1, 3])
-  func `what a device has written whole although it refused it is taken away again, for good`(_ count: Int)
-    throws
-  {
+  func `a refused commit that the device wrote anyway is removed for good`(_ count: Int) throws {
     let bench = try LogBench()
     let log = try bench.open().log
     try log.commit([("kept", [1])])

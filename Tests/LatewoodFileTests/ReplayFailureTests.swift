@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test(arguments: [0, 5, 11])
-  func `a refresh that fails half way applies everything once when it is repeated`(
+  func `a refresh that fails partway applies everything once when it is repeated`(
     _ failing: Int
   ) throws {
     let log = try bench.open().log
@@ -41,7 +41,7 @@ import Testing
     log.close()
   }
 
-  @Test func `a recovery that fails half way leaves nothing for the next transaction`() throws {
+  @Test func `a recovery that fails partway leaves nothing for the next transaction`() throws {
     let log = try bench.open().log
     try commitLong("a", to: log)
     log.close()

@@ -11,7 +11,7 @@ import Testing
 
   private func limit(_ space: UInt64?) { bench.volume.plan.withLock { $0.space = space } }
 
-  @Test func `a commit without space fails, and the log goes on past it`() throws {
+  @Test func `a commit without space fails, and the log continues after it`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let end = log.writer.tail
@@ -46,7 +46,7 @@ import Testing
     #expect(!state.report.needsCheckpoint)
   }
 
-  @Test func `until the slot is durable, the old state is whole`() throws {
+  @Test func `the old state stays intact until the slot is durable`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     limit(log.writer.tail + 70)
@@ -96,7 +96,7 @@ import Testing
   }
 
   /// Callers that did not wait for a sync may have seen it, so it cannot be undone.
-  @Test func `a commit that was written before is synced on a full disk`() throws {
+  @Test func `a commit that was already written is synced on a full disk`() throws {
     let log = try bench.open().log
     let written = try log.commit([("a", [1])], durable: false)
     limit(log.writer.tail + 10)
@@ -113,7 +113,7 @@ import Testing
   }
 
   /// The disk is full a second time while the slot is written that would end the first time.
-  @Test func `a slot from before a gap does not end the wait`() throws {
+  @Test func `a slot written before a second gap does not end the full-disk state`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     limit(log.writer.tail + 10)
@@ -144,7 +144,7 @@ import Testing
     #expect(!state.report.needsCheckpoint)
   }
 
-  @Test func `a value that cannot be mapped leaves the log whole`() throws {
+  @Test func `a value that cannot be mapped leaves the log intact`() throws {
     bench.volume.plan.withLock { $0.capacity = 16 << 20 }
     let log = try bench.open().log
     try log.commit([("a", [1])])
@@ -158,7 +158,7 @@ import Testing
     #expect(try bench.read().entries == ["a": [1], "c": [4]])
   }
 
-  @Test func `a reader refuses a file that has grown past what it can map`() throws {
+  @Test func `a reader refuses a file that outgrows its address space`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     bench.volume.plan.withLock { $0.capacity = 64 << 10 }
@@ -172,7 +172,7 @@ import Testing
     #expect(try bench.read().entries.count == 2)
   }
 
-  @Test func `nodes without space cost nothing else`() throws {
+  @Test func `nodes without space affect nothing else`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])
     let nodes = try log.writer.reserveNodes(length: 100_000)
@@ -189,7 +189,7 @@ import Testing
   }
 
   #if _pointerBitWidth(_64)
-    @Test func `nothing is begun that could end past the greatest length of a file`() throws {
+    @Test func `no write is started that could exceed the maximum file length`() throws {
       let log = try bench.open().log
       try log.commit([("a", [1])])
       let room = FileLayout.fileLimit - log.writer.tail - UInt64(2 * LogChunks.length)

@@ -14,7 +14,7 @@ import Testing
     range.lowerBound / Self.pageLength...(range.upperBound - 1) / Self.pageLength
   }
 
-  @Test func `ranges of windows that are partly in memory are readable, or throw if they are not`() throws {
+  @Test func `ranges of partly cached windows become readable, or throw`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for round in 0..<200 {
       let volume = InjectingVolume()
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `reading a file in memory in order asks the system once for several windows`() throws {
+  @Test func `a sequential read of cached bytes asks the system once for several windows`() throws {
     let volume = InjectingVolume()
     let device = try volume.open("a", .createExclusive(permissions: 0o600))
     let windows: UInt64 = 64
@@ -96,7 +96,7 @@ import Testing
     device.close()
   }
 
-  @Test func `random reads of a file that is larger than memory read nothing else`() throws {
+  @Test func `random reads of a file larger than memory read nothing else`() throws {
     try withLargeFile(memory: 100 << 20) { volume, mapping, view in
       #expect(volume.plan.withLock { $0.random } == [32 * AddressSpace.windowLength])
       var expected: Set<UInt64> = []
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `a scan of a file that is larger than memory reads several windows at once`() throws {
+  @Test func `a scan of a file larger than memory reads several windows together`() throws {
     try withLargeFile(memory: 100 << 20) { volume, _, view in
       // Nodes in one place, values in another.
       let half = 32 * AddressSpace.windowLength
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test(arguments: [200 << 20, nil])
-  func `a file that memory can hold is read in windows`(_ memory: UInt64?) throws {
+  func `a file that fits in memory is read by windows`(_ memory: UInt64?) throws {
     try withLargeFile(memory: memory) { volume, mapping, view in
       try view.makeReadable(8000, 5000)
       #expect(volume.plan.withLock { $0.cached?.count } == 16)
@@ -142,9 +142,7 @@ import Testing
 
   /// Evicted bytes are then made readable again, in one read.
   @Test(arguments: [0, 300.0])
-  func `what was verified of a file that is larger than memory is soon verified again`(_ lifetime: Double)
-    throws
-  {
+  func `proofs in a file larger than memory soon expire`(_ lifetime: Double) throws {
     try withLargeFile(memory: 100 << 20) { _, mapping, view in
       mapping.setProofLifetime(seconds: lifetime)
       view.markVerified(128, 64, FileView.Proof.node)
@@ -152,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `eight sequences of reads are recognized, in the same window and in the next`() {
+  @Test func `eight sequences of reads are recognized, within a window and into the next`() {
     var sequences = ReadSequences()
     let take = { (start: UInt64, end: UInt64) in sequences.take(start..<start + 1, readingTo: end) }
     let starts = (0..<8).map { UInt64($0 * 100) }
