@@ -42,7 +42,7 @@ import Testing
     return all + [subtree]
   }
 
-  @Test func `Any bytes with right checksums give a fault or an answer`() throws {
+  @Test func `any bytes with valid checksums give a fault or an answer`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     var faults = 0
     let file = MemoryFile(capacity: 2 << 20)
@@ -132,7 +132,7 @@ import Testing
     _ = try builder.finish()
   }
 
-  @Test func `A reference is compared with the node even after the node was proved`() throws {
+  @Test func `a reference is compared with its node even after the node was proved`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile(capacity: 4 << 20)
     let tree = try build(randomEntries(900, shape: 5, &numbers), in: file, nodeSize: 1024)
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `A child that does not lie within the file is not taken over into another tree`() throws {
+  @Test func `a child outside the file is not taken over into another tree`() throws {
     let arena = Arena()
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try build([ModelEntry(key: [1, 2, 3, 4, 5], value: [6])], in: file)
@@ -173,7 +173,7 @@ import Testing
     #expect(try builder.finish() == good)
   }
 
-  @Test func `Verification names each damaged node and goes on past it`() throws {
+  @Test func `verification names each damaged node and continues past it`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile(capacity: 4 << 20)
     let entries = randomEntries(900, shape: 5, &numbers)
@@ -191,7 +191,7 @@ import Testing
     #expect(report.entries == UInt64(entries.count) - leaves.reduce(0) { $0 + $1.entries })
   }
 
-  @Test func `Verification finds a damaged extent and two things in one place`() throws {
+  @Test func `verification finds a damaged extent and two values at one offset`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let (offset, checksum) = file.extent([UInt8](repeating: 5, count: 500))
     let arena = Arena()
@@ -205,7 +205,7 @@ import Testing
     #expect(BaseVerify.run(tree).faults.map(\.offset) == [offset, offset, offset])
   }
 
-  @Test func `Verification finds a prefix that is not the longest`() throws {
+  @Test func `verification finds a prefix that is not the longest possible`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let keys: [[UInt8]] = [[1, 5], [2, 6]]
     let tree = try build(keys.map { ModelEntry(key: $0, value: [7]) }, in: file)

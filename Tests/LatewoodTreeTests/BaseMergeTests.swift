@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct BaseMergeTests {
   @Test(arguments: [(256, 0), (256, 1), (512, 2), (1024, 3), (8192, 4), (512, 5), (8192, 5)])
-  func `A tree that takes subtrees over equals one that is built anew`(nodeSize: Int, shape: Int) throws {
+  func `a tree that reuses subtrees equals one built from scratch`(nodeSize: Int, shape: Int) throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile(capacity: 128 << 20)
     var model: [[UInt8]: ModelEntry] = [:]
@@ -79,7 +79,7 @@ import Testing
     #expect(Set(found) == expected)
   }
 
-  @Test func `One change writes one path and a diff reads little more`() throws {
+  @Test func `one change writes one path, and a diff reads little more`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile(capacity: 128 << 20)
     let entries = randomEntries(60_000, shape: 5, &numbers).map { ModelEntry(key: $0.key, value: $0.value) }
@@ -103,7 +103,7 @@ import Testing
     #expect(try !stopped.run { _ in false })
   }
 
-  @Test func `A tree that is adopted whole is the same tree and writes nothing`() throws {
+  @Test func `a tree that is adopted whole is the same tree and writes nothing`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let file = MemoryFile()
     let old = try build(randomEntries(3000, shape: 5, &numbers), in: file)
@@ -113,7 +113,7 @@ import Testing
     #expect(file.end == end)
   }
 
-  @Test func `Keys that do not ascend are refused`() throws {
+  @Test func `keys that do not ascend are refused`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let arena = Arena()
     let builder = builder(file)

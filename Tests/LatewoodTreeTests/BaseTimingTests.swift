@@ -26,7 +26,7 @@ import Testing
     key.set(UInt64(index).bigEndian, at: 12)
   }
 
-  @Test func `Sequential entries are packed densely`() throws {
+  @Test func `sequential entries are packed densely`() throws {
     let count = Self.count
     let file = MemoryFile(capacity: 256 << 20)
     let keys = UnsafeMutableRawPointer.allocate(byteCount: count * 20, alignment: 8)

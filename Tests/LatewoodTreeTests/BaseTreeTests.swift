@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct BaseTreeTests {
   @Test(arguments: 0...5)
-  func `A tree holds what it was built from, whatever its keys`(shape: Int) throws {
+  func `a tree contains the entries it was built from, with keys of any shape`(shape: Int) throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     for (count, nodeSize) in [(1, 8192), (2, 256), (7, 256), (500, 512), (3000, 1024), (4000, 8192)] {
       let size = shape == 4 ? min(count, 400) : count
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `A cursor goes backward over the same entries`() throws {
+  @Test func `a cursor visits the same entries backward`() throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     let entries = randomEntries(2500, shape: 5, &numbers)
     let file = MemoryFile()
@@ -70,7 +70,7 @@ import Testing
     #expect(kept.height >= 3)
   }
 
-  @Test func `An empty tree answers every question`() throws {
+  @Test func `an empty tree answers every query`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try build([], in: file)
     #expect(tree.root == nil && tree.height == 0 && tree.count == 0)

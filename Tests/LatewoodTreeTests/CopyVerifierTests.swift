@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `two values in the same place`() throws {
+  @Test func `two values at the same offset are found`() throws {
     let (offset, checksum) = file.extent([UInt8](repeating: 5, count: 500))
     let (other, otherChecksum) = file.extent([UInt8](repeating: 6, count: 500))
     let sound = try leaf { builder in
@@ -66,7 +66,7 @@ import Testing
     #expect(fault([region]) == .damaged(at: offset, "two nodes or values overlap"))
   }
 
-  @Test func `a value that lies over nodes`() throws {
+  @Test func `a value that overlaps nodes is found`() throws {
     let first = try leaf { try $0.append(key("key 1"), inline: arena.keep([1]), 1) }
     let value = first.prefix(40)
     let second = try leaf { builder in
@@ -77,7 +77,7 @@ import Testing
       fault([first, second]) == .damaged(at: value.lowerBound, "two nodes or values overlap"))
   }
 
-  @Test func `a value that lies beyond what was written, though it has no bytes`() throws {
+  @Test func `an empty value beyond the written bytes is found`() throws {
     let (inside, checksum) = file.extent([])
     let sound = try leaf { try $0.append(key("key 1"), extent: inside, length: 0, checksum: checksum) }
     #expect(fault([sound]) == nil)
@@ -86,7 +86,7 @@ import Testing
     #expect(fault([region]) == .damaged(at: outside, "a value's extent does not lie within the file"))
   }
 
-  @Test func `a node whose prefix is not the longest there is`() throws {
+  @Test func `a node whose prefix is not the longest possible is found`() throws {
     let region = try leaf { builder in
       for name in ["key-1x", "key-2x"] { try builder.append(key(name), inline: arena.keep([1]), 1) }
     }

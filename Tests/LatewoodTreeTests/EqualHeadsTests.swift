@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: heads)
-  func `a search in a leaf looks at few of the keys that have the same head`(_ head: UInt32) throws {
+  func `a search in a leaf reads few of the keys with equal heads`(_ head: UInt32) throws {
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try build(Self.entries(head), in: file, nodeSize: 16384)
     let leaf = try file.source.root(try #require(tree.root))
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: heads)
-  func `a search in a branch looks at few of the separators that have the same head`(_ head: UInt32) throws {
+  func `a search in a branch reads few of the separators with equal heads`(_ head: UInt32) throws {
     let file = MemoryFile(capacity: 4 << 20)
     // Three entries to a leaf.
     let entries = Self.entries(head, each: 3, valueLength: 4000)
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: heads)
-  func `every key of the run is found, and none beside it`(_ head: UInt32) throws {
+  func `every key of the run is found, and no key beside it`(_ head: UInt32) throws {
     let keys = Self.keys(head)
     for (nodeSize, length) in [(16384, 1), (512, 1), (16384, 4000)] {
       let file = MemoryFile(capacity: 4 << 20)

@@ -17,7 +17,7 @@ import Testing
   }
 
   @Test(arguments: [1, 3, 4, 5, 511, 512, 513, 16_000])
-  func `keys of every length lose the bytes that are left out`(prefixLength: Int) throws {
+  func `keys of every length lose the bytes to be dropped`(prefixLength: Int) throws {
     let prefix = (0..<prefixLength).map { UInt8(truncatingIfNeeded: $0) }
     let suffixes = [4, 5, 100, 384].map { [UInt8](repeating: 9, count: $0) }
     #expect(
@@ -25,12 +25,12 @@ import Testing
     #expect(try joined(prefix, suffixes, dropping: 0) == suffixes.map { prefix + $0 })
   }
 
-  @Test func `a key of nothing but the number is empty, and a shorter one is damage`() throws {
+  @Test func `a key with only the keyspace number is empty, and a shorter one is damage`() throws {
     #expect(try joined([1, 2], [[3, 4]], dropping: 4) == [[]])
     #expect(throws: StorageError.self) { _ = try joined([1, 2], [[3]], dropping: 4) }
   }
 
-  @Test func `a key that is longer than any key is damage`() throws {
+  @Test func `a key longer than any valid key is damage`() throws {
     let prefix = [UInt8](repeating: 1, count: 16_000)
     #expect(throws: StorageError.self) {
       _ = try joined(prefix, [[UInt8](repeating: 1, count: 60_000)], dropping: 4)

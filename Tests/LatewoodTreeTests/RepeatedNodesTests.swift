@@ -48,7 +48,7 @@ import Testing
     return BaseTree(root: root, source: file.source)
   }
 
-  @Test func `a cursor does not visit a leaf again`() throws {
+  @Test func `a cursor does not visit a leaf twice`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try tree(levels: 27, in: file)
     for isForward in [true, false] {
@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test func `a deleted range leaves no more behind than the file has`() throws {
+  @Test func `a deleted range frees no more bytes than the file has`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     // Few enough levels to wait for, if each node were visited as often as it is named.
     let tree = try tree(levels: 6, in: file)
@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `the differences of two trees end in damage before they have read more than the file`(
+  func `a diff of two trees ends in damage before it has read more than the file`(
     isOld: Bool
   ) throws {
     let file = MemoryFile(capacity: 1 << 20)
@@ -104,7 +104,7 @@ import Testing
     #expect(count < file.end)
   }
 
-  @Test func `a verification names a node that belongs to the tree twice, and ends`() throws {
+  @Test func `verification names a node that is in the tree twice, and ends`() throws {
     let file = MemoryFile(capacity: 1 << 20)
     let report = BaseVerify.run(try tree(levels: 27, in: file))
     #expect(report.faults.contains { $0.reason == "a node occurs twice in the tree" })

@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test(arguments: 0...5)
-  func `what comes from leaves of any fill is the same, as dense, and sound`(shape: Int) throws {
+  func `a copy of leaves of any fill is equal, as dense, and sound`(shape: Int) throws {
     var numbers = SeededNumbers(SeededNumbers.freshSeed())
     for nodeSize in [512, 1024, 8192] {
       let entries = inlineEntries(shape == 4 ? 300 : 6000, shape: shape, &numbers)
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `full leaves go over whole, and again after one that is not full`() throws {
+  @Test func `full leaves are copied whole, even after one that is not full`() throws {
     let entries = numbered(60_000)
     let old = MemoryFile()
     let trees = [
@@ -103,7 +103,7 @@ import Testing
     #expect(try contents(copied.tree) == entries)
   }
 
-  @Test func `a leaf whose keys do not follow is damage`() throws {
+  @Test func `a leaf whose keys are out of order is damage`() throws {
     let entries = numbered(2000)
     let old = MemoryFile()
     let first = try build(Array(entries[..<1500]), in: old, nodeSize: 1024)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `a full leaf is not taken over twice, nor after a later one`() throws {
+  @Test func `a full leaf is not copied twice, nor after a later one`() throws {
     let old = MemoryFile()
     let tree = try build(numbered(2000), in: old, nodeSize: 8192)
     for again in [0, 1] {
@@ -128,7 +128,7 @@ import Testing
     }
   }
 
-  @Test func `a leaf with something where nothing is to be is made anew`() throws {
+  @Test func `a leaf with bytes set in its reserved space is rebuilt`() throws {
     let entries = numbered(40)
     let old = MemoryFile()
     let tree = try build(entries, in: old, nodeSize: 8192)

@@ -120,7 +120,7 @@ private final class CountedBuffer {
   }
 
   @Test(arguments: 0..<4)
-  func `the change of any range is that of its entries, in every version, also inside of a transaction`(
+  func `the change in the count of any range matches its entries, in every version`(
     _ run: Int
   ) throws {
     var random = SeededRandom(seed: SeededRandom.seed())
@@ -168,7 +168,7 @@ private final class CountedBuffer {
     }
   }
 
-  @Test func `a key is looked up once, and only after a change that its writer knew nothing of`() throws {
+  @Test func `a key is looked up once, and only if its writer did not know whether it exists`() throws {
     let buffer = CountedBuffer()
     let all = 0..<CountedBuffer.keys
     buffer.begin()
@@ -193,7 +193,7 @@ private final class CountedBuffer {
     #expect(buffer.lookups == 2001)
   }
 
-  @Test func `a count of a range looks up nothing that lies elsewhere`() throws {
+  @Test func `counting a range looks up nothing outside its leaves`() throws {
     let buffer = CountedBuffer()
     buffer.begin()
     for number in 0..<CountedBuffer.keys { try buffer.write(number, isDelete: true, isKnown: false) }
@@ -202,7 +202,7 @@ private final class CountedBuffer {
     #expect(buffer.lookups >= 10 && buffer.lookups <= 2 * BufferNode.leafCapacity)
   }
 
-  @Test func `nodes of a range that is deleted again and again are used again`() throws {
+  @Test func `the nodes of a range that is deleted repeatedly are reused`() throws {
     let buffer = CountedBuffer()
     var reclaim = BufferReclaim()
     var lengths: [Int] = []

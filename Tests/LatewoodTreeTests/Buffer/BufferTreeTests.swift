@@ -69,7 +69,9 @@ final class RecordLog {
     }
   }
 
-  @Test(arguments: 0..<8) func `agrees with a dictionary through versions, aborts and reclamation`(_ run: Int)
+  @Test(arguments: 0..<8) func `a buffer agrees with a dictionary through versions, aborts and reclamation`(
+    _ run: Int
+  )
     throws
   {
     let seed = UInt64.random(in: 0...UInt64.max)
@@ -118,9 +120,7 @@ final class RecordLog {
     }
   }
 
-  @Test func `a version that waits to be published keeps its nodes, whatever has been committed after it`()
-    throws
-  {
+  @Test func `an unpublished version keeps its nodes despite later commits`() throws {
     let log = RecordLog()
     let space = log.space
     var random = Random(state: 5)
@@ -144,7 +144,7 @@ final class RecordLog {
   }
 
   /// A search touches the first bytes of a node before it knows how long the node is.
-  @Test func `every node under a branch is as long as what a search touches`() throws {
+  @Test func `every node under a branch is as long as the bytes that a search touches`() throws {
     let log = RecordLog()
     let space = log.space
     var tree = BufferTree()

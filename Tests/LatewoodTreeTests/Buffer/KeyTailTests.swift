@@ -12,7 +12,7 @@ import Testing
     (rest + [UInt8](repeating: 0xFF, count: 24)).withUnsafeBytes { KeyTail($0.baseAddress!, rest.count) }
   }
 
-  @Test func `tails have the order of their keys, and hold sixteen bytes behind the head`() {
+  @Test func `tails sort like their keys, and hold sixteen bytes after the head`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("KeyTailTests", random.replay)
     for _ in 0..<20_000 {
@@ -33,7 +33,7 @@ import Testing
   }
 
   /// Keys of several keyspaces, as documents make them: under the root only tails tell them apart.
-  @Test func `searches are not led astray by separators whose records have changed`() throws {
+  @Test func `separators with changed records do not mislead searches`() throws {
     let log = RecordLog()
     var tree = BufferTree()
     tree.begin(version: 1)

@@ -46,7 +46,7 @@ private struct RangeModel: Equatable {
 }
 
 @Suite struct RangeTombstonesTests {
-  @Test func `random overlapping ranges cover what a plain array says, and older sets stay as they were`() {
+  @Test func `random overlapping ranges match a plain array, and older sets stay unchanged`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<20 {
       var set = RangeTombstones()
@@ -65,7 +65,7 @@ private struct RangeModel: Equatable {
     }
   }
 
-  @Test(arguments: [1, 2, 3]) func `a tree of many ranges is no higher than its logarithm`(_ order: Int) {
+  @Test(arguments: [1, 2, 3]) func `a tree of many ranges has logarithmic height`(_ order: Int) {
     var random = SeededRandom(seed: SeededRandom.seed())
     let total = 20_000
     var set = RangeTombstones()
@@ -91,7 +91,7 @@ private struct RangeModel: Equatable {
     interval.high.reduce(0) { $0 << 8 | Int($1) } - interval.low.reduce(0) { $0 << 8 | Int($1) }
   }
 
-  @Test func `what ranges hide between two bounds is added up, and each is counted once`() throws {
+  @Test func `the ranges between two bounds are summed, and each is counted once`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<20 {
       var set = RangeTombstones()

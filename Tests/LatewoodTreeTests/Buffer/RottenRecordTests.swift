@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `a record that changes is told from the one that was taken in, and never traps`() throws {
+  @Test func `a changed record is told from the original, and never traps`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenRecordTests", random.replay)
     var passed = 0
@@ -61,7 +61,7 @@ import Testing
     #expect(passed <= 16, "\(random.replay)")
   }
 
-  @Test func `an insertion beside a record that changed is refused, and can be given up`() throws {
+  @Test func `an insertion beside a changed record is refused, and can be rolled back`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenRecordTests", random.replay)
     let before = (tree.root, tree.entries)
