@@ -76,7 +76,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `eight threads that count up one number lose nothing`() throws {
+  @Test func `eight threads that increment one counter lose no update`() throws {
     let store = try Store.inMemory(options: Self.options())
     let space = try store.keyspace("counter")
     let failure = Shared<String?>(nil)
@@ -96,7 +96,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `asynchronous writes all arrive`() async throws {
+  @Test func `all asynchronous writes are committed`() async throws {
     let store = try Store.inMemory(options: Self.options())
     let space = try store.keyspace("tasks")
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -109,7 +109,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `closing while threads read tells them so`() throws {
+  @Test func `threads that read during a close get a closed error`() throws {
     for _ in 0..<20 {
       let store = try Store.inMemory(options: Self.options())
       let space = try store.keyspace("a")

@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `on a disk that is full now and then every commit is kept or is not, as its caller was told`() throws {
+  func `on an intermittently full disk, each commit is kept or lost as its caller was told`() throws {
     let volume = SimulatedVolume(seed: 7)
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
@@ -81,9 +81,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a commit that is in the file stays, when one after it finds no space before anybody has seen it`()
-    throws
-  {
+  func `a commit that is written but unseen survives when the next one finds no space`() throws {
     let volume = SimulatedVolume(seed: 9)
     var options = Store.Options()
     options.checkpointsInBackground = false
@@ -125,7 +123,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a transaction that met a full disk may ask for a sync and is refused`() throws {
+  func `a transaction that met a full disk may request a sync, and is refused`() throws {
     let volume = SimulatedVolume(seed: 1)
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
@@ -144,7 +142,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `what a transaction changed is not seen by the next one if a poisoned log refused it`() throws {
+  @Test func `changes that a poisoned log refused are not seen by the next transaction`() throws {
     let volume = SimulatedVolume(seed: 1)
     let store = try Self.open(volume)
     let space = try store.keyspace("a")

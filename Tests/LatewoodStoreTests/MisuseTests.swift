@@ -21,7 +21,7 @@ import Testing
     try Store.open(at: "db", on: disk, mode: mode, options: .init(), environment: .system)
   }
 
-  @Test func `what is not a database is refused`() throws {
+  @Test func `a file that is not a database is refused`() throws {
     #expect(code { _ = try open(SimulatedVolume(), .openExisting) } == .notFound)
     #expect(code { _ = try open(SimulatedVolume(), .readOnly) } == .notFound)
     let empty = SimulatedVolume()
@@ -35,7 +35,7 @@ import Testing
     #expect(code { _ = try Store.open(at: "/") } == .isDirectory)
   }
 
-  @Test func `one process writes, once`() throws {
+  @Test func `a file has one writer, and only it can write`() throws {
     let disk = SimulatedVolume()
     let store = try open(disk.process(1))
     #expect(code { _ = try open(disk.process(1)) } == .lockedByThisProcess)
@@ -49,7 +49,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `keys and names have limits`() throws {
+  @Test func `keys and names have length limits`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     #expect(code { try store.put("", "x", in: space) } == .keyEmpty)
@@ -63,7 +63,7 @@ import Testing
     #expect(try store.count(in: space) == 1)
   }
 
-  @Test func `what has ended cannot be used`() throws {
+  @Test func `finished transactions and closed snapshots cannot be used`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     try store.put("key", "value", in: space)
@@ -88,7 +88,7 @@ import Testing
     #expect(code { _ = try store.snapshot() } == .closed)
   }
 
-  @Test func `keyspaces are of one store and can be dropped`() throws {
+  @Test func `keyspaces belong to one store and can be dropped`() throws {
     let store = try Store.inMemory()
     let other = try Store.inMemory()
     let space = try store.keyspace("a")
@@ -103,7 +103,7 @@ import Testing
     #expect(code { try store.put("key", "value", in: space) } == .noSuchKeyspace)
   }
 
-  @Test func `a transaction inside a transaction is refused, not waited for`() throws {
+  @Test func `a transaction inside a transaction is refused instead of deadlocking`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     try store.write { transaction in
@@ -113,7 +113,7 @@ import Testing
     #expect(try store.count(in: space) == 1)
   }
 
-  @Test func `ten thousand keyspaces fit one file`() throws {
+  @Test func `ten thousand keyspaces fit in one file`() throws {
     let disk = SimulatedVolume()
     var store = try open(disk)
     try store.write { transaction in
@@ -131,7 +131,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a transaction larger than the write buffer's budget works`() throws {
+  @Test func `a transaction can be larger than the write buffer's budget`() throws {
     let disk = SimulatedVolume()
     var options = Store.Options()
     options.writeBufferBudget = 65536

@@ -42,7 +42,7 @@ import Testing
 
   private var syncs: Int { volume.trace.count { $0.kind == .sync } }
 
-  @Test func `all that wait at the same time share a sync`() async throws {
+  @Test func `writes that wait at the same time share a sync`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
     let before = syncs
@@ -65,8 +65,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `closures run in the order in which they were queued, each as its own transaction`() async throws
-  {
+  @Test func `closures run in queue order, each in a separate transaction`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
     let order = Guarded<[Int]>([])
@@ -92,7 +91,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `one that throws leaves no trace and fails alone`() async throws {
+  @Test func `a closure that throws leaves no trace and fails alone`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
     let outcomes = await withTaskGroup(of: (Int, Bool).self) { group in
@@ -120,7 +119,7 @@ import Testing
     #expect(throws: StoreError.self) { try store.get("k1", in: space) }
   }
 
-  @Test func `a task that is cancelled before its closure has run gives it up`() async throws {
+  @Test func `a write that is cancelled before its closure has run is dropped`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
     let task = Task { try await store.write { try $0.put("cancelled", "1", in: space) } }
@@ -142,7 +141,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a relaxed one does not wait for the sync of a synchronous one`() async throws {
+  @Test func `a relaxed write does not wait for the sync of a synchronous one`() async throws {
     let (store, space) = (store, space)
     let isOpen = Guarded(false)
     let hasCome = Guarded(false)
@@ -169,7 +168,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `on a disk that is full now and then each is told the truth`() async throws {
+  @Test func `on an intermittently full disk, every write is told the truth`() async throws {
     let (store, space, volume) = (store, space, volume)
     let outcomes = Guarded<[String: Bool]>([:])
     let writers = Countdown(8)
@@ -219,7 +218,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a full disk does not wait for the commits that come after the refused one`() async throws {
+  @Test func `a full disk does not delay the commits behind the refused one`() async throws {
     let (store, space, volume) = (store, space, volume)
     let hasCome = Guarded(false)
     let isOpen = Guarded(false)
@@ -259,7 +258,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a refused transaction is undone before its task is told`() async throws {
+  @Test func `a refused transaction is undone before its task learns of it`() async throws {
     let (store, space, volume) = (store, space, volume)
     try store.put("kept", "1", in: space)
     let isInjected = Guarded(false)
@@ -281,7 +280,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a sync that fails is told to all that it was for`() async throws {
+  @Test func `a failed sync is reported to every write that needed it`() async throws {
     let (store, space) = (store, space)
     let hold = Hold(store)
     let tasks = (0..<20).map { index in
@@ -302,7 +301,7 @@ import Testing
     }
   }
 
-  @Test func `those that wait when the store is closed are told so or are kept`() async throws {
+  @Test func `writes that wait when the store closes are committed or get a closed error`() async throws {
     let (store, space, volume) = (store, space, volume)
     let tasks = (0..<50).map { index in
       Task { () -> Bool in

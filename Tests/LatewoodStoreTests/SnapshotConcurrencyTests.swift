@@ -43,7 +43,7 @@ import Testing
     guard count == 200 else { throw Wrong("\(count) entries") }
   }
 
-  @Test func `a snapshot is read by several threads and closed by one`() throws {
+  @Test func `several threads can read a snapshot that another one closes`() throws {
     let rounds = 150
     let writing = Countdown(1)
     inParallel(4) { thread in
@@ -69,7 +69,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `past states can be opened at any moment, and old snapshots stay whole`() throws {
+  @Test func `past states can be opened at any moment, and old snapshots stay intact`() throws {
     try store.checkpoint()
     let old = try store.snapshot()
     let writing = Countdown(1)
@@ -94,7 +94,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `keyspaces come and go while others are read`() throws {
+  @Test func `keyspaces can be created and dropped while others are read`() throws {
     let writing = Countdown(2)
     inParallel(4) { thread in
       if thread < 2 {
@@ -121,9 +121,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `synchronous commits of many threads are all there, and so they are in a copy of the file`()
-    throws
-  {
+  @Test func `synchronous commits of many threads are all in the store and in a copy of its file`() throws {
     inParallel(6) { thread in
       for index in 0..<40 {
         try store.put(
@@ -138,7 +136,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `closing waits for the transactions that run and refuses the others`() throws {
+  @Test func `closing waits for running transactions and refuses the others`() throws {
     let kept = Guarded(0)
     inParallel(5) { thread in
       if thread == 0 {
@@ -164,7 +162,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a snapshot is closed from the moment its store is, although that takes a while`() throws {
+  @Test func `snapshots count as closed as soon as their store starts to close`() throws {
     let volume = SimulatedVolume(seed: 1)
     var options = Store.Options()
     options.checkpointsInBackground = false

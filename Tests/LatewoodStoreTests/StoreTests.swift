@@ -2,7 +2,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct StoreTests {
-  @Test func `what is put comes back, also after a checkpoint`() throws {
+  @Test func `entries are read back, before and after a checkpoint`() throws {
     let store = try Store.inMemory()
     let fruit = try store.keyspace("fruit")
     try store.write { transaction in

@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `a copy of the file by other means does not go on with the backup of the original`() throws {
+  @Test func `a copy of the file cannot continue the backup of the original`() throws {
     let volume = SimulatedVolume()
     let store = try CrashScript.open(volume, at: "one")
     try fill(store, 1)
@@ -31,8 +31,7 @@ import Testing
   }
 
   /// The block of the last frame was given back, so the frame itself cannot tell the files apart.
-  @Test func `a restored backup that was written to does not go on with a newer one of the original`() throws
-  {
+  @Test func `a restored backup that was changed cannot continue a newer backup of the original`() throws {
     let volume = SimulatedVolume()
     let store = try CrashScript.open(volume, at: "one")
     try fill(store, 1)
@@ -63,7 +62,7 @@ import Testing
     #expect(try restored.verify().isSound)
   }
 
-  @Test func `a backup that only the cache has is not made`() throws {
+  @Test func `a backup that reached only the cache is an error`() throws {
     var refused = 0
     for call in 0... {
       let volume = SimulatedVolume()

@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test func `after a power cut at any call`() throws {
+  @Test func `after a power cut at any call, a backup is the previous or the new one`() throws {
     let (seed, perCall) = (UInt64.random(in: 0...UInt64.max), Effort.count(12, low: 3))
     var random = SeededRandom(seed: seed)
     var points = 0
@@ -47,7 +47,7 @@ import Testing
     print("BackupCrashTests: \(points) points; seed \(seed)")
   }
 
-  @Test func `after any fault it can be made again`() throws {
+  @Test func `after any fault, a backup can be repeated`() throws {
     for fault in [InjectedFault.inputOutput(after: 0), .outOfSpace(after: 100)] {
       for call in 0... {
         let volume = SimulatedVolume()

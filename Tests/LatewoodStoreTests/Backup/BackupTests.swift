@@ -34,7 +34,7 @@ import Testing
     try backup.close()
   }
 
-  @Test func `the second takes only what is new`() throws {
+  @Test func `a second backup copies only the changes`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<20_000)
     let first = try store.backup(to: target)
@@ -54,7 +54,7 @@ import Testing
     try expectBackup(of: store)
   }
 
-  @Test func `many rounds, with checkpoints, holes and reopenings between`() throws {
+  @Test func `a backup stays correct over many checkpoints, punched holes and reopenings`() throws {
     var store = try Store.open(at: directory.store, options: options)
     var punched: UInt64 = 0
     for round in 0..<12 {
@@ -72,7 +72,7 @@ import Testing
     #expect(punched > 0)
   }
 
-  @Test func `after a compaction all of it is copied once`() throws {
+  @Test func `the first backup after a compaction is a full copy, and the next is incremental`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<3000)
     try store.backup(to: target)
@@ -85,7 +85,7 @@ import Testing
     try expectBackup(of: store)
   }
 
-  @Test func `commits go on meanwhile`() throws {
+  @Test func `commits continue during a backup`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<3000)
     for round in 1..<4 {
@@ -105,7 +105,7 @@ import Testing
     }
   }
 
-  @Test func `a reader of the backup sees the next one when it looks again`() throws {
+  @Test func `a reader of a backup sees the next one when it refreshes`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<300)
     try store.backup(to: target)
@@ -117,7 +117,7 @@ import Testing
     #expect(try reader.content() == store.content())
   }
 
-  @Test func `what is no backup of this database is not touched`() throws {
+  @Test func `a target that is not a backup of this database is left untouched`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<300)
     try store.backup(to: target)
@@ -146,7 +146,7 @@ import Testing
     #expect(try again.verify().isSound)
   }
 
-  @Test func `refusals`() throws {
+  @Test func `a backup that cannot be made is refused with the right code`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, 0..<3000)
     let reader = try Store.open(at: directory.store, mode: .readOnly)
@@ -159,7 +159,7 @@ import Testing
     refusal(.closed) { try store.backup(to: target) }
   }
 
-  @Test func `damage does not get into a backup`() throws {
+  @Test func `damage is not copied into a backup`() throws {
     let volume = SimulatedVolume()
     let store = try CrashScript.open(volume.process(1), wholeCheckpoints: 4)
     let keyspace = try store.keyspace("a")

@@ -33,7 +33,7 @@ import Testing
     try store.checkpoint()
   }
 
-  @Test func `what has become urgent does not wait for the quiet time`() throws {
+  @Test func `an urgent compaction does not wait for the quiet time`() throws {
     let fileID = try store.statistics().fileID
     try overwrite(1000, 1)
     let engine = store.engine
@@ -53,7 +53,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `what a checkpoint is about to hold is not dead`() throws {
+  @Test func `bytes of a checkpoint in progress do not count as dead`() throws {
     let volume = SimulatedVolume(seed: 3)
     var options = Store.Options()
     options.checkpointsInBackground = false

@@ -35,7 +35,7 @@ import Testing
     return try #require(other.withLock { $0 })
   }
 
-  @Test func `who asks for a compaction gets the report of a running one`() throws {
+  @Test func `a request during a compaction gets the report of the running one`() throws {
     var report = CompactionReport()
     report.bytesBefore = 17
     for isAutomatic in [false, true] {
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `the failure of a compaction that the policy started is not told to who asks for one`() throws {
+  @Test func `the failure of an automatic compaction is not reported to a later request`() throws {
     #expect(try Self.outcome(isAutomatic: true, .failure(Self.full)).get() == nil)
     #expect(throws: Self.full) { try Self.outcome(isAutomatic: false, .failure(Self.full)).get() }
     let cancelled = CompactionControl.cancelled

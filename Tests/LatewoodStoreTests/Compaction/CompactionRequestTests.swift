@@ -9,7 +9,7 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  @Test func `a progress that throws gives the compaction up, unless it is done`() throws {
+  @Test func `a progress closure that throws cancels the compaction, unless it is complete`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try store.write { transaction in
@@ -44,8 +44,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a task that is cancelled while it waits for the compaction of others ends alone`() async throws
-  {
+  @Test func `cancelling a task that waits for another's compaction ends only that task`() async throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     store.pauseCompaction()
@@ -65,7 +64,7 @@ import Testing
     #expect(try directory.others() == [])
   }
 
-  @Test func `who waits for a compaction that its caller gives up makes one`() async throws {
+  @Test func `a caller waiting for a compaction that is cancelled starts its own`() async throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     let before = try store.statistics().fileID
@@ -83,7 +82,7 @@ import Testing
     #expect(try directory.others() == [])
   }
 
-  @Test func `a cancellation reaches the work before a compaction`() throws {
+  @Test func `a cancellation reaches the work done before a compaction`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     store.setCompactionPreparation(

@@ -12,7 +12,7 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  @Test func `what is dead goes, and all else stays`() throws {
+  @Test func `a compaction removes dead bytes and keeps everything else`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -47,7 +47,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `an empty store can be compacted, and one in memory`() throws {
+  @Test func `empty stores and stores in memory can be compacted`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try store.compact()
     #expect(try store.content() == [:])
@@ -63,7 +63,7 @@ import Testing
     #expect(try memory.content() == content)
   }
 
-  @Test func `snapshots and cursors stay as they were, through two compactions`() throws {
+  @Test func `snapshots and cursors keep their state through two compactions`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -85,7 +85,7 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  @Test func `writers and readers go on meanwhile`() throws {
+  @Test func `writers and readers continue during a compaction`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -130,7 +130,7 @@ import Testing
     #expect(try again.verify().isSound)
   }
 
-  @Test func `it can be paused, resumed and cancelled`() throws {
+  @Test func `a compaction can be paused, resumed and cancelled`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -156,7 +156,7 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  @Test func `two at once are one, or one after the other`() throws {
+  @Test func `simultaneous compactions are shared or run in sequence`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     let content = try store.content()
@@ -178,7 +178,7 @@ import Testing
     #expect(try directory.others() == [])
   }
 
-  @Test func `closing the store ends it`() throws {
+  @Test func `closing the store cancels a running compaction`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     let content = try store.content()
@@ -194,7 +194,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `leftovers are removed, and nothing else`() throws {
+  @Test func `leftover files are removed, and other files are kept`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try store.put("apple", "red", in: store.keyspace("fruit"))
     try store.close()
@@ -208,7 +208,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a reader finds the new file when it looks again`() throws {
+  @Test func `a reader finds the new file when it refreshes`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -224,7 +224,7 @@ import Testing
     #expect(try reader.statistics().fileID == store.statistics().fileID)
   }
 
-  @Test func `refusals`() throws {
+  @Test func `a compaction that cannot run is refused with the right code`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try store.write { _ in refusal(.invalidRange) { try store.compact() } }
@@ -235,7 +235,7 @@ import Testing
     refusal(.closed) { try store.compact() }
   }
 
-  @Test func `the asynchronous form, and cancelling its task`() async throws {
+  @Test func `an asynchronous compaction is cancelled with its task`() async throws {
     let store = try Store.open(at: directory.store, options: options)
     try fill(store, store.keyspace("fruit"))
     let report = try await store.compact(progress: nil)

@@ -20,7 +20,7 @@ import Testing
     try store.copy(to: Self.target)
   }
 
-  @Test func `a power cut at any call`() throws {
+  @Test func `after a power cut at any call, a copy is complete or does not exist`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for call in 0... {

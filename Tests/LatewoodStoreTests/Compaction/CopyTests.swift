@@ -9,7 +9,7 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  @Test func `a copy is a database of its own`() throws {
+  @Test func `a copy is an independent database`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     try fill(store, fruit)
@@ -35,7 +35,7 @@ import Testing
     #expect(try directory.others().sorted() == ["copy", "copy2"])
   }
 
-  @Test func `a store that is all log can be copied by a reader`() throws {
+  @Test func `a reader can copy a store that consists only of a log`() throws {
     let store = try Store.open(at: directory.store, options: options)
     try store.put("apple", "red", in: store.keyspace("fruit"))
     let reader = try Store.open(at: directory.store, mode: .readOnly)
@@ -43,7 +43,7 @@ import Testing
     #expect(try Store.open(at: directory.path + "/copy", mode: .readOnly).content() == store.content())
   }
 
-  @Test func `rewriters keep, change and drop`() throws {
+  @Test func `a rewriter can keep, change and drop entries`() throws {
     let store = try Store.open(at: directory.store, options: options)
     let fruit = try store.keyspace("fruit")
     let nuts = try store.keyspace("nuts")

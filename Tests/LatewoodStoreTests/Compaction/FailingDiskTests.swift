@@ -26,7 +26,7 @@ import Testing
       environment: .system)
   }
 
-  @Test func `after a compaction an error names the database, and not what it was written as`() throws {
+  @Test func `after a compaction, errors name the database and not the temporary file`() throws {
     let store = try open()
     let space = try store.keyspace("a")
     try store.put("k", "v", in: space)
@@ -38,7 +38,7 @@ import Testing
     try? store.close()
   }
 
-  @Test func `what fails before a compaction, in a layer above, keeps its code`() throws {
+  @Test func `a failure in the work before a compaction keeps its code`() throws {
     let store = try open()
     let space = try store.keyspace("a")
     try store.put("k", "v", in: space)

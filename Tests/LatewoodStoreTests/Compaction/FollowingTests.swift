@@ -14,7 +14,7 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  @Test func `memory does not grow with the commits that are followed`() throws {
+  @Test func `memory does not grow with the commits that a compaction follows`() throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.compaction = .manual
@@ -37,7 +37,7 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  @Test func `keyspaces that are dropped and made meanwhile`() throws {
+  @Test func `keyspaces can be dropped and created during a compaction`() throws {
     var options = Store.Options()
     options.compaction = .manual
     let store = try Store.open(at: directory.store, options: options)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `whoever is told how far it is can use the store, to the end`() throws {
+  func `a progress closure can use the store until the compaction ends`() throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.compaction = .manual
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `what would wait for the compaction that calls it is refused`() throws {
+  func `calls that would wait for the compaction they are made from are refused`() throws {
     let directory = directory
     let store = try Store.open(at: directory.store)
     let fruit = try store.keyspace("fruit")
@@ -116,9 +116,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `transactions keep their numbers, also after one that was thrown away and had written already`()
-    throws
-  {
+  @Test func `transactions keep their numbers, even after a long one was rolled back`() throws {
     var options = Store.Options()
     options.compaction = .manual
     let store = try Store.open(at: directory.store, options: options)
@@ -152,7 +150,7 @@ import Testing
     #expect(try reader.content() == ["fruit": [Array("apple".utf8): Array("2".utf8)]])
   }
 
-  @Test func `a compaction waits for a copy or backup, and is one of its own`() throws {
+  @Test func `a compaction waits for a running backup, and then runs separately`() throws {
     let store = try Store.open(at: directory.store)
     try store.put("key", "value", in: store.keyspace("fruit"))
     let fileID = try store.statistics().fileID
@@ -172,7 +170,7 @@ import Testing
     #expect(try store.statistics().fileID != fileID)
   }
 
-  @Test func `what a layer above keeps until then goes before it, and counts as dead`() throws {
+  @Test func `data that a layer above no longer needs is removed first, and counts as dead`() throws {
     var options = Store.Options()
     options.compaction.quietTime = 0.01
     options.compaction.minimumSize = 1 << 16

@@ -10,7 +10,7 @@ import Testing
   init() throws { directory = try StoreDirectory() }
 
   @Test(arguments: [(32768, 1024), (1024, 32768)])
-  func `compaction makes nodes of the length that the options say`(before: Int, after: Int) throws {
+  func `compaction writes nodes of the size in the options`(before: Int, after: Int) throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.compaction = .manual
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1024, 8192, 32768])
-  func `nodes of every length hold the longest values that are copied into them`(size: Int) throws {
+  func `nodes of every size hold the longest values copied into them`(size: Int) throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.compaction = .manual

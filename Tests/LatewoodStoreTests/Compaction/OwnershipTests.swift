@@ -83,8 +83,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a compaction keeps extended attributes and the access control list, and makes up none`() throws
-  {
+  @Test func `a compaction keeps extended attributes and the access control list, and adds none`() throws {
     let (store, _) = try filled(options)
     let mark = "user.latewood.test"
     let hasMark = takes(mark, [1, 2, 3], on: directory.store)
@@ -114,7 +113,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `the lock file that root makes is the database owner's`() throws {
+  @Test func `a lock file created by root belongs to the database's owner`() throws {
     guard try Self.isRoot else { return print("OwnershipTests: only root can give the file to another user") }
     try filled(options).0.close()
     let lock = directory.store + ".lock"
@@ -162,7 +161,7 @@ import Testing
     return (volume, store, space)
   }
 
-  @Test func `what cannot keep its owner is not compacted, and the error says what to do`() throws {
+  @Test func `a file that cannot keep its owner is not compacted, and the error gives advice`() throws {
     let (volume, store, space) = try foreignFile(options)
     let error = refusal(.permissionDenied) { try store.compact() }
     #expect(error?.path?.hasPrefix("db") == true)
@@ -178,7 +177,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `an automatic compaction that is refused costs no copy, and statistics tell of it`() throws {
+  @Test func `a refused automatic compaction makes no copy, and is reported in the statistics`() throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.punchesHoles = false
@@ -213,7 +212,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `after a power cut at any call of a compaction the file has the owner that it had`() throws {
+  @Test func `a power cut at any call of a compaction leaves the file with its owner`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for call in 0... {
@@ -235,9 +234,7 @@ import Testing
     }
   }
 
-  @Test func `the new file has the old one's permissions from the start, and at the end as they are then`()
-    throws
-  {
+  @Test func `the new file starts with the old permissions, and ends with the current ones`() throws {
     let (store, _) = try filled(options)
     try Directories.setPermissions(directory.store, 0o640)
     var atFirst: UInt16?

@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: Way.allCases)
-  func `what only the cache has fails it, and the old file stays`(_ way: Way) throws {
+  func `a write that reached only the cache fails the compaction, and the old file stays`(_ way: Way) throws {
     let (store, fruit) = try filledStore(way)
     if way == .withCheckpoints { try compact(store, fruit, way) }
     let content = try store.content()
@@ -108,7 +108,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `reads that fail, fail it`() throws {
+  @Test func `failing reads fail the compaction`() throws {
     let (store, fruit) = try filledStore(.behind)
     let content = try store.content()
     var failures = 0
@@ -128,7 +128,7 @@ import Testing
   }
 
   /// Without nodes to read back, nothing has shown that there are no reads past the cache.
-  @Test func `commits that only the cache has fail the compaction of a store that was empty`() throws {
+  @Test func `commits that reached only the cache fail the compaction of an empty store`() throws {
     func compact(on volume: SimulatedVolume) throws -> [String: [[UInt8]: [UInt8]]] {
       volume.supportsReadsFromDisk = false
       let store = try Store.open(

@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `what two threads read is put together in the order of the file, when both are done`() throws {
+  func `the results of two threads are combined in file order, when both are done`() throws {
     let (root, regions) = try regions()
     let steps = Atomic<Int>(0)
     let hasBegun = Atomic<Bool>(false)
@@ -94,7 +94,7 @@ import Testing
     file.close()
   }
 
-  @Test func `a tree is not proved by what was read if its root is another`() throws {
+  @Test func `a tree is not proved by nodes read under another root`() throws {
     let (root, regions) = try regions()
     for region in regions { try back.add(region) }
     var other = root
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `what is wrong is told as soon as the next region is added`() throws {
+  func `damage is reported as soon as the next region is added`() throws {
     let (_, regions) = try regions()
     try volume.corrupt("db", at: Int(regions[0].lowerBound) + 100, xor: 1)
     back.start()
@@ -121,7 +121,7 @@ import Testing
     file.close()
   }
 
-  @Test func `a block is read only when nothing will be written to it any more`() throws {
+  @Test func `a block is read only once no more will be written to it`() throws {
     let (volume, back) = (volume, back)
     let reads = Atomic<Int>(0)
     volume.beforeAccess = { if $0.kind == .readFromDisk { reads.wrappingAdd(1, ordering: .relaxed) } }
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `nothing is read any more once it was stopped`() throws {
+  func `no more is read after a stop`() throws {
     let (_, regions) = try regions()
     let isReading = Atomic<Bool>(false)
     let hasRead = Atomic<Bool>(false)

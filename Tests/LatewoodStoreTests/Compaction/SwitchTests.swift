@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a transaction that runs at the last moment is in the new file, and durable if it was to be`() throws {
+  func `a transaction during the switch is in the new file, and durable if requested`() throws {
     let (store, fruit) = (store, fruit)
     try compact {
       let isRunning = Atomic<Bool>(false)
@@ -105,7 +105,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a sync that fails at the last moment leaves the old file in its place`() throws {
+  @Test func `a sync that fails during the switch leaves the old file in place`() throws {
     let (store, fruit, volume, threads) = (store, fruit, volume, threads)
     let content = try store.content()
     let error = refusal(.poisoned) {
@@ -123,8 +123,7 @@ import Testing
     try expectOldFile(holding: content)
   }
 
-  @Test func `a disk that is full at the last moment leaves the old file in its place, which goes on`() throws
-  {
+  @Test func `a disk that fills up during the switch leaves the old file in place and usable`() throws {
     let (store, fruit, volume, threads) = (store, fruit, volume, threads)
     var content = try store.content()
     let report = try compact {
@@ -142,7 +141,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a store that is closed at the last moment keeps its file`() throws {
+  func `a store that is closed during the switch keeps its file`() throws {
     let store = store
     let content = try store.content()
     refusal(.closed) {
@@ -183,7 +182,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a sync that ends after the files have changed places does not bring the old one back`() throws {
+  func `a sync that ends after the switch does not bring back the old file`() throws {
     let content = try store.content()
     let isFree = Atomic<Bool>(false)
     try compact { putSlowly { isFree.load(ordering: .relaxed) } }
@@ -193,7 +192,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a sync that ends while the files change places shows the new one to nobody before its time`() throws {
+  func `a sync that ends during the switch does not publish the new file early`() throws {
     let (store, fruit) = (store, fruit)
     let content = try store.content()
     let old = store.engine.file
@@ -220,7 +219,7 @@ import Testing
     try checkLate(content)
   }
 
-  @Test func `both root slots of the new file lead to all of it`() throws {
+  @Test func `either root slot of the new file leads to all of its contents`() throws {
     let content = try store.content()
     try store.compact()
     let bytes = try volume.liveBytes(of: "db")
@@ -236,9 +235,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a checkpoint fails where it is unknown which file is there, though nothing waits for it`()
-    throws
-  {
+  @Test func `a checkpoint fails while it is unknown which file has the name`() throws {
     /// Compacts a file; returns the number of the call that makes the new one's name durable.
     func compact(on volume: SimulatedVolume, failing call: Int? = nil) throws -> (Store, Int) {
       var options = CrashScript.options()

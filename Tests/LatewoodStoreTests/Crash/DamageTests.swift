@@ -23,7 +23,7 @@ import Testing
   /// The larger file has a tree of two levels. With `LATEWOOD_EVERY_BIT` all of its bits are
   /// flipped, otherwise one in many.
   @Test(arguments: 0..<4)
-  func `a flipped bit of a file of 64 KiB gives the right answer or an error`(quarter: Int) throws {
+  func `a flipped bit in a file of 64 KiB gives the right answer or an error`(quarter: Int) throws {
     let fixture = try #require(DamageFixture.large)
     #expect((65_536...80_000).contains(fixture.bytes.count))
     let length = fixture.bytes.count / 4
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test(arguments: DamageFixture.all)
-  func `a file cut short shows no commit that is not whole, and none older than its slots know`(
+  func `a truncated file shows only whole commits, and no state older than its slots record`(
     _ fixture: DamageFixture
   ) throws {
     let run = try DamageRun(fixture.bytes)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: DamageFixture.all)
-  func `a write that never came, or went elsewhere, is noticed`(_ fixture: DamageFixture) throws {
+  func `a lost or misplaced write is noticed`(_ fixture: DamageFixture) throws {
     let run = try DamageRun(fixture.bytes)
     let floor = try slotFloor(fixture.bytes)
     func replace(_ start: Int, _ new: some Collection<UInt8>, _ what: @autoclosure () -> String) throws {
@@ -129,7 +129,7 @@ import Testing
   }
 
   @Test(arguments: DamageFixture.all)
-  func `a slot with what it said before is not taken for the newest state`(_ fixture: DamageFixture) throws {
+  func `a slot with stale contents is not taken for the newest state`(_ fixture: DamageFixture) throws {
     let empty = try DamageRun(fixture.bytes)
     // If the write of a slot is lost, the slot of the new file is still there.
     let seed = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test func `a frame of another history of the same file is noticed`() throws {
+  @Test func `a frame from another history of the same file is noticed`() throws {
     // A copy of the file with other commits: each frame is valid by itself and at the right offset.
     let volume = SimulatedVolume()
     try CrashScript.open(volume).close()

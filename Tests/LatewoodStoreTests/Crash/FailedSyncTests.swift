@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what a failed sync left in the cache is not built upon, dropped or not`(_ isPinned: Bool) throws {
+  func `cached bytes of a failed sync are not built upon, dropped or not`(_ isPinned: Bool) throws {
     let (store, space) = try filled()
     volume.pinsCache = isPinned
     volume.inject(.inputOutput(), atCall: volume.callCount + 1)
@@ -61,7 +61,7 @@ import Testing
   /// When the sync fails, either the commit has reached the disk but the zeros written ahead have
   /// not, or only the start of the commit has, followed by zeros both in the cache and on the disk.
   @Test(arguments: [true, false], [(4096, 7), (1024, 0)])
-  func `what is acknowledged after a failed sync is on the disk, whatever could not be written before`(
+  func `commits acknowledged after a failed sync are on the disk`(
     _ canPunch: Bool, _ fault: (reached: Int, byte: UInt8)
   ) throws {
     // Enough puts for space to be reserved, written ahead and used up.
@@ -103,7 +103,7 @@ import Testing
     }
   }
 
-  @Test func `a sync that fails for lack of space ends all writing, and is not told as a full disk`() throws {
+  @Test func `a sync that fails for lack of space ends all writing, and is not a full-disk error`() throws {
     let (store, space) = try filled()
     volume.inject(.outOfSpace(), atCall: volume.callCount + 1)
     refusal(.inputOutput) { try store.put("lost", "1", in: space) }
@@ -114,7 +114,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a torn tail on a full disk can be opened and read, and written once there is space`() throws {
+  @Test func `a file with a torn tail on a full disk can be read, and written once there is space`() throws {
     let (store, space) = try filled()
     volume.inject(.inputOutput(after: 700), atCall: volume.callCount)
     refusal(.inputOutput) { try store.put("torn", [UInt8](repeating: 2, count: 3000), in: space) }
@@ -131,7 +131,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a commit that was refused for lack of space does not come back when the process ends`() throws {
+  @Test func `a commit refused for lack of space does not return when the process ends`() throws {
     let (store, space) = try filled()
     // The whole write arrives in the file, but is refused.
     volume.inject(.outOfSpace(after: 1 << 20), atCall: volume.callCount)
@@ -143,7 +143,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `without reads past the cache, what a failed sync left there is dropped`() throws {
+  @Test func `without uncached reads, the cached bytes of a failed sync are dropped`() throws {
     volume.supportsReadsFromDisk = false
     let (store, space) = try filled()
     volume.inject(.inputOutput(), atCall: volume.callCount + 1)
@@ -157,7 +157,7 @@ import Testing
 
   /// The next slot would be written over the only one that the disk has.
   @Test(arguments: [true, false])
-  func `a root slot that a failed sync left in the cache is not read`(_ readsPastCache: Bool) throws {
+  func `a root slot that a failed sync left in the cache is not used`(_ readsPastCache: Bool) throws {
     /// Refuses a commit for lack of space, so that the checkpoint before the next one syncs its
     /// slot.
     func refuse(on volume: SimulatedVolume) throws -> (Store, Keyspace) {
@@ -188,7 +188,7 @@ import Testing
     try sound.close()
   }
 
-  @Test func `a file whose maker ended before its name was durable has one once it is open`() throws {
+  @Test func `a file whose creator ended before its name was durable is made durable on opening`() throws {
     let twin = SimulatedVolume(seed: 5)
     try Self.open(twin).close()
     let call = try #require(twin.trace.first { $0.kind == .syncDirectory })

@@ -37,7 +37,7 @@ import Testing
 
   /// With low effort, each call of most scripts fails in one of the ways, another one in each run.
   @Test(arguments: scripts)
-  func `a fault at any call costs nothing that was acknowledged`(_ script: CrashScript) throws {
+  func `a fault at any call loses no acknowledged commit`(_ script: CrashScript) throws {
     let calls = try CrashRun.countCalls(of: script)
     var totals = Totals()
     let kinds = FaultPlan.Kind.allCases
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test(arguments: scripts.filter { $0.share >= 1 })
-  func `nor do two faults`(_ script: CrashScript) throws {
+  func `two faults lose no acknowledged commit`(_ script: CrashScript) throws {
     let calls = try CrashRun.countCalls(of: script)
     var random = SeededRandom(seed: seed)
     var totals = Totals()
@@ -69,7 +69,7 @@ import Testing
   /// A process that is killed after a failed sync leaves its root slot in the cache. The next
   /// process must not build on it: behind the gap of a full disk, only that slot would lead to its
   /// commits.
-  @Test func `a slot whose sync failed is not believed`() throws {
+  @Test func `a slot whose sync failed is not trusted`() throws {
     func run(losing lost: Int?) throws -> (first: Int, calls: Int) {
       let volume = SimulatedVolume(seed: seed)
       let store = try CrashScript.open(volume.process(1))
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: scripts.filter { $0.share >= 1 })
-  func `nor does a disk that is full for a while, whatever fits`(_ script: CrashScript) throws {
+  func `a disk that is full for a while loses no acknowledged commit`(_ script: CrashScript) throws {
     let volume = SimulatedVolume()
     var progress = CrashScript.Progress()
     try script.run(on: volume, &progress)

@@ -14,7 +14,9 @@ import Testing
   }
 
   @Test(arguments: [Durability.synchronous, .relaxed], [0, 100, 1 << 20])
-  func `whatever of it is on the disk after a power cut`(durability: Durability, written: Int) throws {
+  func `a refused commit does not return after a power cut, however much of it was written`(
+    durability: Durability, written: Int
+  ) throws {
     let volume = SimulatedVolume(seed: 3)
     let store = try open(volume)
     let space = try store.keyspace("a")

@@ -28,7 +28,7 @@ import Testing
     try volume.corrupt(CrashScript.path, at: offset, xor: 1)
   }
 
-  @Test func `a sound history is whole`() throws {
+  @Test func `an undamaged history is complete`() throws {
     #expect(whole.count == 5)
     #expect(whole.allSatisfy { !$0.isOlderLost })
   }
@@ -49,7 +49,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `history ends where the checkpoint before is not before it`() throws {
+  @Test func `history ends at a checkpoint whose predecessor does not lie before it`() throws {
     // The third newest names the oldest as its predecessor, and that one names the second oldest,
     // which lies after it. Following a reference forward could loop.
     var bytes = try volume.liveBytes(of: CrashScript.path)

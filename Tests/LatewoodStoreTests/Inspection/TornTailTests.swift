@@ -43,7 +43,7 @@ import Testing
     return report
   }
 
-  @Test func `a file that is cut anywhere in its last commit has a torn tail, which is no fault`() throws {
+  @Test func `a file truncated anywhere in its last commit has a torn tail, which is not a fault`() throws {
     let (bytes, last) = try crashed()
     for cut in [0, 1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 128, last.count - 9, last.count - 8] {
       let report = try report(Array(bytes[..<(last.lowerBound + cut)]), as: "cut \(cut)")
@@ -64,8 +64,7 @@ import Testing
     #expect(behind.isSound && behind.tornTail?.range.count == 4)
   }
 
-  @Test func `a writer leaves a tail behind when it opens, or tells of it until it has the space to`() throws
-  {
+  @Test func `a writer skips a torn tail on opening, or reports it until there is space`() throws {
     let (bytes, last) = try crashed()
     let torn = Array(bytes[..<(last.upperBound - 20)])
     let volume = SimulatedVolume()
@@ -94,7 +93,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `beside a writer nothing is called a tail`() throws {
+  @Test func `no tail is reported beside an active writer`() throws {
     let store = try Store.open(at: directory.store, mode: .openOrCreate, options: options)
     let space = try store.keyspace("s")
     let reader = try Store.open(at: directory.store, mode: .readOnly)
@@ -108,7 +107,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a tail that holds what had been durable is damage, also where it came after opening`() throws {
+  @Test func `a tail of bytes that had been durable is damage, even if it appears after opening`() throws {
     let (bytes, last) = try crashed(goingOn: 3)
     let path = try directory.write(Array(bytes[..<last.lowerBound]), to: "rotten")
     let store = try Store.open(at: path, mode: .readOnly)

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite struct VerifyBesideCheckpointTests {
-  @Test func `room that a checkpoint has only just reserved is no damage`() throws {
+  @Test func `space that a checkpoint has only just reserved is not damage`() throws {
     let directory = try Directories.makeTemporary()
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
     var options = Store.Options()
@@ -29,7 +29,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a verification finds nothing wrong before any write of a checkpoint`() throws {
+  @Test func `a verification between any two writes of a checkpoint finds no fault`() throws {
     let volume = SimulatedVolume(seed: 17)
     let store = try CrashScript.open(volume)
     let keyspace = try store.keyspace("busy")

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [1, 512, 4096, mebibyte - 1, mebibyte, mebibyte + 1, 5 * mebibyte])
-  func `a commit counts with all its bytes, however long its value is`(length: Int) throws {
+  func `a commit counts all its bytes, at every length of value`(length: Int) throws {
     let store = try open { $0.checkpointsInBackground = false }
     let space = try store.keyspace("a")
     for durability in [Durability.relaxed, .synchronous] {
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: [4000, 4400, 20_000])
-  func `a transaction counts with all its frames`(entries: Int) throws {
+  func `a transaction counts all its frames`(entries: Int) throws {
     let store = try open { $0.checkpointsInBackground = false }
     let space = try store.keyspace("a")
     let before = counted(store)
@@ -60,9 +60,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `frames of a transaction that was thrown away are counted, and a checkpoint passes over them`()
-    throws
-  {
+  @Test func `frames of a rolled-back transaction are counted, and a checkpoint skips them`() throws {
     let store = try open { $0.checkpointsInBackground = false }
     let space = try store.keyspace("a")
     try store.checkpoint()
@@ -80,7 +78,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `transactions that are thrown away one after the other do not fill the log`() throws {
+  @Test func `repeated rollbacks do not fill the log`() throws {
     let store = try open()
     let space = try store.keyspace("a")
     var longest: UInt64 = 0
@@ -98,7 +96,7 @@ import Testing
   }
 
   @Test(arguments: [1000, mebibyte - 1, mebibyte, 3 * mebibyte])
-  func `what a crash leaves to replay is what was counted`(length: Int) throws {
+  func `the bytes replayed after a crash are the bytes counted`(length: Int) throws {
     let store = try open { $0.checkpointsInBackground = false }
     let space = try store.keyspace("a")
     for number in 0..<4 { try store.put("key \(number)", [UInt8](repeating: 1, count: length), in: space) }
@@ -115,7 +113,7 @@ import Testing
   }
 
   @Test(arguments: [mebibyte - 1, mebibyte, 4 * mebibyte], [Durability.relaxed, .synchronous])
-  func `large values that are overwritten leave a short log and a small file`(
+  func `overwriting large values leaves a short log and a small file`(
     length: Int, durability: Durability
   ) throws {
     let store = try open()
@@ -134,7 +132,7 @@ import Testing
   }
 
   @Test(arguments: [100, mebibyte - 1, mebibyte, 16 * mebibyte])
-  func `a compaction comes to its end beside a writer, whatever the writer's values are`(length: Int) throws {
+  func `a compaction finishes beside a writer, with values of any length`(length: Int) throws {
     let store = try open { $0.compaction = .manual }
     let space = try store.keyspace("a")
     for number in 0..<Effort.count(32, low: 12) {

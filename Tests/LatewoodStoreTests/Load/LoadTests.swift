@@ -4,7 +4,7 @@ import Testing
 
 /// Large values, large transactions, many commits: their results and their memory.
 @Suite(.serialized) struct LoadTests {
-  @Test func `a value of 64 MiB comes back byte for byte`() throws {
+  @Test func `a value of 64 MiB is read back byte for byte`() throws {
     let directory = try StoreDirectory()
     var random = SeededRandom(seed: SeededRandom.seed())
     let block = random.bytes(1 << 16)
@@ -33,7 +33,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a snapshot held during 200,000 commits keeps what it sees and no more`() throws {
+  @Test func `a snapshot held during 200,000 commits keeps its state and no more`() throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.checkpointsInBackground = false
@@ -57,7 +57,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `300,000 puts are one transaction, whatever the budget`() throws {
+  @Test func `300,000 puts are one transaction, even with a small budget`() throws {
     let directory = try StoreDirectory()
     var options = Store.Options()
     options.writeBufferBudget = 65_536

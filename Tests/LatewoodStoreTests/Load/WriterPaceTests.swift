@@ -8,7 +8,7 @@ import Testing
 /// The price that writers pay for their bytes when checkpoints or a compaction do not keep up with
 /// them.
 @Suite struct WriterPaceTests {
-  @Test func `a byte costs the more the more bytes wait, and never so much that nobody gets through`() {
+  @Test func `the price of a byte rises with the backlog, up to a limit`() {
     func price(_ bytes: UInt64) -> Double { Backlog(bytes: bytes, free: 1000, headroom: 400).price }
     #expect([0, 999, 1000].map(price) == [0, 0, 0])
     #expect(price(1200) == 10)
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [1, 100, 4096, 1 << 20, 64 << 20])
-  func `writers wait in proportion to their bytes, however many make a transaction`(length: UInt64) {
+  func `writers wait in proportion to their bytes, for transactions of any length`(length: UInt64) {
     let pace = WriterDebt()
     #expect(!pace.isOwed)
     var now: UInt64 = 1_000_000
@@ -38,7 +38,7 @@ import Testing
     #expect(due - 1_000_001...due ~= Double(now - start))
   }
 
-  @Test func `what is owed is paid at the price of the moment, and by nobody when nothing is behind`() {
+  @Test func `a debt is paid at the current price, and forgiven when there is no backlog`() {
     let pace = WriterDebt()
     pace.charge(1_000_000, at: 0)
     #expect(pace.wait(price: 1000, at: 0) == 1_000_000_000)
@@ -51,7 +51,7 @@ import Testing
     #expect(pace.wait(price: 1000, at: 600_000_000) == 0)
   }
 
-  @Test func `a compaction that is paused holds nobody, nor one that is close behind`() throws {
+  @Test func `a compaction that is paused or close behind does not slow writers`() throws {
     let store = try Store.inMemory()
     let engine = store.engine
     #expect(engine.pacer.compactionPrice == 0)
@@ -71,7 +71,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a writer may be farther ahead the more has been copied, and less with each round`() {
+  @Test func `a writer may run further ahead as more is copied, and less with each round`() {
     let lag = CompactionLag()
     let short = CompactionRun.shortTail
     var behind: Backlog? { lag.backlogs(at: 1).first }
@@ -91,7 +91,7 @@ import Testing
     #expect(behind == nil)
   }
 
-  @Test func `where the room is bounded what has been followed counts all the same`() {
+  @Test func `a bounded compaction also counts the bytes it has already followed`() {
     let lag = CompactionLag()
     for isBounded in [false, true] {
       lag.begin(at: 100, live: 0, divisor: 32, least: 3 << 20, isBounded: isBounded)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test(arguments: Release.allCases)
-  func `a writer waits no longer than for what is behind, however much it owes`(release: Release) throws {
+  func `a writer waits only while there is a backlog, however much it owes`(release: Release) throws {
     let pacer = WritePacer(Store.Options(), DiskSpace())
     switch release {
     case .checkpoint, .reclaim: #expect(pacer.awaitCheckpoint())
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a closure of a compaction may wait for another thread that writes more than may wait`() throws {
+  func `a compaction's closure may wait for a thread that writes beyond the limit`() throws {
     let directory = try StoreDirectory()
     var options = Store.Options()
     options.durability = .relaxed

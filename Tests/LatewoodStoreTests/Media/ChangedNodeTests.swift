@@ -129,7 +129,7 @@ import Testing
     try bytes.withUnsafeBytes { try device.write($0, at: UInt64(offset)) }
   }
 
-  @Test func `what is read of a node that has changed is wrong or an error, and never a trap`() throws {
+  @Test func `reading a node that has changed gives wrong data or an error, and never traps`() throws {
     try readAll(isWhole: true)
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
@@ -158,7 +158,7 @@ import Testing
   }
 
   /// The keyspace number is the first part of a key that can be lost.
-  @Test func `an entry whose key has become too short is an error of a scan`() throws {
+  @Test func `an entry whose key has become too short fails the scan`() throws {
     try readAll(isWhole: true)
     for node in nodes where image[node.offset + 9] == 0 {
       // No prefix, and a suffix length of 0 in each cell of the leaf.

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test func `reads of a log whose bytes have changed are right or typed errors`() throws {
+  @Test func `reads of a log with changed bytes are right or throw typed errors`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenLogTests", random.replay)
     let rotten = try RottenLog()
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(arguments: Content.allCases)
-  func `reads of a log with blocks that are not its own are right or typed errors`(
+  func `reads of a log with foreign blocks are right or throw typed errors`(
     _ content: Content
   ) throws {
     var random = SeededRandom(seed: SeededRandom.seed())
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: Content.allCases)
-  func `transactions over a log whose bytes have changed end well or with typed errors`(
+  func `transactions over a log with changed bytes succeed or throw typed errors`(
     _ content: Content
   ) throws {
     var random = SeededRandom(seed: SeededRandom.seed())
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a verification tells of every byte of the log that has changed`() throws {
+  @Test func `verification reports every changed byte of the log`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenLogTests", random.replay)
     let rotten = try RottenLog()
@@ -105,7 +105,7 @@ import Testing
     #expect(try rotten.store.verify().faults == [])
   }
 
-  @Test func `a record that rots behind the wanted entries does not concern a scan by batches`() throws {
+  @Test func `a damaged record behind the wanted entries does not affect a batched scan`() throws {
     let rotten = try RottenLog(entries: 24)
     // The greatest key of both keyspaces, and so the last record of its leaf.
     let last = try #require(try rotten.find(Array("late 5".utf8)))
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `a verification tells of a catalog that rots in the log`() throws {
+  @Test func `verification reports a catalog damaged in the log`() throws {
     let rotten = try RottenLog(entries: 4)
     let first = try #require(try rotten.find(Array("nlate".utf8))) - 16
     for offset in first..<first + 40 {
@@ -135,9 +135,7 @@ import Testing
   }
 
   @Test
-  func `a reader verifies the log that it reads, whatever checkpoint another process has written since`()
-    throws
-  {
+  func `a reader verifies the log it reads, even after a later checkpoint`() throws {
     let rotten = try RottenLog(entries: 8)
     try rotten.put("read there", [UInt8](repeating: 3, count: 50))
     let offset = try #require(try rotten.find(Array("read there".utf8)))
@@ -173,7 +171,7 @@ import Testing
   }
 
   @Test(arguments: Part.allCases, [1, 0x80, 0xFF] as [UInt8])
-  func `a checkpoint takes over no commit that is not what was written, and nothing is written after it`(
+  func `a checkpoint refuses a changed commit, and nothing is written after it`(
     _ part: Part, _ mask: UInt8
   ) throws {
     let rotten = try RottenLog(entries: 8)
@@ -200,7 +198,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a value that rots in the log is not merged into the tree`(_ isExtent: Bool) throws {
+  func `a value damaged in the log is not merged into the tree`(_ isExtent: Bool) throws {
     let rotten = try RottenLog(entries: 8)
     let value = Array("<the value>".utf8) + [UInt8](repeating: 9, count: isExtent ? 900 : 90)
     try rotten.store.put("late", value, in: rotten.space)
@@ -222,7 +220,8 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 3])
-  func `whatever ends a store over a damaged log ends it with a typed error`(_ way: Int) throws {
+  func `compacting, copying, backing up or closing over a damaged log throws a typed error`(_ way: Int) throws
+  {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenLogTests", random.replay)
     for content in Content.allCases {
@@ -239,9 +238,7 @@ import Testing
     }
   }
 
-  @Test func `a transaction over a record that is not what was written is refused, and so are all after it`()
-    throws
-  {
+  @Test func `a transaction that meets a changed record is refused, and so are all later ones`() throws {
     let rotten = try RottenLog(entries: 8)
     let offset = try spoil(.keyLength, 0xFF, rotten)
     // This key belongs next to the damaged record.

@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
-  func `what rots after it was read is not copied under a new checksum`(_ place: Place) throws {
+  func `bytes that rot after they were read are not copied under a new checksum`(_ place: Place) throws {
     let offset = try fill(place)
     try volume.corrupt("db", at: offset + 20, xor: 0x10)
     refusal(.damaged) { try store.compact() }
@@ -85,7 +85,7 @@ import Testing
     #expect(try store.get("key 1", in: space) == Array("new".utf8))
   }
 
-  @Test func `a rewriter is not given what has rotted`() throws {
+  @Test func `a rewriter never receives a rotten value`() throws {
     for place in Place.allCases {
       let offset = try fill(place)
       try store.setCompactionRewriter(for: space) { _, value in value.byteCount < 1000 ? .keep : .drop }
@@ -110,7 +110,7 @@ import Testing
     #expect(try store.verify().faults == [])
   }
 
-  @Test func `what rots in the log while a compaction runs is not taken over`() throws {
+  @Test func `log records that rot during a compaction are not taken over`() throws {
     _ = try fill(.leaf)
     let late = Array("committed meanwhile".utf8) + [UInt8](repeating: 5, count: 300)
     var isFirst = true
@@ -130,7 +130,9 @@ import Testing
   }
 
   @Test(arguments: Place.allCases)
-  func `what rots after it was read is found when the checksum is compared again`(_ place: Place) throws {
+  func `bytes that rot after they were read are found when their checksum is compared again`(_ place: Place)
+    throws
+  {
     _ = try fill(place)
     let offset = try #require(try offset(of: value(1234, place)))
     try store.close()

@@ -44,7 +44,7 @@ import Testing
 
   /// The value of 1233 is in a leaf, that of 1234 where the commit wrote it.
   @Test(arguments: [1233, 1234], [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
-  func `an unreadable block is an error for its entries alone`(
+  func `an unreadable block is an error only for its own entries`(
     _ number: Int, _ reading: Store.Reading
   ) throws {
     let offset = try make(number)
@@ -78,7 +78,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `one call makes a window of the file readable, unless a block of it cannot be read`() throws {
+  @Test func `one call makes a window readable, unless one of its blocks is unreadable`() throws {
     let offset = try make(1234)
     // The values of every tenth entry are where commits wrote them.
     let numbers = Array(stride(from: 4, to: Self.count, by: 10))
@@ -121,7 +121,7 @@ import Testing
   }
 
   @Test(arguments: [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
-  func `a log that cannot be read is not taken for one that ends`(_ reading: Store.Reading) throws {
+  func `an unreadable log is not mistaken for one that ends`(_ reading: Store.Reading) throws {
     let store = try open(reading)
     let space = try store.keyspace("s")
     for number in 0..<50 { try store.put("key \(number)", value(number), in: space) }

@@ -11,7 +11,7 @@ import Testing
     Int(CurrentProcess.environmentVariable("LATEWOOD_OPERATIONS") ?? "")
     ?? Effort.count(1_000_000, low: 200_000)
 
-  @Test(arguments: 0..<12) func `a store behaves as a sorted dictionary`(_ style: Int) throws {
+  @Test(arguments: 0..<12) func `a store behaves like a sorted dictionary`(_ style: Int) throws {
     let seed = SeededRandom.seed()
     let run = try ModelRun(seed: seed, style: style)
     try run.run(operations: Self.operations / 12)
@@ -22,7 +22,7 @@ import Testing
   }
 
   /// The cache is as small as possible, so that everything is read again and again.
-  @Test(arguments: 0..<4) func `a store that is not mapped behaves as a sorted dictionary`(_ style: Int)
+  @Test(arguments: 0..<4) func `a store that is not mapped behaves like a sorted dictionary`(_ style: Int)
     throws
   {
     let seed = SeededRandom.seed()

@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test func `a cursor goes both ways and stops at the ends of its range`() throws {
+  @Test func `a cursor moves both ways and stops at the ends of its range`() throws {
     let cursor = try store.cursor(in: space, .between("b", "e"))
     #expect(!cursor.isValid)
     refusal(.invalidRange) { _ = try cursor.key() }
@@ -35,7 +35,7 @@ import Testing
     #expect(try store.cursor(in: space).previous())
   }
 
-  @Test func `a cursor shows the state it was made from`() throws {
+  @Test func `a cursor shows the state it was created from`() throws {
     let cursor = try store.cursor(in: space)
     try cursor.next()
     try store.write { try $0.deleteRange(in: space) }
@@ -45,7 +45,7 @@ import Testing
     #expect(keys == ["a", "b", "c", "d", "e"].map { Array($0.utf8) })
   }
 
-  @Test func `in a transaction a cursor keeps its place when its entry is deleted`() throws {
+  @Test func `in a transaction, a cursor keeps its position when its entry is deleted`() throws {
     try store.write { transaction in
       let cursor = try transaction.cursor(in: space)
       try cursor.seek(to: "c")
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `entries can be gone through while each is deleted`() throws {
+  @Test func `each entry can be deleted during an iteration`() throws {
     try store.write { transaction in
       var seen: [[UInt8]] = []
       for entry in try transaction.entries(in: space, reversed: true) {
@@ -79,7 +79,7 @@ import Testing
     #expect(try store.count(in: space) == 0)
   }
 
-  @Test func `iterations over the same entries do not disturb each other`() throws {
+  @Test func `nested iterations over the same entries do not disturb each other`() throws {
     let entries = try store.entries(in: space)
     var pairs = 0
     for _ in entries { for _ in entries { pairs += 1 } }

@@ -34,7 +34,7 @@ import Testing
   private func expectNobodyOnTheWay() { #expect(store.engine.head.isSettled) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])
-  func `one that changes nothing`(durability: Durability) throws {
+  func `a commit read by a transaction without changes is visible afterwards`(durability: Durability) throws {
     try commitInMemory()
     let found = try store.write(durability: durability) { try $0.get("k", in: space) }
     #expect(found == Array("new".utf8))
@@ -43,7 +43,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `one that throws, which is what its caller is told`() throws {
+  @Test func `a commit read by a transaction that throws is visible, and its error is rethrown`() throws {
     try commitInMemory()
     #expect(throws: OnPurpose.self) {
       try store.write { transaction in
@@ -58,7 +58,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `what a full disk refuses is not shown, and is told`() throws {
+  @Test func `a commit that a full disk refuses stays invisible, and its reader gets the error`() throws {
     try commitInMemory()
     volume.spaceLimit = try volume.liveBytes(of: "db").count
     refusal(.outOfSpace) { try store.write(durability: .relaxed) { _ = try $0.get("k", in: space) } }
@@ -73,7 +73,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `what cannot be synced any more is not shown, and is told`() throws {
+  @Test func `a commit that can no longer be synced stays invisible, and its reader gets the error`() throws {
     try commitInMemory()
     volume.inject(.inputOutput(), atCall: volume.callCount)
     refusal(.inputOutput) { try store.sync() }

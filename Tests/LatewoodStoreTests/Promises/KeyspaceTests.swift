@@ -2,7 +2,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct KeyspaceTests {
-  @Test func `keyspaces keep the same keys apart`() throws {
+  @Test func `equal keys in different keyspaces are independent`() throws {
     let store = try Store.inMemory()
     let one = try store.keyspace("one")
     let two = try store.keyspace("two")
@@ -14,7 +14,7 @@ import Testing
     #expect(try store.keyspaces().map(\.name) == ["one", "two"])
   }
 
-  @Test func `a keyspace is the same however it was got`() throws {
+  @Test func `every way to get a keyspace returns the same handle`() throws {
     let store = try Store.inMemory()
     let one = try store.keyspace("one")
     #expect(try store.keyspace("one") == one)
@@ -24,8 +24,7 @@ import Testing
     #expect(try store.existingKeyspace("two") == nil)
   }
 
-  @Test func `the handle of a dropped keyspace is refused everywhere, also when its name lives again`() throws
-  {
+  @Test func `the handle of a dropped keyspace is refused everywhere, even if its name is reused`() throws {
     let store = try Store.inMemory()
     let old = try store.keyspace("one")
     let other = try store.keyspace("other")
@@ -50,7 +49,7 @@ import Testing
     #expect(try store.get("k", in: other) == Array("still".utf8))
   }
 
-  @Test func `a handle from a transaction that was thrown away never means a later keyspace`() throws {
+  @Test func `a handle from a rolled-back transaction never refers to a later keyspace`() throws {
     let store = try Store.inMemory()
     var escaped: Keyspace?
     #expect(throws: OnPurpose.self) {
@@ -66,7 +65,7 @@ import Testing
     #expect(try store.count(in: later) == 0)
   }
 
-  @Test func `a handle from a past state is refused once its keyspace is gone`() throws {
+  @Test func `a handle from a past state is refused once its keyspace is dropped`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     try store.put("k", "v", in: space)
@@ -94,9 +93,7 @@ import Testing
   }
 
   @Test
-  func `handles of dropped keyspaces and of other stores are refused in the middle of a transaction too`()
-    throws
-  {
+  func `dropped and foreign handles are refused in the middle of a transaction too`() throws {
     let (store, there) = (try Store.inMemory(), try Store.inMemory())
     let (own, old) = (try store.keyspace("own"), try store.keyspace("old"))
     _ = try there.keyspace("own")
@@ -132,7 +129,7 @@ import Testing
     #expect(try store.keyspaces() == [longest])
   }
 
-  @Test func `a drop that is thrown away leaves everything as it was`() throws {
+  @Test func `rolling back a drop leaves everything unchanged`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     try store.put("k", "v", in: space)

@@ -13,7 +13,7 @@ import Testing
     try store.engine.versions.current().known.contains(handle.fingerprint)
   }
 
-  @Test func `a handle is known wherever it was got, whatever is dropped`() throws {
+  @Test func `a handle is recognized however it was obtained, and after other drops`() throws {
     let store = try Store.inMemory()
     let first = try store.keyspace("first")
     let other = try store.keyspace("other")
@@ -36,7 +36,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a reader knows its handles after it has refreshed, unless the catalog has changed`() throws {
+  @Test func `a reader recognizes its handles after a refresh, unless the catalog has changed`() throws {
     let directory = try StoreDirectory()
     var options = Store.Options()
     options.durability = .relaxed
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test(arguments: [1, 31, 32, 33, 64, 1000])
-  func `so many handles are known, and those that are forgotten are not`(_ count: Int) {
+  func `every inserted handle is known, and every removed one is not`(_ count: Int) {
     let known = ValidatedKeyspaces()
     // Equal lowest bits, so that all collide in the table.
     let prints = (1...count).map { UInt64($0) << 40 | 7 }

@@ -34,13 +34,13 @@ import Testing
     for name in names { try FileVolume().remove("\(directory.path)/\(name)") }
   }
 
-  @Test func `a name that can be created can be locked, compacted, copied and backed up`() throws {
+  @Test func `a file name that can be created can be locked, compacted, copied and backed up`() throws {
     for length in [1, 100] + Array(239...255) {
       try useUp(String(repeating: "n", count: length), "\(length) bytes")
     }
   }
 
-  @Test func `so can one that is not of one byte to a character`() throws {
+  @Test func `long names of multi-byte characters can be used as well`() throws {
     for name in ["é", "漢", "🌲"] {
       for filler in 0..<4 {
         let text = "a" + String(repeating: "x", count: filler)
@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a name that is too long is refused, and the error says so`() throws {
+  @Test func `a name that is too long is refused with an error that gives the limit`() throws {
     let path = directory.path + "/" + String(repeating: "n", count: 256)
     let error = refusal(.invalidName) { _ = try Store.open(at: path, options: options) }
     #expect(error?.advice.contains("255 bytes") == true, "\(error?.description ?? "")")

@@ -33,7 +33,7 @@ struct MappingTests {
     return UInt64(limit.rlim_cur)
   }
 
-  @Test func `five thousand stores are open at once`() throws {
+  @Test func `five thousand stores can be open at the same time`() throws {
     let count = 5000
     var stores: [Store] = []
     // In-memory stores take no files, so all of them can be written to.
@@ -66,7 +66,7 @@ struct MappingTests {
   }
 
   @Test(arguments: [true, false])
-  func `a snapshot sees the same bytes whatever the file grows to`(_ isInMemory: Bool) throws {
+  func `a snapshot sees the same bytes however the file grows`(_ isInMemory: Bool) throws {
     let store = isInMemory ? try Store.inMemory() : try Store.open(at: directory.store)
     let space = try store.keyspace("s")
     var snapshots: [(Snapshot, Int)] = []
@@ -88,7 +88,7 @@ struct MappingTests {
     try store.close()
   }
 
-  @Test func `a long transaction reads what it has written far beyond the mapping it began with`() throws {
+  @Test func `a long transaction reads its own writes far beyond its first mapping`() throws {
     let store = try Store.open(at: directory.store)
     let space = try store.keyspace("s")
     try store.put("before", "1", in: space)

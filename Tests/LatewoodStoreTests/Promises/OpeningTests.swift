@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [100, 100_000])
-  func `opening after a clean close walks over two frames, whatever the size`(entries: Int) throws {
+  func `opening after a clean close reads two frames, regardless of size`(entries: Int) throws {
     var options = Store.Options()
     options.durability = .relaxed
     let store = try Store.open(at: directory.store, options: options)
@@ -48,7 +48,7 @@ import Testing
     try reopened.close()
   }
 
-  @Test func `a missing file is not made by modes that want one`() throws {
+  @Test func `modes that need an existing file do not create one`() throws {
     for mode in [Store.OpenMode.openExisting, .readOnly] {
       let error = refusal(.notFound) { _ = try Store.open(at: directory.store, mode: mode) }
       #expect(error?.path == directory.store)
@@ -58,7 +58,7 @@ import Testing
     refusal(.notFound) { _ = try Store.open(at: "\(directory.path)/none/db") }
   }
 
-  @Test func `an existing file is not replaced`() throws {
+  @Test func `an existing file is not replaced by createNew`() throws {
     try make()
     let before = try StoreDirectory.bytes(of: directory.store)
     refusal(.alreadyExists) { _ = try Store.open(at: directory.store, mode: .createNew) }
@@ -90,7 +90,7 @@ import Testing
     #expect(try !FileVolume().exists(directory.path + ".lock"))
   }
 
-  @Test func `a later format version and an unknown feature are named as such`() throws {
+  @Test func `a later format version and an unknown feature are reported as such`() throws {
     try make()
     let sound = try StoreDirectory.bytes(of: directory.store)
     for (index, offset) in [FileHeader.Offset.formatVersion, FileHeader.Offset.requiredFeatures].enumerated()
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test func `the file is written by one store of this process at a time, by whatever name`() throws {
+  @Test func `one store of this process writes a file, under any name`() throws {
     try make()
     let link = "\(directory.path)/link"
     try Directories.makeSymbolicLink(link, to: directory.store)
@@ -130,7 +130,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `the lock of another process is respected, and gone when that ends`() throws {
+  @Test func `the lock of another process is respected, and released when that process ends`() throws {
     try make()
     let flock = "/usr/bin/flock"
     guard try FileVolume().exists(flock) else {
@@ -154,7 +154,7 @@ import Testing
     try Store.open(at: directory.store).close()
   }
 
-  @Test func `permissions that forbid it are named`() throws {
+  @Test func `missing permissions are reported`() throws {
     if CurrentProcess.isPrivileged {
       print("OpeningTests: permissions are not tried, because they do not bind this user")
       return
@@ -172,7 +172,7 @@ import Testing
     try Store.open(at: directory.store).close()
   }
 
-  @Test func `media that can only be read are named`() throws {
+  @Test func `read-only media are reported`() throws {
     // The only read-only file system that needs no mounting.
     let path = "/sys/kernel/latewood.latewood"
     guard try FileVolume().exists("/sys/kernel") else {
@@ -187,7 +187,7 @@ import Testing
     }
   }
 
-  @Test func `a store that is not closed keeps what it wrote, and so does its copy`() throws {
+  @Test func `a store that is never closed keeps its writes, and so does a copy of its file`() throws {
     var options = Store.Options()
     options.durability = .relaxed
     options.checkpointsInBackground = false
@@ -211,7 +211,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `an old checkpoint that is damaged ends the history, and nothing else`() throws {
+  @Test func `a damaged old checkpoint only ends the history`() throws {
     let store = try Store.open(at: directory.store)
     let fruit = try store.keyspace("fruit")
     for number in 0..<4 {
@@ -229,8 +229,7 @@ import Testing
     #expect(try damaged.get("apple", in: damaged.keyspace("fruit")) == Array("3".utf8))
   }
 
-  @Test func `a file whose numbers are used up is refused where they are needed, and not waited for`() throws
-  {
+  @Test func `exhausted generation numbers are refused where a new one is needed, without waiting`() throws {
     try make()
     var bytes = try StoreDirectory.bytes(of: directory.store)
     bytes.withUnsafeMutableBytes { bytes in

@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test(arguments: 0..<6) func `counts are right beside any pending changes, in all versions`(_ style: Int)
+  @Test(arguments: 0..<6) func `counts are right with any pending changes, in all versions`(_ style: Int)
     throws
   {
     var run = try Run(SeededRandom(seed: SeededRandom.seed()), style: style)
@@ -127,7 +127,7 @@ import Testing
     try run.store.close()
   }
 
-  @Test func `counts are right while a checkpoint merges, with changes over what it merges`() throws {
+  @Test func `counts are right during a checkpoint's merge, even with newer changes`() throws {
     let volume = SimulatedVolume(seed: 5)
     let run = Guarded(try Run(SeededRandom(seed: SeededRandom.seed()), style: 0, on: volume.process(1)))
     let meetings = Guarded(0)

@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a link in the place of an unfinished file is removed and not followed`(_ leadsNowhere: Bool) throws {
+  func `a link in place of an unfinished file is removed and not followed`(_ leadsNowhere: Bool) throws {
     let target = leadsNowhere ? nowhere : victim
     try Directories.makeSymbolicLink(directory.store + ".creating", to: target)
     let store = try makeStore()
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a link in the place of the lock file is refused`(_ leadsNowhere: Bool) throws {
+  func `a link in place of the lock file is refused`(_ leadsNowhere: Bool) throws {
     try makeStore().close()
     let lock = directory.store + ".lock"
     try FileVolume().remove(lock)
@@ -79,9 +79,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a copy or backup does not write where a link in the place of its target leads`(_ leadsNowhere: Bool)
-    throws
-  {
+  func `a copy or backup does not write through a link in place of its target`(_ leadsNowhere: Bool) throws {
     let store = try makeStore()
     let target = directory.path + "/target"
     try Directories.makeSymbolicLink(target, to: leadsNowhere ? nowhere : victim)
@@ -102,7 +100,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `permissions that were asked for stay through a compaction, a copy and a backup`() throws {
+  @Test func `requested permissions survive a compaction, a copy and a backup`() throws {
     var options = Store.Options()
     options.permissions = 0o640
     let store = try Store.open(at: directory.store, options: options)

@@ -36,7 +36,7 @@ import Testing
     return true
   }
 
-  @Test func `thousands of range deletes between puts leave what a plain set has`() throws {
+  @Test func `thousands of range deletes between puts match a plain set`() throws {
     let directory = try StoreDirectory()
     var random = SeededRandom(seed: SeededRandom.seed())
     var options = Store.Options()

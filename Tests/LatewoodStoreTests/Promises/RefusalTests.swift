@@ -22,7 +22,7 @@ import Testing
     #expect(try store.entries(in: space).map(\.key) == ["after", "before"].map { Array($0.utf8) })
   }
 
-  @Test func `keys of 1 and 16,384 bytes are keys, of 0 and 16,385 not, in every call`() throws {
+  @Test func `every call accepts keys of 1 to 16,384 bytes, and no others`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     let least: [UInt8] = [0]
@@ -50,7 +50,7 @@ import Testing
     #expect(try store.count(in: space) == 1)
   }
 
-  @Test func `a closed store, its snapshots and its cursors say so`() throws {
+  @Test func `a closed store, its snapshots and its cursors throw closed`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("a")
     try store.put("k", "v", in: space)
@@ -72,7 +72,7 @@ import Testing
     snapshot.close()
   }
 
-  @Test func `a store that was opened to be read refuses every change`() throws {
+  @Test func `a store opened for reading refuses every change`() throws {
     let disk = SimulatedVolume()
     let writer = try Store.open(
       at: "db", on: disk, mode: .createNew, options: .init(), environment: .system)
@@ -93,7 +93,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a checkpoint that is none is refused`() throws {
+  @Test func `a made-up checkpoint is refused`() throws {
     let store = try Store.inMemory()
     try store.put("k", "v", in: store.keyspace("a"))
     try store.checkpoint()
@@ -108,7 +108,7 @@ import Testing
     refusal(.damaged) { _ = try store.snapshot(asOf: other) }
   }
 
-  @Test func `snapshots of two stores have no changes in common`() throws {
+  @Test func `snapshots of two stores cannot be compared`() throws {
     let one = try Store.inMemory()
     let two = try Store.inMemory()
     let space = try one.keyspace("a")

@@ -46,7 +46,7 @@ import Testing
     #expect(try store.count(in: space) == 41)
   }
 
-  @Test func `a synchronous transaction that changes nothing makes durable what it found`() throws {
+  @Test func `a synchronous transaction without changes makes the state it found durable`() throws {
     let disk = SimulatedVolume()
     let store = try CrashScript.open(disk)
     let space = try store.keyspace("space")
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test func `after a close nothing has to be replayed, even if the power goes then`() throws {
+  @Test func `after a close, no commit has to be replayed, even if the power fails then`() throws {
     let disk = SimulatedVolume()
     var options = CrashScript.options()
     // Giving space back would make the slot durable for another reason.
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a transaction that has ended refuses everything`() throws {
+  @Test func `a finished transaction refuses every call`() throws {
     var escaped: Transaction?
     var cursor: Cursor?
     try store.write { transaction in
@@ -108,7 +108,7 @@ import Testing
     #expect(try store.count(in: space) == 1)
   }
 
-  @Test func `what would wait for the running transaction is refused inside it`() throws {
+  @Test func `calls that would wait for the running transaction are refused inside it`() throws {
     try store.write { transaction in
       try transaction.put("k", "v", in: space)
       refusal(.invalidRange) { try store.write { _ in } }
@@ -125,7 +125,7 @@ import Testing
     #expect(try store.keyspaces() == [space])
   }
 
-  @Test func `bytes in place and changes exclude each other`() throws {
+  @Test func `changes are refused while bytes are borrowed in place`() throws {
     try store.write { transaction in
       for index in 0..<100 { try transaction.put("k\(index)", [UInt8](repeating: 7, count: 100), in: space) }
       let cursor = try transaction.cursor(in: space)
@@ -157,7 +157,7 @@ import Testing
     #expect(try store.get("k1", in: space) == Array("after".utf8))
   }
 
-  @Test func `a refused key leaves the transaction as it was`() throws {
+  @Test func `a refused key leaves the transaction unchanged`() throws {
     let long = [UInt8](repeating: 65, count: 16_385)
     try store.write { transaction in
       try transaction.put("k", "v", in: space)
@@ -171,7 +171,7 @@ import Testing
     #expect(try store.count(in: space) == 1)
   }
 
-  @Test func `a write without changes leaves the file as it is`() throws {
+  @Test func `a write without changes leaves the file unchanged`() throws {
     let before = try store.statistics()
     #expect(try store.write { _ in 7 } == 7)
     try store.write { transaction in

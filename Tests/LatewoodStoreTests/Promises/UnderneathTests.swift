@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: Mishap.allCases)
-  func `after a file was taken away no commit is acknowledged, and reads and copies go on`(_ mishap: Mishap)
+  func `once the file is taken away no commit is acknowledged, but reads and copies work`(_ mishap: Mishap)
     throws
   {
     let (store, space) = try filled()
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test(arguments: Mishap.allCases)
-  func `a checkpoint, a sync, a compaction, a backup and closing notice that the file was taken away`(
+  func `checkpoints, syncs, compactions, backups and closing notice a file taken away`(
     _ mishap: Mishap
   ) throws {
     let calls: [(Store) throws -> Void] = [
@@ -135,7 +135,7 @@ import Testing
     }
   }
 
-  @Test func `a file with two names is written to, but not compacted, which would make it two`() throws {
+  @Test func `a file with two names can be written, but not compacted, which would split it`() throws {
     let (store, space) = try filled()
     try Directories.makeHardLink(aside, to: directory.store)
     try store.put("k", "after", in: space)
@@ -155,7 +155,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a second name that comes during a compaction stops it`() throws {
+  @Test func `a second name that appears during a compaction stops it`() throws {
     let (store, space) = try filled()
     refusal(.hardLinked) {
       try store.compact { _ in
@@ -172,7 +172,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a symbolic link is followed when the file is opened, and never again`() throws {
+  @Test func `a symbolic link is followed only when the file is opened`() throws {
     let (link, other) = (directory.path + "/link", directory.path + "/other")
     try filled().0.close()
     let second = try Store.open(at: other, options: options)

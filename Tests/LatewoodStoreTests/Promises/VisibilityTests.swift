@@ -67,7 +67,7 @@ import Testing
     #expect(try seen() == "old")
   }
 
-  @Test func `reading, snapshots and a transaction that waits for durability show nothing either`() throws {
+  @Test func `reads, snapshots and waiting transactions show no undurable commit either`() throws {
     let gate = Gate(volume)
     defer { gate.open() }
     let (commit, found) = (DispatchGroup(), DispatchGroup())
@@ -89,7 +89,7 @@ import Testing
     #expect(try seen() == "old")
   }
 
-  @Test func `a relaxed commit waits for no sync, and shows with itself all that came before it`() throws {
+  @Test func `a relaxed commit waits for no sync, and also shows the commits before it`() throws {
     let gate = Gate(volume)
     defer { gate.open() }
     let (commit, relaxed) = (DispatchGroup(), DispatchGroup())
@@ -116,9 +116,7 @@ import Testing
   }
 
   @Test
-  func `checkpoints beside synchronous and relaxed commits of many threads show each commit once it is told`()
-    throws
-  {
+  func `beside checkpoints, every commit of many threads is visible once it is acknowledged`() throws {
     let running = Countdown(4)
     inParallel(5) { thread in
       guard thread < 4 else {

@@ -16,7 +16,7 @@ import Testing
     return store
   }
 
-  @Test func `a file exists from its creation until it is deleted, with its lock file`() throws {
+  @Test func `a file exists from its creation until it is deleted together with its lock file`() throws {
     #expect(try !Store.exists(at: directory.store))
     #expect(try !Store.delete(at: directory.store))
     try make().close()
@@ -28,7 +28,7 @@ import Testing
     refusal(.invalidName) { _ = try Store.exists(at: "a\0b") }
   }
 
-  @Test func `a database that is open for writing is not deleted, and the error tells what to do`() throws {
+  @Test func `a database open for writing is not deleted, and the error gives advice`() throws {
     let store = try make()
     let error = refusal(.lockedByThisProcess) { try Store.delete(at: directory.store) }
     #expect(error?.advice.hasPrefix("Close the database first") == true)
@@ -37,7 +37,7 @@ import Testing
     #expect(try Store.delete(at: directory.store))
   }
 
-  @Test func `a reader reads on after the file was deleted`() throws {
+  @Test func `a reader can still read after the file was deleted`() throws {
     try make().close()
     let reader = try Store.open(at: directory.store, mode: .readOnly)
     #expect(try Store.delete(at: directory.store))
@@ -45,7 +45,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `a file that is no database is not deleted`() throws {
+  @Test func `a file that is not a database is not deleted`() throws {
     let foreign = try directory.write(Array("a letter".utf8), to: "letter")
     let error = refusal(.notADatabase) { try Store.delete(at: foreign) }
     #expect(error?.path == foreign)
@@ -53,7 +53,7 @@ import Testing
     refusal(.isDirectory) { try Store.delete(at: directory.path) }
   }
 
-  @Test func `of a link the file that it leads to is deleted`() throws {
+  @Test func `deleting a link deletes the file it leads to`() throws {
     try make().close()
     let link = directory.path + "/link"
     try Directories.makeSymbolicLink(link, to: directory.store)
@@ -62,9 +62,7 @@ import Testing
     #expect(try !Store.exists(at: link))
   }
 
-  @Test func `a power cut leaves a database that is being deleted whole or gone, and a deleted one gone`()
-    throws
-  {
+  @Test func `a power cut during a delete leaves the database whole or gone, and later only gone`() throws {
     for call in 0... {
       let volume = SimulatedVolume()
       func open(on volume: SimulatedVolume) throws -> Store {
@@ -94,7 +92,7 @@ import Testing
     }
   }
 
-  @Test func `a file is installed only where none is, and nothing stays of a build that fails`() throws {
+  @Test func `a file is installed only if none exists, and a failed build leaves no files`() throws {
     var built = 0
     func install(_ build: (Store) throws -> Void = { _ in }) throws {
       try Store.install(at: directory.store) { path in

@@ -18,7 +18,8 @@ import Testing
   }
 
   #if os(Linux)
-    @Test func `without its lock file a database still has one writer, after a compaction too`() throws {
+    @Test func `a database has one writer even without its lock file, before and after a compaction`() throws
+    {
       let store = try Store.open(at: directory.store, options: options)
       try store.put("k", "v", in: store.keyspace("a"))
       try FileVolume().remove(directory.store + ".lock")
@@ -37,7 +38,7 @@ import Testing
       try again.close()
     }
 
-    @Test func `a child made by fork cannot write, and does its parent no harm`() throws {
+    @Test func `a forked child cannot write, and does not harm its parent`() throws {
       typealias Fork = @convention(c) () -> Int32
       let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
       let fork = unsafeBitCast(symbol, to: Fork.self)
@@ -69,7 +70,7 @@ import Testing
     }
   #endif
 
-  @Test func `of many that open or create at once one does, and nobody hears that the file exists`() throws {
+  @Test func `at most one of several concurrent opens succeeds, and the others find a lock`() throws {
     let codes = Guarded<[StoreError.Code]>([])
     for round in 0..<20 {
       let path = "\(directory.path)/\(round)"

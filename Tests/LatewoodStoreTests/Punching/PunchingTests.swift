@@ -8,7 +8,7 @@ import Testing
 /// Dead parts of the file are given back to the file system, as soon as nobody needs them and no
 /// sooner.
 @Suite struct PunchingTests {
-  @Test func `a file that is overwritten over and over stays small, on a real file system`() throws {
+  @Test func `a file that is overwritten repeatedly stays small, on a real file system`() throws {
     let directory = try StoreDirectory()
     var options = OverwrittenStore.options(threshold: 1 << 16)
     options.inlineValueLimit = 512
@@ -49,7 +49,7 @@ import Testing
   }
 
   /// Everything that is neither live nor in the log is given back, except for parts of blocks.
-  @Test func `all that dies is given back`() throws {
+  @Test func `all dead blocks are punched`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
     let space = try store.keyspace("a")
@@ -84,7 +84,7 @@ import Testing
     #expect(rest.allocatedSize <= rest.liveBytes + 16384 + 8 * 512, "\(random.replay)")
   }
 
-  @Test func `a snapshot keeps what it shows, and everything since`() throws {
+  @Test func `a snapshot keeps its own state and everything since`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume())
     try OverwrittenStore.fill(store, 1)
     let snapshot = try store.snapshot()
@@ -103,7 +103,7 @@ import Testing
     #expect(try store.verify().faults == [])
   }
 
-  @Test func `a cursor of the store keeps what it goes over`() throws {
+  @Test func `a cursor of the store keeps the entries still ahead of it`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume())
     try OverwrittenStore.fill(store, 1)
     let cursor = try store.cursor(in: store.keyspace("a"))
@@ -114,7 +114,7 @@ import Testing
     #expect(count == 400)
   }
 
-  @Test func `a checkpoint of the past that is open keeps what it shows`() throws {
+  @Test func `an open past checkpoint keeps its state`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume(), whole: 3)
     for byte in 1...6 { try OverwrittenStore.fill(store, UInt8(byte)) }
     let history = try store.history()
@@ -135,7 +135,7 @@ import Testing
     for checkpoint in history { refusal(.notFound) { _ = try store.snapshot(asOf: checkpoint) } }
   }
 
-  @Test func `history is of whole checkpoints, however the file is opened`() throws {
+  @Test func `the history has only whole checkpoints, however the file is opened`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume, whole: 2)
     for byte in 1...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test func `a reader keeps the file as it is while it has it open`() throws {
+  @Test func `an open reader keeps the file unpunched`() throws {
     let directory = try StoreDirectory()
     let store = try Store.open(at: directory.store, options: OverwrittenStore.options())
     for byte in 1...2 { try OverwrittenStore.fill(store, UInt8(byte), 0..<3000) }
@@ -179,7 +179,7 @@ import Testing
     #expect(try OverwrittenStore.shows(4, store, store, 0..<3000))
   }
 
-  @Test func `readers come and go while blocks are given back`() throws {
+  @Test func `readers can come and go while blocks are punched`() throws {
     let directory = try StoreDirectory()
     let store = try Store.open(at: directory.store, options: OverwrittenStore.options())
     try OverwrittenStore.fill(store, 1)
@@ -204,9 +204,7 @@ import Testing
     }
   }
 
-  @Test func `once blocks are given back either slot alone leads to everything, after a power cut too`()
-    throws
-  {
+  @Test func `after punching, either slot alone leads to everything, even after a power cut`() throws {
     func filled(cut: Int?) throws -> SimulatedVolume {
       let volume = SimulatedVolume()
       let store = try OverwrittenStore.open(volume.process(1))
@@ -234,7 +232,7 @@ import Testing
     }
   }
 
-  @Test func `where there are no holes nothing is asked for twice, and all checkpoints stay`() throws {
+  @Test func `without support for holes, punching is not repeated and all checkpoints stay`() throws {
     let volume = SimulatedVolume()
     volume.supportsPunching = false
     let store = try OverwrittenStore.open(volume)
@@ -248,7 +246,7 @@ import Testing
     #expect(try OverwrittenStore.shows(6, store, store))
   }
 
-  @Test func `a failure to give blocks back harms nothing and is told`() throws {
+  @Test func `a failed punch does no harm and is reported`() throws {
     func filled(failing call: Int?) throws -> (Store, SimulatedVolume) {
       let volume = SimulatedVolume()
       if let call { volume.inject(.inputOutput(after: 512), atCall: call) }

@@ -7,7 +7,7 @@ import Testing
 
 /// The time and the manner of giving dead parts of the file back.
 @Suite struct PunchingTimeTests {
-  @Test func `nothing is given back while somebody says so, or if it was not wanted`() throws {
+  @Test func `no block is punched while punching is paused or turned off`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume())
     try OverwrittenStore.fill(store, 1)
     try OverwrittenStore.fill(store, 2)
@@ -27,7 +27,7 @@ import Testing
     #expect(try other.history().count == 4)
   }
 
-  @Test func `a store in memory gives memory back`() throws {
+  @Test func `a store in memory returns memory to the system`() throws {
     let store = try Store.inMemory(options: OverwrittenStore.options())
     for byte in 1...40 { try OverwrittenStore.fill(store, UInt8(byte)) }
     let statistics = try store.statistics()
@@ -36,8 +36,7 @@ import Testing
     #expect(try store.verify().faults == [])
   }
 
-  @Test func `all that is dead is given back, in turns, however long the system takes for each piece`() throws
-  {
+  @Test func `all dead blocks are punched in turns, however slow each punch is`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
     let space = try store.keyspace("a")
@@ -68,7 +67,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `all that is dead is given back, however long it takes to get the lock`() throws {
+  @Test func `all dead blocks are punched, however slow the lock is`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
     volume.beforeAccess = { access in
@@ -83,7 +82,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `of a file that is to be compacted nothing is given back first`() throws {
+  @Test func `a file about to be compacted is not punched first`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
     for byte: UInt8 in 1...2 { try OverwrittenStore.fill(store, byte) }

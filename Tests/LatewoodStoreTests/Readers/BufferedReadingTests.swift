@@ -54,7 +54,7 @@ import Testing
     try Patience.wait { try store.statistics().cachedBytes <= limit }
   }
 
-  @Test func `a store is read and written, in and after transactions, checkpoints and compactions`() throws {
+  @Test func `reads and writes work in transactions, and after checkpoints and compactions`() throws {
     let store = try open()
     let count = 4000
     let space = try fill(store, 0..<count)
@@ -99,7 +99,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a log that was not merged is read where it was kept, also after it was opened again`() throws {
+  @Test func `an unmerged log is read from the file, even after reopening`() throws {
     var options = options
     options.checkpointsInBackground = false
     options.writeBufferBudget = 64 << 20
@@ -128,7 +128,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `scans, cursors and snapshots of 32 MiB take no more than a cache of 1 MiB`() throws {
+  @Test func `scans, cursors and snapshots of 32 MiB fit in a cache of 1 MiB`() throws {
     let store = try open()
     let space = try store.keyspace("s")
     for part in 0..<16 {
@@ -172,7 +172,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `states that are held and closures that take their time keep no more in memory`() throws {
+  @Test func `held states and slow closures keep no more in memory`() throws {
     let store = try open()
     let space = try store.keyspace("s")
     let count = 8000
@@ -216,7 +216,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `values that closures have do not change while everything else is read`() throws {
+  @Test func `a value stays valid inside its closure while everything else is read`() throws {
     let store = try open()
     let space = try fill(store, 0..<6000)
     try store.checkpoint()
@@ -248,7 +248,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `threads read what was written while a writer, checkpoints and compactions run`() throws {
+  @Test func `threads read correct data beside a writer, checkpoints and compactions`() throws {
     let store = try open()
     let count = 3000
     let space = try fill(store, 0..<count)
@@ -306,7 +306,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `files of the machine's own disks are mapped unless something else is asked for`() throws {
+  @Test func `files on local disks are mapped by default`() throws {
     var options = options
     options.reading = .automatic
     let store = try open(.createNew, options)
@@ -321,7 +321,8 @@ import Testing
 
   /// nil stands for a remote file.
   @Test(arguments: [StorageError.Kind?.none, .unsupported, .outOfMemory, .permissionDenied])
-  func `files that are remote or that the system does not map are read`(_ refusal: StorageError.Kind?) throws
+  func `files that are remote or cannot be mapped are read through a cache`(_ refusal: StorageError.Kind?)
+    throws
   {
     var options = options
     options.reading = .automatic
@@ -340,7 +341,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `who asks for mappings is told that there are none`() throws {
+  @Test func `a request for a mapping fails if the system has none`() throws {
     var options = options
     options.reading = .mapped
     let volume = SimulatedVolume(seed: 1)

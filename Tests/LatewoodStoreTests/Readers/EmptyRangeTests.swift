@@ -33,7 +33,7 @@ import Testing
     return (found, steps)
   }
 
-  @Test func `a scan of an empty range that lies before many tombstones takes few steps`() throws {
+  @Test func `scanning an empty range before many tombstones takes few steps`() throws {
     try store.write { transaction in
       for number in 0..<Self.count {
         for letter in ["a", "c", "e"] { try transaction.put(Self.key(letter, number), "v", in: space) }

@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `a change beside every key is where it belongs in every range around it`() throws {
+  @Test func `a change beside any key appears correctly in every range around it`() throws {
     for index in stride(from: 0, to: keys.count, by: Effort.count(1, low: 3)) {
       let key = keys[index]
       try check("nothing", around: index, { _ in }, { _ in })
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a deleted range from every key is left out of every range around it`() throws {
+  @Test func `a range deleted at any key is missing from every range around it`() throws {
     for index in stride(from: 1, to: keys.count, by: Effort.count(1, low: 5)) {
       for length in [1, 2, 9, 30] {
         let high = index + length < keys.count ? keys[index + length] : keys[keys.count - 1] + [0]
@@ -144,7 +144,7 @@ import Testing
   }
 
   /// A checkpoint that failed leaves a frozen buffer under the one that takes the range delete.
-  @Test func `a deleted range hides entries of the frozen buffer, and those put later are there`() throws {
+  @Test func `a deleted range hides frozen entries, and later puts appear`() throws {
     let pending = try freeze()
     for index in stride(from: 0, to: keys.count - 1, by: Effort.count(1, low: 5)) {
       for length in [1, 4, 30] {
@@ -166,7 +166,7 @@ import Testing
     }
   }
 
-  @Test func `a get finds nothing that a deleted range hides in the frozen buffer`() throws {
+  @Test func `a get does not find frozen entries in a deleted range`() throws {
     let pending = try freeze().sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let (low, high) = (pending[10].key, pending[30].key)
     func check(_ reader: some Readable) throws {

@@ -37,7 +37,7 @@ import Testing
     withExtendedLifetime(state) {}
   }
 
-  @Test func `what is looked up nearby is what a single read finds`() throws {
+  @Test func `a nearby lookup finds the same as a single read`() throws {
     let store = try Store.inMemory()
     let space = try fill(store)
     try compare(store, space, "in the write buffer")
@@ -55,13 +55,13 @@ import Testing
     try compare(store, space, "in both")
   }
 
-  @Test func `a state of an empty tree has no nearby keys`() throws {
+  @Test func `an empty tree has no nearby keys`() throws {
     let store = try Store.inMemory()
     let space = try store.keyspace("s")
     try compare(store, space, "empty")
   }
 
-  @Test func `a file that is read through a cache is not looked up nearby`() throws {
+  @Test func `a file read through a cache has no nearby lookups`() throws {
     let directory = try StoreDirectory()
     var options = Store.Options()
     options.reading = .buffered(cacheBytes: 1 << 20)

@@ -48,7 +48,7 @@ import Testing
   enum Reading: CaseIterable { case snapshot, store, cursor, value }
 
   @Test(arguments: Reading.allCases, [false, true])
-  func `a read that has begun sees its bytes, though the store is closed and others overwrite them`(
+  func `a started read keeps its bytes, though the store is closed and the file overwritten`(
     _ reading: Reading, isReader: Bool
   ) throws {
     let first = try open()
@@ -97,7 +97,7 @@ import Testing
     refusal(.closed) { _ = try snapshot.get(OverwrittenStore.key(1), in: space) }
   }
 
-  @Test func `when the last read is over its file is given free`() throws {
+  @Test func `a file is released when its last read is over`() throws {
     let store = try open()
     try fill(store, 1)
     let space = try store.keyspace("a")

@@ -46,8 +46,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `a reader refuses the handle of a keyspace that the writer has dropped`(_ withCheckpoint: Bool) throws
-  {
+  func `a reader refuses the handle of a keyspace that the writer dropped`(_ withCheckpoint: Bool) throws {
     let writer = try Store.open(at: directory.store, options: options)
     try writer.put("k", "v", in: writer.keyspace("a"))
     let reader = try Store.open(at: directory.store, mode: .readOnly)
@@ -64,7 +63,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a thousand refreshes beside a writer at full speed never fail nor go back`() throws {
+  @Test func `a thousand refreshes beside a writer at full speed never fail or go backward`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     let space = try writer.keyspace("a")
     try writer.put("n", "0", in: space)
@@ -104,7 +103,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `a reader that is behind by checkpoints finds no fault`() throws {
+  @Test func `a reader that is several checkpoints behind finds no fault`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     let space = try writer.keyspace("a")
     try writer.put("k", "0", in: space)
@@ -119,7 +118,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `the memory of a reader does not grow with the number of its refreshes`() throws {
+  @Test func `a reader's memory does not grow with the number of refreshes`() throws {
     var options = options
     options.checkpointsInBackground = false
     let writer = try Store.open(at: directory.store, options: options)
@@ -136,7 +135,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a snapshot of a reader stays as it is over refreshes`() throws {
+  @Test func `a reader's snapshot does not change with refreshes`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     let space = try writer.keyspace("a")
     try writer.write { for index in 0..<300 { try $0.put("k\(index)", "old", in: space) } }
@@ -165,8 +164,7 @@ import Testing
     try reader.close()
   }
 
-  @Test func `a reader whose file was replaced goes on in the new one, and its snapshots in the old`() throws
-  {
+  @Test func `a reader of a replaced file moves to the new one, and its snapshots stay in the old`() throws {
     let writer = try Store.open(at: directory.store, options: options)
     try writer.put("k", "old", in: writer.keyspace("a"))
     let reader = try Store.open(at: directory.store, mode: .readOnly)

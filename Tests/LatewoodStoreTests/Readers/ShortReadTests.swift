@@ -26,7 +26,7 @@ import Testing
   private static func bytes(_ span: RawSpan) -> [UInt8] { span.withUnsafeBytes { Array($0) } }
   private static func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-  @Test func `a read counts no references of what threads share, on the store or on a snapshot`() throws {
+  @Test func `a read changes no shared reference counts, on the store or on a snapshot`() throws {
     let engine = store.engine
     let snapshot = try store.snapshot()
     let version = try snapshot.held()
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 63, 64, 65, 130])
-  func `reads inside of so many reads all see their bytes`(_ depth: Int) throws {
+  func `nested reads all see their bytes`(_ depth: Int) throws {
     let snapshot = try store.snapshot()
     func nest(_ rest: Int) throws -> Int {
       if rest == 0 { return 0 }
@@ -59,7 +59,7 @@ import Testing
     #expect(store.engine.readers.waitingCount == 0)
   }
 
-  @Test func `writes, checkpoints and closing inside a read wait for nobody, and its bytes stay`() throws {
+  @Test func `writes, checkpoints and closing inside a read do not block, and its bytes stay`() throws {
     let snapshot = try store.snapshot()
     let large = [UInt8](repeating: 7, count: 300_000)
     try store.put("large", large, in: space)
@@ -106,7 +106,7 @@ import Testing
     #expect(store.engine.readers.waitingCount == 0)
   }
 
-  @Test func `an error that a closure throws ends its read`() throws {
+  @Test func `an error thrown by a closure ends its read`() throws {
     struct Own: Error {}
     let snapshot = try store.snapshot()
     #expect(throws: Own.self) { try store.withValue("key1001", in: space) { _ in throw Own() } }
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `a key may read while it is asked for its bytes`() throws {
+  @Test func `a key may read the store while its bytes are requested`() throws {
     let key = CuriousKey(store: store, space: space)
     #expect(try store.get(key, in: space) == Self.bytes("0"))
     #expect(try store.contains(key, in: space))
@@ -141,9 +141,7 @@ import Testing
     #expect(store.engine.readers.waitingCount == 0)
   }
 
-  @Test func `gets of many threads beside a writer see whole states in order, and leave nothing behind`()
-    throws
-  {
+  @Test func `gets beside a writer see whole states in order, and leave no versions behind`() throws {
     let writing = Countdown(1)
     inParallel(5) { thread in
       if thread == 0 {

@@ -33,7 +33,7 @@ import Testing
   /// With `isFrozen`, a checkpoint fails between the two rounds of changes, so that both write
   /// buffers have some.
   @Test(arguments: [1, 7, 100, 1000], [false, true])
-  func `a scan has every change in its place`(_ distance: Int, _ isFrozen: Bool) throws {
+  func `a scan returns every change in order`(_ distance: Int, _ isFrozen: Bool) throws {
     let volume = SimulatedVolume()
     var random = SeededRandom(seed: SeededRandom.seed())
     var options = Store.Options()

@@ -5,9 +5,7 @@ import Testing
 @testable import LatewoodStore
 
 @Suite struct BlockClaimsTests {
-  @Test func `a block is free when nothing claims a byte of it, whatever pieces were added and removed`()
-    throws
-  {
+  @Test func `a block is free when no claim covers a byte of it, after any adds and removes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let limit = 16384 + 40_000 + random.below(64)
     var claims = try #require(BlockClaims(limit: UInt64(limit)))
@@ -38,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `what cannot be in the file before the limit is refused`() throws {
+  @Test func `claims that cannot lie in the file are refused`() throws {
     var claims = try #require(BlockClaims(limit: 100_000))
     for (start, end) in [(0, 4096), (16383, 20_000), (90_000, 100_001), (100_001, 100_001), (30_000, 20_000)]
     {
@@ -53,7 +51,7 @@ import Testing
     #expect(BlockClaims(limit: 1 << 48) == nil)
   }
 
-  @Test func `a block that too many claim is never free again`() throws {
+  @Test func `a block with too many claims never becomes free again`() throws {
     var claims = try #require(BlockClaims(limit: 1 << 20))
     let block = DeadRange(start: 32_768, end: 36_864, endsInNode: false)
     for _ in 0..<20 {

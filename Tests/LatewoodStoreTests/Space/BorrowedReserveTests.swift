@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)), arguments: [false, true])
-  func `a transaction waits, and is not refused, while a compaction has borrowed the reserve`(
+  func `a transaction waits instead of failing while a compaction borrows the reserve`(
     _ deletes: Bool
   ) throws {
     let (volume, store) = try Self.filled()

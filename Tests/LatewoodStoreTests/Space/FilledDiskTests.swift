@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: shapes)
-  func `a disk that others fill is freed by deleting, the delete first`(_ shape: Shape) throws {
+  func `a disk that others fill is freed by deleting, from the first delete`(_ shape: Shape) throws {
     let volume = Self.disk(64 << 20)
     let store = try Self.open(volume)
     let length = Effort.count(2 << 20, low: 1 << 20)
@@ -152,7 +152,7 @@ import Testing
 
   /// A reader keeps what was deleted, and does not say when it has ended: refused puts look again.
   @Test(arguments: shapes[1...3])
-  func `puts find the space that a reader kept, after its end`(_ shape: Shape) throws {
+  func `puts find the space that a reader kept, once it ends`(_ shape: Shape) throws {
     let volume = Self.disk(for: shape)
     let store = try Self.open(volume)
     let all = try Self.fill(store, shape)
@@ -170,7 +170,7 @@ import Testing
   }
 
   @Test(arguments: shapes)
-  func `one transaction that deletes half of everything frees a filled disk`(_ shape: Shape) throws {
+  func `one transaction that deletes half of everything frees a full disk`(_ shape: Shape) throws {
     let volume = Self.disk(for: shape)
     let store = try Self.open(volume)
     let all = try Self.fill(store, shape)
@@ -181,7 +181,7 @@ import Testing
   }
 
   @Test(arguments: shapes)
-  func `a store that is opened on a full disk can be emptied and filled again`(_ shape: Shape) throws {
+  func `a store opened on a full disk can be emptied and filled again`(_ shape: Shape) throws {
     let volume = Self.disk(for: shape)
     let first = try Self.open(volume)
     let all = try Self.fill(first, shape)
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func `a checkpoint without enough space gives back what it has written`() throws {
+  @Test func `a checkpoint without enough space releases the blocks it has written`() throws {
     let volume = Self.disk()
     volume.keepsBlocks = false
     let shape = Shape(valueLength: 200, batch: 12_000)

@@ -60,8 +60,7 @@ import Testing
   }
 
   @Test(arguments: [100, 4000, 100_000])
-  func `a compaction without space for a copy gives dead blocks back, and puts find room`(_ room: Int) throws
-  {
+  func `a compaction without space for a copy punches dead blocks, and puts fit again`(_ room: Int) throws {
     let (volume, store, before) = try Self.makeFull(room: room)
     let report = try store.compact()
     #expect(report.isInPlace)
@@ -75,7 +74,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a compaction that can give nothing back fails, and the store goes on`() throws {
+  @Test func `a compaction that can free nothing fails, and the store stays usable`() throws {
     let (volume, store, content) = try Self.makeFull(room: 0)
     volume.supportsPunching = false
     #expect { try store.compact() } throws: { ($0 as? StoreError)?.code == .outOfSpace }
@@ -86,7 +85,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a power cut while dead blocks are given back in place leaves every commit`() throws {
+  @Test func `a power cut while dead blocks are punched in place keeps every commit`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     var points = 0

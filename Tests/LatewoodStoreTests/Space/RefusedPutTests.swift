@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: [10, 100, 1000, 9000, 200_000, 1_048_575, 1_048_576])
-  func `entries can be overwritten on a small disk for ever`(_ length: Int) throws {
+  func `entries can be overwritten on a small disk forever`(_ length: Int) throws {
     let volume = Self.disk(8 << 20)
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
@@ -63,7 +63,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `queued entries can be overwritten on a small disk for ever, in their order`() async throws {
+  @Test func `queued entries can be overwritten on a small disk forever, in order`() async throws {
     let volume = Self.disk()
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
@@ -119,7 +119,7 @@ import Testing
     return (store, space, try #require(try refusal(body)))
   }
 
-  @Test func `the closure of a put that finds space at last runs once`() throws {
+  @Test func `the closure of a put that finds space on retry runs once`() throws {
     let volume = Self.disk()
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
@@ -136,7 +136,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `all kinds of changes are made again`() throws {
+  @Test func `all kinds of changes are repeated`() throws {
     let (store, space, refused) = try Self.refuse { transaction, space in
       try transaction.delete(Self.key(3), in: space)
       try transaction.deleteRange(.between(Self.key(10), Self.key(20)), in: space)
@@ -169,7 +169,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `changes are not made again once another transaction has committed`() throws {
+  @Test func `changes are not repeated once another transaction has committed`() throws {
     let (store, space, refused) = try Self.refuse { transaction, space in
       try transaction.put("seen", transaction.get("often", in: space)?.first == 2 ? "new" : "old", in: space)
     }
@@ -184,7 +184,7 @@ import Testing
   }
 
   @Test(arguments: [100, 9000])
-  func `a put that was refused is refused again at once`(_ length: Int) throws {
+  func `a refused put is refused again when repeated`(_ length: Int) throws {
     let volume = Self.disk()
     let store = try Self.open(volume)
     let space = try store.keyspace("a")
