@@ -32,7 +32,7 @@ import Testing
     var matrix: [[Int8]]
   }
 
-  @Test func `nested structs are dictionaries with sorted keys`() throws {
+  @Test func `nested structs become dictionaries with sorted keys`() throws {
     let friend = Person(
       name: "Bó", age: 0, isAlive: false, height: 0, address: nil, friends: [], tags: [:], nothing: nil,
       matrix: [[]])
@@ -53,7 +53,7 @@ import Testing
     indirect case group(Shape, Shape)
   }
 
-  @Test func `enums with values`() throws {
+  @Test func `enums with associated values round-trip`() throws {
     try roundTrip(Shape.point, #"{"point":{}}"#)
     try roundTrip(Shape.circle(radius: 2), #"{"circle":{"radius":2}}"#)
     try roundTrip(
@@ -63,7 +63,7 @@ import Testing
 
   enum Color: String, Codable, CodingKeyRepresentable { case red, green }
 
-  @Test func `scalars, optionals and dictionaries of all kinds`() throws {
+  @Test func `scalars, optionals and dictionaries of all kinds round-trip`() throws {
     try roundTrip(true, "true")
     try roundTrip("x", #""x""#)
     try roundTrip(Int64.min, "-9223372036854775808")
@@ -129,7 +129,7 @@ import Testing
     }
   }
 
-  @Test func `what a class inherits is apart with superEncoder, and together without`() throws {
+  @Test func `inherited members are separate with superEncoder, and merged without it`() throws {
     let dog = try FleeceEncoder().encode(Dog(name: "Rex", legs: 4))
     #expect(try FleeceText.json(dog) == #"{"legs":4,"super":{"name":"Rex"}}"#)
     let decoded = try FleeceDecoder().decode(Dog.self, from: dog)
@@ -160,14 +160,14 @@ import Testing
     }
   }
 
-  @Test func `containers that are open at the same time`() throws {
+  @Test func `several containers can be open at the same time`() throws {
     let fleece = try FleeceEncoder().encode(Interleaved())
     #expect(try FleeceText.json(fleece) == #"{"inner":{"a":"y","b":"z"},"list":[1,2,3,{},[null]]}"#)
   }
 
   private func path(_ keys: [any CodingKey]) -> String { keys.map(\.stringValue).joined(separator: "/") }
 
-  @Test func `errors say where in the value they are`() throws {
+  @Test func `errors name the path to the value`() throws {
     let fleece = try FleeceText.fleece(
       #"{"name":"A","age":300,"isAlive":1,"height":1,"friends":[{"name":5}],"tags":{},"matrix":[]}"#)
     func failure<T: Decodable>(_ type: T.Type) -> String {
@@ -196,7 +196,7 @@ import Testing
     #expect(failure([Int].self) == "type ")
   }
 
-  @Test func `numbers must fit`() throws {
+  @Test func `a number must fit its type`() throws {
     let decoder = FleeceDecoder()
     #expect(try decoder.decode(Double.self, from: FleeceText.fleece("3")) == 3)
     #expect(try decoder.decode(Int.self, from: FleeceText.fleece("3.0")) == 3)
@@ -209,7 +209,7 @@ import Testing
     #expect(throws: DecodingError.self) { try decoder.decode(Int.self, from: FleeceText.fleece("null")) }
   }
 
-  @Test func `what is no number cannot be encoded`() throws {
+  @Test func `numbers that are not finite cannot be encoded`() throws {
     for value in [Double.nan, .infinity, -.infinity] {
       do {
         _ = try FleeceEncoder().encode(["a": [1, value]])
@@ -226,7 +226,7 @@ import Testing
     init(depth: Int) { next = depth > 1 ? Chain(depth: depth - 1) : nil }
   }
 
-  @Test func `nesting is bounded both ways`() throws {
+  @Test func `nesting is limited in both directions`() throws {
     let deepest = try FleeceEncoder().encode(Chain(depth: FleeceLimits.codingDepth))
     _ = try FleeceDecoder().decode(Chain.self, from: deepest)
     #expect(throws: EncodingError.self) {
@@ -260,7 +260,7 @@ import Testing
     }
   }
 
-  @Test func `types that another layer treats specially`() throws {
+  @Test func `types with special encodings round-trip`() throws {
     let weather = Weather(
       now: Celsius(degrees: 21.5), forecast: [nil, Celsius(degrees: -3)],
       picture: Blob(bytes: [0xFF, 0xD8, 0xFF]))

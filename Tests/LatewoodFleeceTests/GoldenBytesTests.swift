@@ -16,11 +16,11 @@ import Testing
     #expect(try FleeceText.json(expected) == json, sourceLocation: sourceLocation)
   }
 
-  @Test func `the worked example of the format`() throws {
+  @Test func `the worked example of the format has the documented bytes`() throws {
     try expect(#"{"foo":123}"#, "43666f6f 7001 8003 007b 8003")
   }
 
-  @Test func `values of two bytes stand alone`() throws {
+  @Test func `a value of two bytes is its own root`() throws {
     try expect("null", "3000")
     try expect("false", "3400")
     try expect("true", "3800")
@@ -34,7 +34,7 @@ import Testing
     try expect("-1", "0fff")
   }
 
-  @Test func `integers take as many bytes as they need`() throws {
+  @Test func `integers take only as many bytes as they need`() throws {
     try expect("2048", "11000800 8002")
     try expect("-2049", "11fff700 8002")
     try expect("32767", "11ff7f00 8002")
@@ -50,14 +50,14 @@ import Testing
     try expect("-9223372036854775808", "17000000000000008000 8005")
   }
 
-  @Test func `doubles take 32 bits where that loses nothing`() throws {
+  @Test func `doubles take 32 bits where no precision is lost`() throws {
     try expect("1.5", "24000000c03f 8003")
     try expect("0.1", "28009a9999999999b93f 8005")
     try expect("-0.0", "240000000080 8003")
     try expect("1e+300", "28009c7500883ce4377e 8005")
   }
 
-  @Test func `strings of fifteen bytes and more have their length apart`() throws {
+  @Test func `strings of 15 bytes and more store their length separately`() throws {
     try expect(#""ab""#, "42616200 8002")
     try expect(#""abcdefghijklmn""#, "4e6162636465666768696a6b6c6d6e00 8008")
     try expect(#""abcdefghijklmno""#, "4f0f6162636465666768696a6b6c6d6e6f00 8009")
@@ -74,17 +74,17 @@ import Testing
     #expect(try FleeceText.json(found) == #"{"a":1,"aa":2,"z":3,"é":4}"#)
   }
 
-  @Test func `strings that come again are pointed at`() throws {
+  @Test func `repeated strings are replaced by pointers`() throws {
     try expect(#"["abc","abc"]"#, "43616263 6002 8003 8004 8003")
     try expect(#"[["k"],[{"abc":"abc"}]]"#, "6001 416b 43616263 7001 8003 8004 6001 8004 6002 800a 8004 8003")
   }
 
-  @Test func `an array of integers of three bytes has items of four`() throws {
+  @Test func `an array of three-byte integers has four-byte items`() throws {
     try expect("[5000,70000]", "6802 11881300 12701101 8005")
     try expect("[5000,1]", "11881300 6002 8003 0001 8003")
   }
 
-  @Test func `counts above 2046 follow the header`() throws {
+  @Test func `counts above 2046 are stored after the header`() throws {
     for count in [2046, 2047, 2048, 2047 + 127, 2047 + 128, 20_000] {
       let bytes = try FleeceText.fleece(
         "[" + Array(repeating: "7", count: count).joined(separator: ",") + "]")
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `a root that is far from the end is reached by two pointers`() throws {
+  @Test func `a distant root is reached through two pointers`() throws {
     // A header of six bytes and the items: the pointer at the end reaches back over 65,534.
     for (count, length) in [(32764, 65536), (32765, 65542)] {
       let json = "[" + Array(repeating: "7", count: count).joined(separator: ",") + "]"

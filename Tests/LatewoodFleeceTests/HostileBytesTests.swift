@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `every bit flipped`() throws {
+  @Test func `no flipped bit traps`() throws {
     for document in Self.documents {
       let bytes = try FleeceText.fleece(document)
       for bit in 0..<(8 * bytes.count) {
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test func `every truncation, at both ends`() throws {
+  @Test func `no truncation at either end traps`() throws {
     for document in Self.documents {
       let bytes = try FleeceText.fleece(document)
       for length in 0..<bytes.count {
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `random bytes`() throws {
+  @Test func `random bytes never trap`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<3000 {
       var bytes = random.bytes(2 * (1 + random.below(60)))
@@ -93,7 +93,7 @@ import Testing
     }
   }
 
-  @Test func `random bytes as JSON`() throws {
+  @Test func `random bytes as JSON are refused or round-trip`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let parts = [
       "{", "}", "[", "]", ",", ":", "\"", "\\", "\\u12", "1", "-", "e5", ".", "true", "nul", " ", "\n", "é",
@@ -108,7 +108,7 @@ import Testing
     }
   }
 
-  @Test func `a few bytes that stand for very many values are refused soon`() throws {
+  @Test func `a few bytes that expand to very many values are refused quickly`() throws {
     // Arrays of two pointers to the previous array: 2^n values in 6n bytes.
     for levels in [20, 40, 400] {
       var bytes: [UInt8] = FleeceText.bytes("6001 0001")
@@ -130,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `pointers that lead nowhere are refused`() throws {
+  @Test func `pointers to invalid offsets are refused`() throws {
     for hexadecimal in [
       "8000", "8001", "ffff", "0001 8002", "6001 8000 8002", "6001 8002 8002", "6801 80000000 8003",
       "8001 8001",
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test func `a pointer to itself is refused as one`() throws {
+  @Test func `a pointer to itself is refused with the right reason`() throws {
     for hexadecimal in ["8000", "0001 8000", "6801 80000000 8003"] {
       let error = #expect(throws: FleeceError.self, "\(hexadecimal)") {
         try FleeceBody(FleeceText.bytes(hexadecimal)).withRoot { value throws(FleeceError) in
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `a pointer that is pointed at does not share bytes with the one that points at it`() throws {
+  @Test func `two pointers that follow each other cannot share bytes`() throws {
     // The last two bytes point back by two, to bytes that form a whole pointer of four only
     // together with them; that pointer would lead to the start.
     var bytes = FleeceText.bytes("0007")
@@ -171,7 +171,7 @@ import Testing
     #expect(try FleeceText.json(bytes) == "7")
   }
 
-  @Test func `a collection cannot count more than there are bytes, however the number is turned`() throws {
+  @Test func `a collection cannot count more items than there are bytes, in any encoding`() throws {
     // An array and a dictionary, narrow and wide, of 2047 items and so many more that their total
     // length overflows.
     for header in ["67ff", "6fff", "77ff", "7fff"] {
@@ -189,7 +189,7 @@ import Testing
     }
   }
 
-  @Test func `values that run over their place are refused`() throws {
+  @Test func `values that overrun their bounds are refused`() throws {
     for hexadecimal in [
       "42 61", "6001 4261 8002", "1100 8001", "6001 1180 8002", "2400 8001",
       "4fff01 00 8002",
@@ -205,9 +205,7 @@ import Testing
     }
   }
 
-  @Test func `a collection whose items do not end before the pointer to it is refused, before any is read`()
-    throws
-  {
+  @Test func `a collection that overruns the pointer to it is refused before any item is read`() throws {
     for hexadecimal in [
       "6002 0001 8002", "7001 0001 8002", "6801 0001 8002", "7801 0001 0001 0001 8004",
       "67ff 01 00 8002",
@@ -219,7 +217,7 @@ import Testing
     }
   }
 
-  @Test func `deep nesting from outside is refused`() throws {
+  @Test func `untrusted nesting beyond the limit is refused`() throws {
     for (levels, isSound) in [(FleeceLimits.depth - 1, true), (FleeceLimits.depth, false), (20_000, false)] {
       var bytes = FleeceText.bytes("6001 0001")
       for _ in 0..<levels { bytes += FleeceText.bytes("6001 8003") }
@@ -233,7 +231,7 @@ import Testing
     }
   }
 
-  @Test func `keys out of order or twice, and shared keys without a table, are damage`() throws {
+  @Test func `unsorted or repeated keys, and shared keys without a table, are damage`() throws {
     for hexadecimal in [
       "7002 4162 0001 4161 0002 8005", "7002 4161 0001 4161 0002 8005", "7001 0005 0001 8003",
       "7001 3000 0001 8003",
@@ -243,7 +241,7 @@ import Testing
     }
   }
 
-  @Test func `a dictionary has what it inherits, but for what it takes away`() throws {
+  @Test func `a dictionary inherits all members except the ones it removes`() throws {
     // {"a":1,"b":2,"c":3}, then {inherits, "b":undefined, "c":4, "d":5}
     let bytes = FleeceText.bytes(
       "7003 4161 0001 4162 0002 4163 0003 7004 0800 8009 4162 3c00 4163 0004 4164 0005 8009")
@@ -257,7 +255,7 @@ import Testing
     #expect(try FleeceDecoder().decode([String: Int].self, from: bytes) == ["a": 1, "c": 4, "d": 5])
   }
 
-  @Test func `inheriting is bounded`() throws {
+  @Test func `inheritance is limited in depth`() throws {
     for (levels, isSound) in [
       (FleeceLimits.inheritance - 1, true), (FleeceLimits.inheritance, false), (5000, false),
     ] {
@@ -273,7 +271,7 @@ import Testing
     }
   }
 
-  @Test func `numbers that are none have no JSON`() throws {
+  @Test func `numbers that are not finite have no JSON`() throws {
     let error = #expect(throws: FleeceError.self) {
       _ = try FleeceText.json(FleeceText.bytes("2400 0000807f 8003"))
     }

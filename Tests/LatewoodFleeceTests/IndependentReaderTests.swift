@@ -27,7 +27,7 @@ import Testing
     try bytes.withUnsafeBytes { try device.write($0, at: 0) }
   }
 
-  @Test func `another reader finds the same values`() throws {
+  @Test func `an independent reader finds the same values`() throws {
     let directory = CurrentProcess.environmentVariable("LATEWOOD_FLEECE_DIR")
     var random = SeededRandom(seed: SeededRandom.seed(directory == nil ? nil : 1))
     let texts = Self.edges + (0..<(directory == nil ? 5 : 200)).map { _ in PlainValue.random(&random).text }

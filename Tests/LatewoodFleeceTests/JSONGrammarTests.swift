@@ -4,7 +4,7 @@ import Testing
 
 /// Texts at the edges of RFC 8259: those that must be accepted, and those that must not.
 @Suite struct JSONGrammarTests {
-  @Test func `what is JSON is accepted`() throws {
+  @Test func `valid JSON is accepted`() throws {
     for (text, expected) in [
       ("[[]   ]", "[[]]"), ("[\"\"]", "[\"\"]"), ("[]", "[]"), ("[ ]", "[]"), ("[\"a\"]", "[\"a\"]"),
       ("[false]", "[false]"), ("[null, 1, \"1\", {}]", "[null,1,\"1\",{}]"), ("[1\n]", "[1]"),
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test func `what is no JSON is refused, with its place`() throws {
+  @Test func `invalid JSON is refused with its position`() throws {
     for text in [
       "", " ", "[1 true]", "[a\u{E9}]", "[\"\": 1]", "[\"\"],", "[,1]", "[1,,2]", "[\"x\",,]", "[\"x\"]]",
       "[\"\",]", "[\"x\"",
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `bytes that are no UTF-8 are refused`() throws {
+  @Test func `invalid UTF-8 is refused`() throws {
     for bytes in [
       [0xFF], [0x80], [0xC0, 0x80], [0xC1, 0xBF], [0xC3], [0xC3, 0x28], [0xE0, 0x80, 0x80],
       [0xE0, 0x9F, 0xBF],
@@ -111,7 +111,7 @@ import Testing
     #expect(throws: FleeceError.self) { _ = try JSON.fleece(from: [UInt8]()) }
   }
 
-  @Test func `every control character inside a string is refused, at every place of a word`() throws {
+  @Test func `control characters in a string are refused at every offset of a word`() throws {
     for byte in 0..<0x20 as Range<UInt8> {
       for padding in 0..<18 {
         let text =
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `an error says the line and the column`() throws {
+  @Test func `an error reports the line and the column`() throws {
     func place(_ text: String) -> [Int?] {
       do throws(FleeceError) {
         _ = try JSON.fleece(from: text)
@@ -139,7 +139,7 @@ import Testing
     #expect(place("[\"\\ud800\"]") == [2, 1, 3])
   }
 
-  @Test func `nesting is bounded, and costs no stack`() async throws {
+  @Test func `nesting is limited, and uses no stack`() async throws {
     let limit = FleeceLimits.depth
     for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
       func text(_ depth: Int) -> String {
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `an object of many members, given in the worst order, is sorted`() throws {
+  @Test func `a large object with its members in the worst order is sorted`() throws {
     let count = 20_000
     let keys = (0..<count).map { String($0 * 7919 % count, radix: 7) }
     let text = "{" + keys.reversed().map { "\"\($0)\":\"\($0)\"" }.joined(separator: ",") + "}"

@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodFleece
 
 @Suite struct JSONOutputTests {
-  @Test func `the indented form`() throws {
+  @Test func `indented output has the expected form`() throws {
     let fleece = try FleeceText.fleece(#"{"b":[1,{"x":null}],"a":{},"c":[],"d":[[]]}"#)
     #expect(
       try FleeceText.json(fleece, .indented) == """
@@ -24,7 +24,7 @@ import Testing
     #expect(try FleeceText.json(FleeceText.fleece("7"), .indented) == "7")
   }
 
-  @Test func `whole numbers that others stored as doubles have the text of integers`() throws {
+  @Test func `whole numbers stored as doubles are written as integers`() throws {
     for (hexadecimal, text) in [
       ("2000 00000000 8003", "0"), ("2000 00000080 8003", "-0.0"), ("2000 0000803f 8003", "1"),
       ("2800 0080e03779c34143 8005", "10000000000000000"),
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `text goes out in chunks`() throws {
+  @Test func `text is written in chunks`() throws {
     let text = "[" + (0..<100_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
     let fleece = try FleeceText.fleece(text)
     var chunks: [[UInt8]] = []
@@ -48,7 +48,7 @@ import Testing
     #expect(chunks.count > 10 && chunks.allSatisfy { $0.count < 70_000 })
   }
 
-  @Test func `a receiver that refuses ends the writing`() throws {
+  @Test func `an error from the receiver ends the writing`() throws {
     let fleece = try FleeceText.fleece("[" + (0..<100_000).map { "\($0)" }.joined(separator: ",") + "]")
     var calls = 0
     let error = #expect(throws: FleeceError.self) {
@@ -62,7 +62,7 @@ import Testing
     #expect(error?.kind == .output && calls == 1)
   }
 
-  @Test func `every escape, and nothing else escaped`() throws {
+  @Test func `only the required characters are escaped`() throws {
     var writer = FleeceWriter()
     let ascii = String(String.UnicodeScalarView((0..<0x80).compactMap { UnicodeScalar($0) }))
     try writer.string(ascii + "é\u{2028}👋")
@@ -75,7 +75,7 @@ import Testing
         + ":;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\\\]^_`abcdefghijklmnopqrstuvwxyz{|}~\u{7F}é\u{2028}👋\"")
   }
 
-  @Test func `base64 of all lengths`() throws {
+  @Test func `base64 of all lengths round-trips, and malformed base64 is refused`() throws {
     for (bytes, text) in [
       ([], ""), ([0x66], "Zg=="), ([0x66, 0x6F], "Zm8="), ([0x66, 0x6F, 0x6F], "Zm9v"),
       ([0xFB, 0xFF, 0xBF], "+/+/"), (Array("fooba".utf8), "Zm9vYmE="),
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `lines are read whatever ends them, and errors do not end the reading`() throws {
+  @Test func `any line ending is read, and an error does not end the reading`() throws {
     var lines = JSONLinesReader()
     lines.append("1\n\n  \r\n{\"a\":\r2}\r\n[1,x]\n\"\u{FFFF}".utf8)
     #expect(try read(&lines) == ["1", #"{"a":2}"#, "invalidJSON 5:4 @20"])
@@ -119,7 +119,7 @@ import Testing
     #expect(lines.line == 8)
   }
 
-  @Test func `a line that is too long is refused before it is whole`() throws {
+  @Test func `a line that is too long is refused before it is complete`() throws {
     var lines = JSONLinesReader(lineLimit: 10)
     lines.append("[1,2]\n\"0123456789".utf8)
     #expect(try read(&lines) == ["[1,2]", "tooLarge 2:1 @6"])
@@ -133,7 +133,7 @@ import Testing
     #expect(try read(&lines) == ["tooLarge 4:1 @48", "6"])
   }
 
-  @Test func `lines are written one for each value`() throws {
+  @Test func `one line is written per value`() throws {
     var text: [UInt8] = []
     do {
       var lines = JSONLinesWriter { text.append(contentsOf: $0) }

@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test func `a prepared name finds what its bytes find, in damaged bytes too`() throws {
+  @Test func `a prepared name finds what its bytes find, even in damaged data`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var found = 0
     for round in 0..<Effort.count(4000, low: 400) {
@@ -53,7 +53,7 @@ import Testing
     #expect(found > 500)
   }
 
-  @Test func `names are equal if their bytes are`() {
+  @Test func `names are compared by their bytes`() {
     let names = ["", "a", "a\0", "aaaaaaaa", "aaaaaaaa\0", "aaaaaaaab", "aaaaaaaac", "é", "e\u{301}"]
     for left in names {
       for right in names {

@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodFleece
 
 @Suite struct RoundTripTests {
-  @Test func `random values come back as they were, whatever they look like`() throws {
+  @Test func `random values round-trip, however they are written`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<300 {
       let value = PlainValue.random(&random)
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `a parser sorts members by their names, whatever it sorted before`() throws {
+  @Test func `a parser sorts members by name, regardless of the objects it parsed before`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let names = ["b", "a", "thumbnail_width", "thumbnail", "thumbnail_height"]
     var parser = JSONParser()
@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test func `a copy is the same bytes`() throws {
+  @Test func `a copy has the same bytes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var writer = FleeceWriter()
     for _ in 0..<100 {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `every integer around the boundaries is exact`() throws {
+  @Test func `integers around every boundary are exact`() throws {
     var numbers = Set(-2060...2060 as ClosedRange<Int64>)
     for power in 0..<63 {
       for difference in -2...2 as ClosedRange<Int64> {
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test func `numbers that are equal are the same bytes`() throws {
+  @Test func `equal numbers have the same bytes`() throws {
     for texts in [
       ["1", "1.0", "1e0", "10e-1", "0.1e1", "1.000000000000000000000000"],
       ["0", "-0", "0.0", "0e5", "1e-400"],
@@ -82,7 +82,7 @@ import Testing
     #expect(try FleeceText.canonical("[-0.0]") == "[-0.0]")
   }
 
-  @Test func `every way to read doubles gives the nearest one`() throws {
+  @Test func `every way of reading a double gives the nearest one`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for round in 0..<20_000 {
       let digits = random.next() >> UInt64(random.below(64))
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `halves between two doubles go to the even one`() throws {
+  @Test func `ties between two doubles round to even`() throws {
     // 2^53 + 1 and its neighbours, and halves further up, all exact in decimal digits.
     for text in [
       "9007199254740993.0", "9007199254740995.0", "9007199254740992.5", "18014398509481990e0",
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `random doubles are written so that they read back`() throws {
+  @Test func `random doubles are written so that they read back unchanged`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<5000 {
       let value = Double(bitPattern: random.next())
@@ -139,7 +139,7 @@ import Testing
     }
   }
 
-  @Test func `collections and pointers over 64 KiB are wide`() throws {
+  @Test func `collections and pointers beyond 64 KiB are wide`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let words = (0..<3000).map { _ in String(random.next(), radix: 36) + String(random.next(), radix: 36) }
     let array = "[" + words.map { "\"\($0)\"" }.joined(separator: ",") + "]"

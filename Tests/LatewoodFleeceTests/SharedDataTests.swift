@@ -27,7 +27,7 @@ import Testing
   @Test(arguments: [
     "canada.json", "citm_catalog.json", "movies-1970s.json", "movies-2000s.json", "twitter.json",
   ])
-  func `each file comes back`(name: String) throws {
+  func `each sample file round-trips`(name: String) throws {
     guard let text = try Self.read(name) else { return }
     let fleece = try JSON.fleece(from: text)
     try FleeceBody(fleece).withRoot { value throws(FleeceError) in try value.validate() }
@@ -40,7 +40,7 @@ import Testing
     #expect(indented == fleece)
   }
 
-  @Test func `one person a line, in chunks of any size`() throws {
+  @Test func `records on lines are read in chunks of any size`() throws {
     guard let text = try Self.read("names_100.json") else { return }
     var expected: [[UInt8]] = []
     for line in text.split(separator: UInt8(ascii: "\n")) {
@@ -61,7 +61,7 @@ import Testing
     #expect(try FleeceBody(expected[0]).root.element(for: "name")?.element(for: "first")?.string() != nil)
   }
 
-  @Test func `fields known from the files are where they should be`() throws {
+  @Test func `known fields of the sample files are found`() throws {
     guard let text = try Self.read("twitter.json") else { return }
     let root = try FleeceBody(JSON.fleece(from: text)).root
     let statuses = try #require(try root.element(for: "statuses"))

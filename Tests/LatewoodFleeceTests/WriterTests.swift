@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodFleece
 
 @Suite struct WriterTests {
-  @Test func `calls that make no whole value are refused`() throws {
+  @Test func `calls that do not form a complete value are refused`() throws {
     func expectMisuse(
       _ work: (inout FleeceWriter) throws -> Void, sourceLocation: SourceLocation = #_sourceLocation
     ) {
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test func `a writer can be used again, also after an error`() throws {
+  @Test func `a writer can be reused, even after an error`() throws {
     var writer = FleeceWriter()
     try writer.beginArray()
     #expect(throws: FleeceError.self) { _ = try writer.finish() }
@@ -62,7 +62,7 @@ import Testing
     }
   }
 
-  @Test func `nesting is bounded`() throws {
+  @Test func `nesting is limited`() throws {
     var writer = FleeceWriter()
     for _ in 0..<FleeceLimits.depth { try writer.beginArray() }
     var error: FleeceError?
@@ -72,7 +72,7 @@ import Testing
     _ = try writer.finish()
   }
 
-  @Test func `data, undefined and doubles that are no numbers`() throws {
+  @Test func `data and undefined are written, and numbers that are not finite are refused`() throws {
     var writer = FleeceWriter()
     try writer.beginArray()
     try writer.data([])
@@ -96,7 +96,7 @@ import Testing
     #expect(try root.element(at: -1) == nil)
   }
 
-  @Test func `strings of every length around the limits come back`() throws {
+  @Test func `strings of every length around the limits round-trip`() throws {
     for length in [0, 1, 2, 3, 14, 15, 16, 127, 128, 129, 130, 16383, 16384, 70_000] {
       let text = String(repeating: "é", count: length / 2) + (length.isMultiple(of: 2) ? "" : "x")
       var writer = FleeceWriter()
@@ -110,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `keys that are long, empty or equal but for the end`() throws {
+  @Test func `keys that are long, empty or differ only at the end round-trip`() throws {
     let long = String(repeating: "k", count: 500)
     let keys = [
       "", "a", "ab", "abcdefgh", "abcdefgha", "abcdefghb", long + "a", long + "b", long, "abcdefg\u{0}",
