@@ -25,7 +25,7 @@ import Testing
     left == right ? 0 : left.lexicographicallyPrecedes(right) ? -1 : 1
   }
 
-  @Test func `keys of random values sort as a plain comparison does, in both directions`() throws {
+  @Test func `keys of random values sort like the values, in both directions`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<Self.pairs {
       let isNumeric = random.oneIn(2)
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `what is read back from a key has the same key, in both directions`() throws {
+  @Test func `a value read back from its key has the same key, in both directions`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for round in 0..<Self.pairs / 10 {
       let value = round % 2 == 0 ? PlainOrder.number(&random) : .random(&random)
@@ -107,7 +107,7 @@ import Testing
     return try key(FleeceBody(written: try writer.finish())).bytes
   }
 
-  @Test func `equal numbers have one key, whatever their encoding`() throws {
+  @Test func `equal numbers have one key, in every encoding`() throws {
     let one = try Self.key(PlainOrder.integer(1).fleece()).bytes
     #expect(try Self.key(PlainOrder.double(1).fleece()).bytes == one)
     #expect(NumberKey(.double(1)) == NumberKey(.unsigned(1)))
@@ -117,7 +117,7 @@ import Testing
     #expect(NumberKey(.double(.nan)) < NumberKey(.double(-.infinity)))
   }
 
-  @Test(arguments: 0...40) func `a key that is cut says so and keeps its beginning`(limit: Int) throws {
+  @Test(arguments: 0...40) func `a truncated key is marked and keeps its beginning`(limit: Int) throws {
     let body = FleeceBody(try JSON.fleece(from: #"["abc\u0000def", 12, {"a": [1, 2]}, null]"#))
     let whole = try Self.key(body)
     #expect(!whole.isCut && whole.bytes.count > 40)

@@ -36,7 +36,7 @@ import Testing
     #expect(try read(key(json)) == json)
   }
 
-  @Test func `whole numbers are integers, and data is data`() throws {
+  @Test func `whole numbers are read back as integers, and data as data`() throws {
     #expect(try read(key("3.0")) == "3")
     var writer = FleeceWriter()
     try writer.data([0, 0xFF, 0, 1])
@@ -56,7 +56,7 @@ import Testing
     #expect(data == [0, 0xFF, 0, 1])
   }
 
-  @Test func `a value that is passed over ends where the next begins`() throws {
+  @Test func `skipping a value ends where the next one begins`() throws {
     for json in ["1", #""a""#, "[[1],{}]", #"{"a":[]}"#, "9007199254740993"] {
       let first = try key(json)
       try (first + key("2")).withUnsafeBytes { bytes in
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `bytes that are no key end the reading`() throws {
+  @Test func `bytes that are not a key end the reading`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let samples = try [#"{"a":[1,"x",{}],"b":null}"#, "[[[0]]]", "18446744073709551615"].map(key)

@@ -19,7 +19,7 @@ import Testing
     return try writer.finish()
   }
 
-  @Test func `a constant of a plain value is that of its Fleece`() throws {
+  @Test func `a constant made from a plain value equals one made from its Fleece`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2000 {
       let integer = Int64(bitPattern: random.next()) >> Int64(random.below(64))
@@ -44,7 +44,7 @@ import Testing
     }
   }
 
-  @Test func `a key that is cut is the beginning of the whole key`() throws {
+  @Test func `a truncated key is a prefix of the whole key`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2000 {
       let values = try (0..<1 + random.below(3)).map { _ in try PlainOrder.random(&random).fleece() }
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `the successor of a prefix is the least that comes after everything with it`() {
+  @Test func `the successor of a prefix is the least key after all keys that start with it`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2000 {
       let prefix = (0..<random.below(4)).map { _ in UInt8(random.pick([0, 1, 254, 255])) }

@@ -2,7 +2,9 @@ import LatewoodQuery
 import Testing
 
 @Suite struct FieldPathTests {
-  @Test(arguments: [0, 1, 6, 7, 8, 255, 256, 300]) func `names are equal if their bytes are`(length: Int) {
+  @Test(arguments: [0, 1, 6, 7, 8, 255, 256, 300]) func `paths are compared by the bytes of their names`(
+    length: Int
+  ) {
     let name = String(repeating: "n", count: length)
     #expect(FieldPath(name) == FieldPath(name))
     #expect(FieldPath(name) != FieldPath(name + "n") && FieldPath(name) != FieldPath("o" + name))

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: definitions)
-  func `a range has every document that matches, and no other where it says so`(fields: [String]) throws {
+  func `a range has every document that matches, and only those where it claims so`(fields: [String]) throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let definition = try IndexDefinition(fields.map { try IndexDefinition.Part(parsing: $0) })
     var usable = 0
@@ -72,7 +72,7 @@ import Testing
     #expect(usable > 0)
   }
 
-  @Test func `a comparison is answered by its range alone, and an order by its index`() throws {
+  @Test func `a range can answer a comparison without a check, and an index an order`() throws {
     let definition = try IndexDefinition([
       IndexDefinition.Part(parsing: "city"), IndexDefinition.Part(parsing: "age:desc"),
     ])
@@ -95,7 +95,7 @@ import Testing
       definition.isReversed(for: [(FieldPath("city"), true), (FieldPath("age"), true)], in: all) == nil)
   }
 
-  @Test func `a partial index is used only where its condition is asked for`() throws {
+  @Test func `a partial index is used only by queries that require its condition`() throws {
     let condition = try MangoParser.predicate(json: #"{"type":"film","year":{"$gt":1900}}"#)
     let definition = try IndexDefinition([IndexDefinition.Part(FieldPath("title"))], where: condition)
     func bounds(_ selector: String) throws -> IndexBounds? {
@@ -110,7 +110,7 @@ import Testing
     #expect(read == definition)
   }
 
-  @Test func `a condition is the same after it was stored`() throws {
+  @Test func `a stored condition is read back unchanged`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let predicates =
       try Self.selectors.map { try MangoParser.predicate(json: $0) }
@@ -131,7 +131,7 @@ import Testing
     #expect(throws: QueryError.self) { try MangoParser.predicate(json: #"{"$unless":{"a":1}}"#) }
   }
 
-  @Test(arguments: ["", ":desc"]) func `there are fields that an index cannot have`(suffix: String) throws {
+  @Test(arguments: ["", ":desc"]) func `invalid index fields are refused`(suffix: String) throws {
     for fields in [[], ["a", "a:desc"], ["a[]", "b[]"], Array(repeating: "x", count: 9)] {
       #expect(throws: QueryError.self) {
         try IndexDefinition(

@@ -47,7 +47,7 @@ import Testing
     (#"{"a": {"$beginsWith": "é"}}"#, #"{"a": "été"}"#, true),
     (#"{"$nor": [{"a": 1}, {"a": 2}]}"#, #"{"a": 3}"#, true),
   ])
-  func `a selector matches as CouchDB's documentation says`(
+  func `a selector matches as documented for CouchDB`(
     selector: String, document: String, expected: Bool
   ) throws {
     #expect(try matches(selector, document) == expected)
@@ -66,7 +66,7 @@ import Testing
     (#"{"$text": "x"}"#, "not supported", "$text"),
     (#"{"a": }"#, "line 1, column 7", ""),
   ])
-  func `a selector that cannot be read says why and where`(
+  func `an invalid selector is refused with its reason and location`(
     selector: String, reason: String, place: String
   ) throws {
     let error = #expect(throws: QueryError.self) { try MangoParser.predicate(json: selector) }
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test(arguments: [98, 99, 100, 101, 500])
-  func `conditions inside each other beyond the limit are refused`(depth: Int) throws {
+  func `conditions nested beyond the limit are refused`(depth: Int) throws {
     let text =
       String(repeating: #"{"$not":"#, count: depth) + #"{"a":1}"# + String(repeating: "}", count: depth)
     if depth < MangoParser.depthLimit - 1 {
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `recorded answers of CouchDB come out the same, but for the order of letters`() throws {
+  @Test func `recorded answers of CouchDB are reproduced, except for the order of letters`() throws {
     guard let text = try Oracles.read("couchdb_selectors.json") else { return }
     let root = try FleeceBody(JSON.fleece(from: text)).root
     let documents = try Oracles.elements(of: root, "docs")

@@ -45,7 +45,7 @@ import Testing
     do throws(QueryError) { return .success(try make().selector()) } catch { return .failure(error) }
   }
 
-  @Test func `a selector means the same whichever way it is read`() throws {
+  @Test func `a selector means the same to the short and the full parser`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var shorts = 0
     for _ in 0..<Effort.count(20_000, low: 3000) {
@@ -67,7 +67,7 @@ import Testing
     #"{ "type" : "book", "sold": true }"#,
     #"{"address.city":"Ulm"}"#, #"{"b":1,"a":{"$ne":0}}"#,
   ])
-  func `usual selectors are read the short way`(text: String) {
+  func `common selectors are read by the short parser`(text: String) {
     #expect(ShortSelector.predicate(json: text) != nil)
   }
 
@@ -77,7 +77,7 @@ import Testing
     #"{"n":{"$in":[1]}}"#, #"{"n":"\u0041"}"#, #"{"n":1}x"#, #"{"n":1"#, #"{"n":1,}"#, #"["n"]"#, "1", "",
     #"{"n":1000000000000000000}"#, #"{"n":{"m":1}}"#, #"{"n":{"$gt":1,"$gt":2}}"#, #"{"a\\.b":1}"#,
   ])
-  func `everything else is left to the parser`(text: String) {
+  func `all other selectors are left to the full parser`(text: String) {
     #expect(ShortSelector.predicate(json: text) == nil)
   }
 }

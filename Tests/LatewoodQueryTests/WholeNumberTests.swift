@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `the number in a key is what a reader finds, if it is whole and less than 2^53`(
+  func `a whole number below 2^53 is read from its key as a reader finds it`(
     isDescending: Bool
   ) throws {
     for number in numbers() {
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `a total of some numbers less that of the first ones is that of the rest`() {
+  @Test func `subtracting the total of the first numbers leaves the total of the rest`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<500 {
       let numbers = (0..<random.below(8)).map { _ in

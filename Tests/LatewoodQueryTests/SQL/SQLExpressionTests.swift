@@ -23,13 +23,13 @@ import Testing
     ("CASE i WHEN 2 THEN 'two' WHEN 1 THEN 'one' END", "\"one\""), ("CASE WHEN none THEN 1 END", "null"),
     ("meta().id", "\"a\""), ("META(c).sequence", "1"), ("meta().expiration", "null"),
   ])
-  func `an expression has a value`(expression: String, expected: String) throws {
+  func `an expression has the expected value`(expression: String, expected: String) throws {
     let document = #"{"n":null,"i":1,"s":"text","s2":"k","a":[10,20],"o":{"k":5,"order":6},"a b":1}"#
     #expect(try SQLBench.value(expression, document) == expected)
   }
 
   /// Couchbase's truth tables of four values.
-  @Test func `and, or and not know four answers`() throws {
+  @Test func `AND, OR and NOT follow four-valued logic`() throws {
     let names = ["true", "false", "null", "missing"]
     let values = ["true", "false", "null", "MISSING"]
     let all = [[0, 1, 2, 3], [1, 1, 1, 1], [2, 1, 2, 3], [3, 1, 3, 3]]
@@ -65,7 +65,7 @@ import Testing
     ("ANY x IN a SATISFIES ANY y IN a SATISFIES x < y END END", "true"), ("EXISTS a", "true"),
     ("EXISTS []", "false"),
   ])
-  func `a condition answers as Couchbase does`(condition: String, expected: String) throws {
+  func `a condition evaluates as in Couchbase`(condition: String, expected: String) throws {
     #expect(try SQLBench.value(condition, #"{"n":null,"i":1,"a":[10,20]}"#) == expected)
   }
 
@@ -96,7 +96,7 @@ import Testing
     ("NULLIF(1, 1)", "null"), ("MISSINGIF(1, 1)", "MISSING"), ("MISSINGIF(1, 2)", "1"),
     ("LOWER(none)", "MISSING"),
   ])
-  func `a function has a value`(expression: String, expected: String) throws {
+  func `a function returns the expected value`(expression: String, expected: String) throws {
     #expect(try SQLBench.value(expression, #"{"n":null}"#) == expected)
   }
 }

@@ -33,7 +33,7 @@ import Testing
     " ORDER BY 0, " + terms.map { $0.name + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
   }
 
-  @Test func `a sort has the same rows in any memory, those with equal keys in their order`() throws {
+  @Test func `a sort returns the same rows with any memory, and keeps equal keys in order`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<Effort.count(150, low: 50) {
       let items = Self.items(&random)
@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `groups, and distinct rows in an order, are the same in any memory`() throws {
+  @Test func `groups and distinct rows are the same with any memory`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<Effort.count(150, low: 50) {
       var bench = try SQLBench(Self.items(&random).map(\.json))
@@ -98,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `distinct rows in an order are those of all rows`() throws {
+  @Test func `ordered distinct rows are the ordered rows without repetitions`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<Effort.count(50, low: 20) {
       var bench = try SQLBench(Self.items(&random).map(\.json))
@@ -120,7 +120,7 @@ import Testing
     return try SQLBench((0..<1000).map { #"{"n":\#(($0 * 7) % 1000),"text":"\#(text)"}"# })
   }
 
-  @Test func `a sort keeps no more than its memory`() throws {
+  @Test func `a sort stays within its memory`() throws {
     var bench = try Self.large()
     for memory in [20_000, 150_000, 400_000] {
       bench.limits.memory = memory
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `groups take no more than their memory`() throws {
+  @Test func `grouping stays within its memory`() throws {
     var bench = try Self.large()
     bench.limits.memory = 400_000
     for text in [
@@ -151,7 +151,7 @@ import Testing
     ("LIMIT 10", 1), ("LIMIT 10 OFFSET 10", 1), ("LIMIT 100", 1), ("LIMIT 0", 1), ("LIMIT 10 OFFSET 900", 2),
     ("OFFSET 995", 2), ("OFFSET 1000", 1), ("OFFSET 5000", 1),
   ])
-  func `no more is read again than a limit and an offset need`(tail: String, parts: Int) throws {
+  func `a limit and an offset read again no more than they need`(tail: String, parts: Int) throws {
     var bench = try Self.large()
     bench.limits.memory = 300_000
     let found = try bench.parts("SELECT n, text FROM c ORDER BY 0, n " + tail)
@@ -160,14 +160,14 @@ import Testing
     #expect(try found.parts.flatMap { $0 } == bench.rows("SELECT n, text FROM c ORDER BY 0, n " + tail))
   }
 
-  @Test func `a row that is larger than the memory comes alone`() throws {
+  @Test func `a row larger than the memory is returned alone`() throws {
     var bench = try Self.large()
     bench.limits.memory = 500
     let (parts, _) = try bench.parts("SELECT n, text FROM c WHERE n < 20 ORDER BY 0, n DESC")
     #expect(parts.map(\.count) == Array(repeating: 1, count: 20))
   }
 
-  @Test func `a run can be ended in any part`() throws {
+  @Test func `a run can be stopped in any part`() throws {
     var bench = try Self.large()
     bench.limits.memory = 20_000
     for text in ["SELECT n, text FROM c ORDER BY 0, n", "SELECT text, n FROM c GROUP BY n, text"] {

@@ -185,7 +185,7 @@ import Testing
     return .boolean(true)
   }
 
-  @Test func `random statements give what a plain model gives`() throws {
+  @Test func `random statements agree with a plain model`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<400 {
       let rows = (0..<12).map { _ in Self.row(&random) }

@@ -72,7 +72,7 @@ import Testing
     ("SELECT title FROM c LIMIT 0", []),
     ("select Title from c -- nothing has it\n where /* not a title */ title is missing", []),
   ])
-  func `a statement gives rows`(text: String, expected: [String]) throws {
+  func `a statement returns the expected rows`(text: String, expected: [String]) throws {
     let parameters = ["from": "1980", "to": "1990", "years": "[1979,1982]", "n": "1"]
     #expect(try SQLBench(Self.films).rows(text, parameters) == expected.map(\.sorted))
   }
@@ -109,19 +109,19 @@ import Testing
     ("SELECT a FROM s. WHERE b", "after its scope", 1, 18),
     ("SELECT COUNT(DISTINCT *) FROM c", "an expression is expected", 1, 23),
   ])
-  func `an error points at its place`(text: String, reason: String, line: Int, column: Int) throws {
+  func `an error points at its position`(text: String, reason: String, line: Int, column: Int) throws {
     let error = #expect(throws: QueryError.self) { try SQLBench([]).program(text) }
     #expect(error?.reason.contains(reason) == true, "\(String(describing: error))")
     #expect(error?.position.map { [$0.line, $0.column] } == [line, column], "\(String(describing: error))")
   }
 
-  @Test func `a caret stands below the place`() throws {
+  @Test func `the caret stands below the position of the error`() throws {
     let text = "SELECT é\nFROM c WHERE é = )"
     let error = #expect(throws: QueryError.self) { try SQLStatement(parsing: text) }
     #expect(error?.position?.excerpt(of: text) == "FROM c WHERE é = )\n                 ^")
   }
 
-  @Test func `a caret stands below the place whatever ends the lines`() throws {
+  @Test func `the caret is placed correctly with any line endings`() throws {
     let text = "SELECT a\r\nFROM c\r\nWHERE ="
     let error = #expect(throws: QueryError.self) { try SQLStatement(parsing: text) }
     #expect(error?.position?.line == 3)
@@ -156,12 +156,12 @@ import Testing
     ),
     ("SELECT {'a': 1, 'a': 2}.a AS a FROM c LIMIT 1", [#"{"a":2}"#]),
   ])
-  func `quantifiers and aggregates may stand inside each other`(text: String, expected: [String]) throws {
+  func `quantifiers and aggregates can be nested`(text: String, expected: [String]) throws {
     #expect(try SQLBench(Self.films).rows(text) == expected.map(\.sorted))
   }
 
   @Test(arguments: ["{'a': 1, 'a': 2} AS v", "c.*, c.title", "c.*, c.*", "1 AS title, c.*"])
-  func `a name that comes twice in a row is no damage`(columns: String) throws {
+  func `a column name may occur twice in a row`(columns: String) throws {
     #expect(try SQLBench(Self.films).rows("SELECT \(columns) FROM c").count == Self.films.count)
   }
 
@@ -171,7 +171,7 @@ import Testing
     ("SELECT 1 FROM c ORDER BY ", ",", "", SQLParser.listLimit),
     ("SELECT 1 FROM c WHERE ", " OR NOT ", "", SQLParser.partLimit / 2),
   ])
-  func `a statement is bounded in what can be compared each with each`(
+  func `the number of parts that are compared pairwise is limited`(
     head: String, separator: String, tail: String, limit: Int
   ) throws {
     let bench = try SQLBench(["{}"])
@@ -182,7 +182,7 @@ import Testing
     #expect(error?.position != nil)
   }
 
-  @Test func `literals do not count among the parts of a statement`() throws {
+  @Test func `literals do not count toward the size limit of a statement`() throws {
     let list = (0..<20_000).map(String.init).joined(separator: ",")
     #expect(
       try SQLBench([#"{"a":7}"#, #"{"a":-1}"#]).rows("SELECT a FROM c WHERE a IN [\(list)]").count == 1)
@@ -198,7 +198,9 @@ import Testing
     ("ANY a IN cast SATISFIES a = 'Ford' AND LENGTH(a) = 4 END", 3),
     ("EVERY a IN cast SATISFIES a = 'Ford' AND LENGTH(a) = 4 END", 5), ("LOWER(title) = 'alien'", 5),
   ])
-  func `a condition that no predicate says is narrowed by one`(condition: String, expected: Int) throws {
+  func `a condition that cannot be a predicate is narrowed by a weaker one`(condition: String, expected: Int)
+    throws
+  {
     #expect(try possible("SELECT 1 FROM c WHERE \(condition)") == expected)
   }
 
@@ -210,7 +212,7 @@ import Testing
     ("UNNEST cast a UNNEST cast b WHERE b = 'Ford' AND a = 'Fisher'", 1),
     ("UNNEST cast a WHERE ANY b IN cast SATISFIES b = a END", 5),
   ])
-  func `an element that is asked for narrows the documents that are flattened`(
+  func `a condition on an element narrows the documents to unnest`(
     tail: String, expected: Int
   ) throws {
     #expect(try possible("SELECT 1 FROM c \(tail)") == expected)
@@ -232,7 +234,7 @@ import Testing
     ("CASE WHEN 1 THEN ", "1", " END"),
     ("EXISTS ", "1", ""), ("ANY x IN ", "a", " SATISFIES 1 END"), ("a BETWEEN 1 AND (", "1", ")"),
   ])
-  func `depth is bounded, and fits a small stack`(start: String, middle: String, end: String) throws {
+  func `depth is limited, and fits a small stack`(start: String, middle: String, end: String) throws {
     for depth in [5, 1000, 4000] {
       let expression =
         String(repeating: start, count: depth) + middle + String(repeating: end, count: depth)
@@ -301,7 +303,9 @@ import Testing
     ("SELECT COUNT(DISTINCT n) FROM c", "WHERE"),
     ("SELECT n % 2, SUM(DISTINCT n) FROM c GROUP BY n % 2", "WHERE"),
   ])
-  func `distinct values that do not fit are refused, and fewer are not`(text: String, advice: String) throws {
+  func `distinct values that exceed the memory are refused, and fewer are not`(text: String, advice: String)
+    throws
+  {
     var bench = try SQLBench((0..<500).map { #"{"n":\#($0)}"# })
     bench.limits.memory = 10_000
     let error = #expect(throws: QueryError.self) { try bench.rows(text) }
