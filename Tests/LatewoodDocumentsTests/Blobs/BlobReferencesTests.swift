@@ -12,7 +12,7 @@ import Testing
     try JSON.fleece(from: "{\(members)}")
   }
 
-  @Test func `a reference is found wherever it stands in the body`() throws {
+  @Test func `a reference is found at any position in the body`() throws {
     let digest = try #require(Self.digest)
     let text = "sha256-" + Base64.encode(digest.bytes)
     // Around it, bytes that the mark ends with.

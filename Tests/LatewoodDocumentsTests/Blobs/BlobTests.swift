@@ -4,7 +4,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct BlobTests {
-  @Test func `SHA-256 gives the digests of FIPS 180-4`() {
+  @Test func `SHA-256 matches the digests of FIPS 180-4`() {
     let examples = [
       ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
       ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -44,7 +44,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the same bytes are stored once, and go when nobody needs them`() throws {
+  @Test func `equal bytes are stored once, and removed when no document needs them`() throws {
     let store = try DocumentStore.inMemory()
     let content = [UInt8](repeating: 7, count: 100_000)
     var first: BlobHandle? = try store.putBlob(content)
@@ -66,7 +66,7 @@ import Testing
     withExtendedLifetime((first, second)) {}
   }
 
-  @Test func `blobs that come and go beside sweeps are whole as long as somebody has them`() throws {
+  @Test func `blobs in use stay intact while others come, go and are swept`() throws {
     let store = try DocumentStore.inMemory()
     inParallel(4) { thread in
       for number in 0..<60 {
@@ -88,7 +88,7 @@ import Testing
     #expect(report.faults == [] && report.blobs == 0)
   }
 
-  @Test func `an empty blob is a blob`() throws {
+  @Test func `a blob can be empty`() throws {
     let store = try DocumentStore.inMemory()
     let blob = try store.putBlob([])
     #expect(blob.length == 0)
@@ -97,7 +97,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `what a writer leaves behind is taken away`() throws {
+  @Test func `an abandoned upload is swept`() throws {
     let store = try DocumentStore.inMemory()
     do {
       let writer = try store.makeBlobWriter()
@@ -110,7 +110,7 @@ import Testing
     #expect(report.isSound && report.blobs == 0)
   }
 
-  @Test func `a blob that is not what its record or its name says is damage, and costs no memory`() throws {
+  @Test func `a blob that contradicts its record or its digest is damage, and costs no memory`() throws {
     let store = try DocumentStore.inMemory()
     let content = [UInt8](repeating: 7, count: 2 << 20)
     let digest = try store.putBlob(content).digest

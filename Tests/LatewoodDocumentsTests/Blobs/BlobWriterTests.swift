@@ -15,7 +15,7 @@ import Testing
       .get()
   }
 
-  @Test func `a writer whose batch has failed touches no other blob`() throws {
+  @Test func `a writer whose batch failed touches no other blob`() throws {
     var stray: BlobWriter?
     #expect(throws: OnPurpose.self) {
       try store.write { _ in
@@ -36,7 +36,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a writer that was fed in a batch that failed says so, and leaves nothing`() throws {
+  @Test func `a writer used in a failed batch throws, and leaves no chunks`() throws {
     for isLast in [false, true] {
       let writer = try store.makeBlobWriter()
       try write(mine, to: writer)
@@ -56,7 +56,7 @@ import Testing
     #expect(report.isSound && report.blobs == 0)
   }
 
-  @Test func `a writer that is finished in a batch that fails leaves nothing`() throws {
+  @Test func `a writer finished in a failed batch leaves no blob`() throws {
     let writer = try store.makeBlobWriter()
     try write(mine, to: writer)
     var lost: BlobHandle?
@@ -80,7 +80,7 @@ import Testing
     #expect(try store.store.count(in: store.store.keyspace("chunks")) == 0)
   }
 
-  @Test func `what a read of all bytes gives is what the digest promises`() throws {
+  @Test func `reading a whole blob verifies its digest`() throws {
     let digest = try store.putBlob(mine).digest
     try store.save("a", "with", blobs: [digest])
     let record = try #require(try store.store.get(digest.bytes, in: store.store.keyspace("blobs")))

@@ -9,7 +9,7 @@ import Testing
     [UInt8](repeating: UInt8(number), count: 700 * number)
   }
 
-  @Test func `after any order of saves, contents and sweeps there is just what bodies refer to`() throws {
+  @Test func `any order of saves, arrivals and sweeps leaves just the blobs that bodies refer to`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let store = try DocumentStore.inMemory()
@@ -67,7 +67,7 @@ import Testing
     try store.expectSound(random.replay)
   }
 
-  @Test func `a blob that is listed tells whether its content is here`() throws {
+  @Test func `a listed blob reports whether its content is stored`() throws {
     let store = try DocumentStore.inMemory()
     let digest = BlobDigest(of: content(2))
     try store.save("a", "with", blobs: [digest])
@@ -87,7 +87,7 @@ import Testing
     #expect(try store.sweep().blobs == 0)
   }
 
-  @Test func `what a sweep removes of a blob that never came is no blob`() throws {
+  @Test func `a blob that never arrived is not counted by a sweep`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     try store.save("a", "with", blobs: [BlobDigest(of: content(2))])
@@ -96,7 +96,7 @@ import Testing
     #expect(try store.store.count(in: store.store.keyspace("blobs")) == 0)
   }
 
-  @Test func `that a blob was lost is a fault, that it never came is none`() throws {
+  @Test func `a lost blob is a fault, and one that never arrived is not`() throws {
     let store = try DocumentStore.inMemory()
     let digest = BlobDigest(of: content(2))
     try store.save("a", "with", blobs: [digest])
@@ -112,7 +112,7 @@ import Testing
     #expect(try !store.verify().isSound)
   }
 
-  @Test func `contents come beside those who save and sweep, and no body loses one`() throws {
+  @Test func `content may arrive during saves and sweeps, and no body loses a blob`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     inParallel(3) { thread in

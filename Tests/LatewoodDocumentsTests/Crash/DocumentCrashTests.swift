@@ -10,7 +10,7 @@ import Testing
 @Suite struct DocumentCrashTests {
   static let imagesPerCall = Effort.count(64, low: 10)
 
-  @Test func `after a power cut at any call documents and indexes agree`() throws {
+  @Test func `after a power cut at any call, documents and indexes agree`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let volume = SimulatedVolume()

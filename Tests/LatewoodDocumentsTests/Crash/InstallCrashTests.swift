@@ -39,7 +39,7 @@ import Testing
     #expect(report.bodies == 2 && report.blobs == 0, "\(label)")
   }
 
-  @Test func `a copy is compact, and leaves nothing else`() throws {
+  @Test func `a copy is compact, and leaves no other files`() throws {
     let volume = SimulatedVolume()
     let store = try original(on: volume)
     try store.install(at: Self.target, on: volume)
@@ -63,7 +63,7 @@ import Testing
     return identity
   }
 
-  @Test func `a copy takes the place of a database that nobody has open`() throws {
+  @Test func `a copy replaces a database only if it is not open`() throws {
     let volume = SimulatedVolume()
     let store = try original(on: volume)
     _ = try older(on: volume)
@@ -91,7 +91,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `after a power cut at any call there is the old database or the whole copy`() throws {
+  @Test func `a power cut during a replacement leaves the old database or the whole copy`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     var outcomes: Set<Bool> = []
@@ -133,9 +133,7 @@ import Testing
     #expect(outcomes == [false, true])
   }
 
-  @Test func `after a power cut at any call there is a whole copy with an identity of its own, or none`()
-    throws
-  {
+  @Test func `a power cut during an installation leaves a whole copy with a new identity, or none`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for call in 0... {

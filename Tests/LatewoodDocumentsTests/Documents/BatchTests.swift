@@ -4,7 +4,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct BatchTests {
-  @Test func `a collection that a batch makes is part of the batch`() throws {
+  @Test func `a collection created in a batch is part of the batch`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     let fruit = try store.write { _ in
@@ -56,7 +56,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a batch that throws leaves no trace, and batches inside of batches join`() throws {
+  @Test func `a batch that throws leaves no trace, and nested batches join the outer one`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     #expect(throws: OnPurpose.self) {
@@ -77,7 +77,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `an inner batch that fails spoils the outer one only if it has changed something`() throws {
+  @Test func `a failed inner batch spoils the outer one only if it made changes`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     #expect(throws: OnPurpose.self) {
@@ -121,7 +121,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `insertion with history races with updates, and every branch is kept`() throws {
+  @Test func `insertions race with updates, and every branch is kept`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     let root = try store.save("a", "root").revision

@@ -40,7 +40,7 @@ import Testing
     static func precedes(_ left: Entry, _ right: Entry) -> Bool { left.content.number < right.content.number }
   }
 
-  @Test func `parts come in order, once, as many as are wanted, within the memory`() throws {
+  @Test func `the parts are in order, without repetitions, and stay within count and memory`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<400 {
       let numbers = (0..<random.below(300)).map { _ in random.below(200) }

@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, 255, 256, 257, 3000])
-  func `entries come in the order of their bytes, however many there are`(_ count: Int) throws {
+  func `any number of entries is returned in byte order`(_ count: Int) throws {
     try save("any", "{}")
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)

@@ -8,7 +8,7 @@ import Testing
 
 /// Collections that are created, looked up and dropped while others do the same.
 @Suite struct CollectionTests {
-  @Test func `batches that make the same collection at once share it, and lose nothing`() throws {
+  @Test func `concurrent batches that create the same collection share it and lose nothing`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     let rounds = 20
@@ -30,7 +30,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a batch knows the collections of a commit that readers do not see yet`() throws {
+  @Test func `a batch sees the collections of a commit that readers do not see yet`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     for round in 0..<20 {
@@ -58,7 +58,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a name can be used again, whatever raced when its collection was dropped`() throws {
+  @Test func `a name can be reused despite races with the drop of its collection`() throws {
     let store = try DocumentStore.inMemory()
     for _ in 0..<3 {
       inParallel(4) { thread in
@@ -86,7 +86,7 @@ import Testing
     }
   }
 
-  @Test func `a handle of a dropped collection does not answer for a later one of its name`() throws {
+  @Test func `a handle of a dropped collection never refers to a later one with the same name`() throws {
     let store = try DocumentStore.inMemory()
     let old = try store.createCollection("birds")
     try store.save("owl", "brown", in: old)
@@ -109,7 +109,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a handle from a batch that failed does not answer for a later collection of its name`() throws {
+  @Test func `a handle from a failed batch never refers to a later collection with the same name`() throws {
     let store = try DocumentStore.inMemory()
     var lost: CollectionHandle?
     #expect(throws: OnPurpose.self) {
@@ -128,7 +128,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a collection keeps its identity for as long as it is there`() throws {
+  @Test func `a collection keeps its identity until it is dropped`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     let birds = try store.createCollection("birds")
@@ -150,7 +150,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `closing inside of a batch is refused, and the handle stays open`() throws {
+  @Test func `closing inside a batch is refused, and the handle stays open`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     try store.write { _ in
@@ -165,7 +165,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `the depth of revisions is part of the batch that sets it`() throws {
+  @Test func `the revision depth is part of the batch that sets it`() throws {
     let store = try DocumentStore.inMemory()
     #expect(throws: OnPurpose.self) {
       try store.write { _ in

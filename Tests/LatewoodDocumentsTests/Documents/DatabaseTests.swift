@@ -5,7 +5,7 @@ import LatewoodStore
 import Testing
 
 @Suite struct DatabaseTests {
-  @Test func `the same file opened twice is one database until the last handle closes`() throws {
+  @Test func `a file opened twice is one database until its last handle closes`() throws {
     let directory = try TestDirectory()
     let first = try DocumentStore.open(at: directory.database)
     let second = try DocumentStore.open(at: directory.database, mode: .openExisting)
@@ -28,7 +28,7 @@ import Testing
     try other.close()
   }
 
-  @Test func `a reader of another process sees what is committed, and feeds go on`() async throws {
+  @Test func `a reader in another process sees commits, and feeds continue`() async throws {
     let disk = SimulatedVolume()
     let options = TestClock().options()
     let writer = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
@@ -54,7 +54,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a refused second creation leaves the counts of handles right`() throws {
+  @Test func `a refused second creation does not upset the handle count`() throws {
     let directory = try TestDirectory()
     let store = try DocumentStore.open(at: directory.database)
     refusal(.alreadyExists) { _ = try DocumentStore.open(at: directory.database, mode: .createNew) }
@@ -63,7 +63,7 @@ import Testing
     try raw.close()
   }
 
-  @Test func `a store of other things is not taken for documents`() throws {
+  @Test func `a store with other contents is not opened as documents`() throws {
     let directory = try TestDirectory()
     let raw = try Store.open(at: directory.database)
     try raw.put("key", "value", in: raw.keyspace("fruit"))
@@ -72,7 +72,7 @@ import Testing
     refusal(.wrongFormat) { _ = try DocumentStore.open(at: directory.database, mode: .readOnly) }
   }
 
-  @Test func `the identity and the depth are kept, and last sequences survive purges and reopening`() throws {
+  @Test func `identity, depth and last sequences survive purges and reopening`() throws {
     let directory = try TestDirectory()
     var options = DocumentOptions()
     options.depth = 7
@@ -91,7 +91,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `collections are made, listed and dropped with all that is in them`() throws {
+  @Test func `collections are created, listed and dropped with all their contents`() throws {
     let store = try DocumentStore.inMemory()
     let fruit = try store.createCollection("fruit")
     #expect(try store.createCollection("fruit") === fruit)

@@ -146,7 +146,9 @@ import Testing
     }
   }
 
-  @Test(arguments: plantings) func `it is found, and said what it belongs to`(_ planting: Planting) throws {
+  @Test(arguments: plantings) func `the planted fault is found, with the object it belongs to`(
+    _ planting: Planting
+  ) throws {
     let directory = try TestDirectory()
     var options = TestClock().options()
     options.store.compaction = .manual
@@ -165,7 +167,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `each planting is another fault`() {
+  @Test func `every planting is a different fault`() {
     #expect(Set(Self.plantings.map(\.testDescription)).count == Self.plantings.count)
   }
 }

@@ -57,7 +57,7 @@ import Testing
   ]
 
   @Test(arguments: definitions.indices)
-  func `the documents with a value are found, whatever index there is`(number: Int) throws {
+  func `documents with a given value are found with any index`(number: Int) throws {
     let (fields, condition) = Self.definitions[number]
     let before = try store.snapshot()
     let definition = try IndexDefinition(
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test func `a deleted document is not found, and a batch finds what it has saved`() throws {
+  @Test func `a deleted document is not found, and a batch finds the documents it saved`() throws {
     try store.createIndex("i", IndexDefinition([.init(FieldPath("m"))]), in: collection)
     let request = FindRequest(try MangoParser.predicate(json: #"{"m":7}"#))
     #expect(try find(request, store.reads(collection)) == ["doc 1007"])

@@ -8,7 +8,7 @@ import Testing
 /// What an index supplies of documents that have expired and are not purged yet.
 @Suite struct ExpiredEntriesTests {
   @Test(arguments: ["n", "n:desc"])
-  func `entries that are taken together leave out documents that have expired`(part: String) throws {
+  func `a range of entries read together omits expired documents`(part: String) throws {
     let clock = TestClock()
     let store = try DocumentStore.inMemory(options: clock.options())
     let collection = try store.createCollection("things")

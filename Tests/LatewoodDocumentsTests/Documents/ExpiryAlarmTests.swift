@@ -35,7 +35,7 @@ import Testing
     return options
   }
 
-  @Test func `a clock that jumps or a machine that slept delays an expiry by a minute at most`() throws {
+  @Test func `a clock jump or a sleeping machine delays an expiry by at most a minute`() throws {
     let store = try DocumentStore.inMemory(options: options)
     let documents = try store.defaultCollection()
     try store.save("a", "one")
@@ -55,7 +55,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a purge that fails is tried again`() throws {
+  @Test func `a failed purge is retried`() throws {
     let disk = SimulatedVolume(seed: 1)
     var options = options
     options.store.checkpointsInBackground = false

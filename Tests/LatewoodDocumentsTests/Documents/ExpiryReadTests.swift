@@ -33,9 +33,7 @@ import Testing
     }
   }
 
-  @Test func `a document is not there any more from its second on, whoever reads and whenever it is purged`()
-    throws
-  {
+  @Test func `an expired document is invisible to every reader, even before it is purged`() throws {
     for id in ["a", "b", "c"] { try store.save(id, id) }
     let conflict = try RevisionID("1-00")
     try store.write { writer in
@@ -64,7 +62,7 @@ import Testing
     try writer.close()
   }
 
-  @Test func `a save over an expired document makes a new one, which does not expire`() throws {
+  @Test func `saving over an expired document creates a new one that does not expire`() throws {
     for id in ["a", "b", "c"] {
       try store.save(id, "old")
       try store.write { try $0.setExpiry(of: id, in: documents, clock.now + 10) }
@@ -86,9 +84,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a deleted document does not expire: its tombstone stays, and what comes after starts anew`()
-    throws
-  {
+  @Test func `a deleted document does not expire, and its successor starts without an expiry`() throws {
     let first = try store.save("a", "one")
     try store.write { try $0.setExpiry(of: "a", in: documents, clock.now + 10) }
     try store.delete("a", over: first.revision)
@@ -104,7 +100,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a deletion from another replica ends the expiry too`() throws {
+  @Test func `a deletion from another replica also cancels the expiry`() throws {
     let first = try store.save("a", "one")
     try store.write { writer in
       try writer.setExpiry(of: "a", in: documents, clock.now + 10)
@@ -117,9 +113,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a snapshot keeps a document that expires after it, and the mark of the collection changes`()
-    throws
-  {
+  @Test func `a snapshot keeps a document that expires later, and the collection's mark changes`() throws {
     for id in ["a", "b"] { try store.save(id, id) }
     try store.write { try $0.setExpiry(of: "a", in: documents, clock.now + 10) }
     try store.close()

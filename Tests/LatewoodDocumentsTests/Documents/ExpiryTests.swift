@@ -32,7 +32,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `what expired while the database was closed is gone when it opens`() throws {
+  @Test func `documents that expired while the database was closed are gone when it opens`() throws {
     let directory = try TestDirectory()
     let clock = TestClock()
     let store = try DocumentStore.open(at: directory.database, options: clock.options())
@@ -51,7 +51,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a timer forgets documents while the database is open`() throws {
+  @Test func `a timer purges documents while the database is open`() throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     let gone = DispatchSemaphore(value: 0)

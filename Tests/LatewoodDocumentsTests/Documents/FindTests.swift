@@ -92,14 +92,14 @@ import Testing
     }
   }
 
-  @Test func `documents come by id, and tombstones do not`() throws {
+  @Test func `documents are found in id order, without tombstones`() throws {
     let found = try find(#"{"year": {"$gte": 1975, "$lt": 1980}}"#)
     #expect(found.ids == films.filter { (1975..<1980).contains($0.year) }.map(\.id))
     #expect(found.read == films.count)
   }
 
   @Test(arguments: [0, 1, 63, 64, 65, 129, 299, 300, 301])
-  func `sorting keeps what a plain sort keeps, whatever is skipped and cut`(skip: Int) throws {
+  func `sorting agrees with a plain sort, for every skip and limit`(skip: Int) throws {
     // A missing title sorts before all others; ties are decided by the id.
     let sorted = films.sorted {
       ($1.year, $0.title ?? "", $0.id) < ($0.year, $1.title ?? "", $1.id)
@@ -120,7 +120,7 @@ import Testing
     #"{"_id": {"$lt": "film-4"}, "year": {"$ne": 1975}}"#, #"{"_id": {"$gt": "film-5", "$lt": "film-2"}}"#,
     #"{"$or": [{"_id": "film-21"}, {"year": 1975}]}"#, #"{"_id": {"$gt": 5}}"#, #"{"_id": {"$lt": 5}}"#,
   ])
-  func `what a selector says of ids bounds the documents that are read, never those that are found`(
+  func `conditions on ids limit the documents read, never the documents found`(
     selector: String
   ) throws {
     let predicate = try MangoParser.predicate(json: selector)
@@ -142,7 +142,7 @@ import Testing
     if selector.hasPrefix(#"{"_id": "film-21""#) { #expect(found.read == 1) }
   }
 
-  @Test func `a batch finds what it has saved, and a snapshot what was there`() throws {
+  @Test func `a batch finds the documents it saved, and a snapshot the earlier ones`() throws {
     let snapshot = try store.snapshot()
     let selector = try MangoParser.predicate(json: #"{"year": 2049}"#)
     func count(_ reads: DocumentReads) throws -> Int {

@@ -49,7 +49,7 @@ import Testing
     #expect(try store.verify(deep: true).faults == [], sourceLocation: sourceLocation)
   }
 
-  @Test func `an index has documents in the order of its fields`() throws {
+  @Test func `an index lists documents in the order of its fields`() throws {
     try save("a", #"{"city":"Porto","age":3}"#)
     try save("b", #"{"city":"Lyon","age":9}"#)
     try save("c", #"{"city":"Lyon","age":30}"#)
@@ -60,7 +60,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `every change of the current revision changes the index with it`() throws {
+  @Test func `every change of the current revision updates the index`() throws {
     try store.createIndex("year", definition("year"), in: collection)
     let first = try save("a", #"{"year":1}"#)
     try save("b", #"{"year":2}"#)
@@ -101,7 +101,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `a partial index has the documents of its condition, an array index each element once`() throws {
+  @Test func `a partial index holds only matching documents, an array index each element once`() throws {
     try store.createIndex("old", definition("name", where: #"{"year":{"$lt":1980}}"#), in: collection)
     try store.createIndex("cast", definition("cast[]"), in: collection)
     let first = try save("a", #"{"name":"Alien","year":1979,"cast":["Hurt","Weaver","Hurt"]}"#)
@@ -146,7 +146,7 @@ import Testing
   }
 
   @Test(arguments: [1000, 1023, 1024, 1025, 5000])
-  func `keys that are too long are cut, and told apart all the same`(length: Int) throws {
+  func `keys that are too long are truncated, and still distinguished`(length: Int) throws {
     try store.createIndex("text", definition("text", unique: true), in: collection)
     let text = String(repeating: "x", count: length)
     try save("a", #"{"text":"\#(text)a"}"#)
@@ -182,7 +182,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `a batch sees the index that it makes, and takes it back when it fails`() throws {
+  @Test func `a batch sees the index it creates, and a failed batch removes it`() throws {
     try save("a", #"{"x":1}"#)
     let byX = try definition("x")
     let collection = collection
@@ -203,7 +203,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `an index that is being built is kept up to date, cancelled and gone on with`() throws {
+  @Test func `an unfinished index build is kept up to date, and can be cancelled and continued`() throws {
     let size = DocumentWriter.buildSize
     let collection = collection
     try store.write { writer in
@@ -240,7 +240,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `an index that was there before survives a progress that throws`() throws {
+  @Test func `an existing index survives a progress closure that throws`() throws {
     let collection = collection
     for number in 0..<7 { try save("doc \(number)", #"{"n":\#(number)}"#) }
     try store.createIndex("n", definition("n"), in: collection)
@@ -262,7 +262,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `an index that somebody else has completed meanwhile survives, too`() throws {
+  @Test func `an index completed by another writer survives a progress closure that throws`() throws {
     let collection = collection
     try store.write { writer in
       for number in 0..<(DocumentWriter.buildSize * 2) {
@@ -282,7 +282,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `verification finds an entry too few, too many, and another`() throws {
+  @Test func `verification finds missing, extra and wrong entries`() throws {
     try store.createIndex("x", definition("x"), in: collection)
     try save("a", #"{"x":1}"#)
     try save("b", #"{"x":2}"#)
@@ -303,7 +303,7 @@ import Testing
     #expect(try faults { try $0.put([0] + bytes("c"), [2], in: entries) } == 1)
   }
 
-  @Test func `a document whose body is damaged can be replaced, and its old entries go`() throws {
+  @Test func `a document with a damaged body can be replaced, and its old entries are removed`() throws {
     try store.createIndex("x", definition("x"), in: collection)
     let first = try save("a", #"{"x":1}"#)
     try save("b", #"{"x":2}"#)

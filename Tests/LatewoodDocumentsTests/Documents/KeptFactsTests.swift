@@ -36,7 +36,7 @@ import Testing
     return ids
   }
 
-  @Test func `each state has its own indexes, whichever was read last`() throws {
+  @Test func `each state uses its own indexes, in any order of reads`() throws {
     let before = try store.reads(collection)
     #expect(try before.explain(request()).isScan)
     try store.createIndex("n", IndexDefinition([.init(FieldPath("n"))]), in: collection)
@@ -50,8 +50,7 @@ import Testing
     }
   }
 
-  @Test func `a query that reads an index alone leaves out what expires between two reads of a state`() throws
-  {
+  @Test func `an index-only query omits documents that expire between two reads of a state`() throws {
     try store.createIndex("n", IndexDefinition([.init(FieldPath("n"))]), in: collection)
     let prepared = PreparedFind(try request())
     #expect(try ids(store.reads(collection), prepared).count == 10)
@@ -67,7 +66,7 @@ import Testing
     #expect(try store.reads(collection).count(prepared) == 9)
   }
 
-  @Test func `a dropped collection is gone for queries that ran before`() throws {
+  @Test func `a dropped collection is missing for queries that ran before`() throws {
     let prepared = PreparedFind(try request())
     #expect(try ids(store.reads(collection), prepared).count == 10)
     try store.dropCollection("things")

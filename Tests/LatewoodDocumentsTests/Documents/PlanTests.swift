@@ -269,7 +269,7 @@ import Testing
     return try store.reads(collection).explain(request)
   }
 
-  @Test func `the plan is the one that reads least, and a scan says what index would help`() throws {
+  @Test func `the plan with the fewest reads is used, and a scan suggests an index`() throws {
     try fill(1000)
     let scan = try plan(#"{"year":{"$gte":1990}}"#, sort: "title")
     #expect(scan.isScan && scan.suggestion == "year" && scan.filters && scan.sorts)
@@ -318,7 +318,7 @@ import Testing
     Existing(parts: ["title", "year"], sort: "title", isEnough: false),
   ]
 
-  @Test(arguments: existing.indices) func `an index that exists is not suggested where a scan costs less`(
+  @Test(arguments: existing.indices) func `an existing index is not suggested where a scan costs less`(
     _ number: Int
   ) throws {
     let existing = Self.existing[number]
@@ -335,8 +335,7 @@ import Testing
     #expect(with.suggestion == (existing.isEnough ? nil : without.suggestion))
   }
 
-  @Test(arguments: [false, true]) func `a page that is far behind is found by rank`(isDescending: Bool) throws
-  {
+  @Test(arguments: [false, true]) func `a distant page is found by rank`(isDescending: Bool) throws {
     try fill(1000)
     let part = IndexDefinition.Part(FieldPath("year"))
     try store.createIndex("year", IndexDefinition([part]), in: collection)
@@ -357,7 +356,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [1, 15, 16, 17, 64]) func `equal keys are found whether they are few or many`(
+  @Test(arguments: [1, 15, 16, 17, 64]) func `equal keys are found, whether few or many`(
     count: Int
   ) throws {
     let collection = collection
@@ -384,7 +383,7 @@ import Testing
     }
   }
 
-  @Test func `a prepared request follows the indexes of the state that it reads`() throws {
+  @Test func `a prepared request follows the indexes of the state it reads`() throws {
     try fill(100)
     let prepared = PreparedFind(FindRequest(try MangoParser.predicate(json: #"{"year":1990}"#)))
     func uses(_ reads: DocumentReads) throws -> [String] {
@@ -416,7 +415,7 @@ import Testing
     }
   }
 
-  @Test func `an index that is not ready is not used`() throws {
+  @Test func `an unfinished index is not used`() throws {
     try fill(DocumentWriter.buildSize + 1)
     let definition = try IndexDefinition([.init(FieldPath("year"))])
     try store.write { [collection] writer in

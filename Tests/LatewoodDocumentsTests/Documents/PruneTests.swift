@@ -38,7 +38,7 @@ import Testing
     return try snapshot.prunable(keeping: depth)
   }
 
-  @Test func `a number of generations stays, with their bodies`() throws {
+  @Test func `the given number of generations stays, with their bodies`() throws {
     let other = try store.createCollection("other")
     try save("x", 4, in: other)
     let edits = try save("a", 7)
@@ -61,7 +61,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `bodies whose revisions were pruned by a save go too`() throws {
+  @Test func `bodies of revisions that a save pruned are removed too`() throws {
     try store.setDepth(2)
     try save("a", 6)
     #expect(try store.reads(collection).record(of: "a")?.tree.nodes.count == 2)
@@ -71,7 +71,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `conflicts and deletions stay, each with what is before it`() throws {
+  @Test func `conflicts and deletions stay, each with its ancestors`() throws {
     let edits = try save("a", 4)
     let theirs = try RevisionID("3-" + String(repeating: "f", count: 40))
     try store.write { [collection] writer in
@@ -88,7 +88,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `an error of the progress ends it, and another call goes on`() throws {
+  @Test func `an error from the progress closure ends the pruning, and another call continues it`() throws {
     let size = DocumentCore.sweepSize
     try store.write { [collection] writer in
       for number in 0..<(size + 1) {

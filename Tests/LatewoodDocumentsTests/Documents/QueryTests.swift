@@ -26,7 +26,7 @@ import Testing
     return ids
   }
 
-  @Test func `queries go by range, prefix, limit, direction and deletion`() throws {
+  @Test func `queries support range, prefix, limit, direction and deleted documents`() throws {
     #expect(try ids { _ in }.count == 20)
     #expect(try ids { $0.includesDeleted = true }.count == 21)
     #expect(try ids { $0.range = .prefix("doc-0") }.count == 9)
@@ -62,7 +62,7 @@ import Testing
     #expect(list == feed.filter { $0.sequence > 3 })
   }
 
-  @Test func `a snapshot shows what was, whatever comes`() throws {
+  @Test func `a snapshot keeps its state despite later changes`() throws {
     let snapshot = try store.snapshot()
     try store.save("new", "x")
     try store.write { try $0.purge("other", in: documents) }
@@ -72,7 +72,7 @@ import Testing
     #expect(try store.reads(documents).document("other") == nil)
   }
 
-  @Test func `ids are bytes: a composed and a decomposed form are two`() throws {
+  @Test func `ids are bytes, so composed and decomposed forms differ`() throws {
     try store.save("\u{E9}", "composed")
     try store.save("e\u{301}", "decomposed")
     #expect(try store.body("\u{E9}") == "composed")

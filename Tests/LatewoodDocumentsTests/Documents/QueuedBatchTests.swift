@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `64 tasks that save at once share a few syncs, each a batch of its own`() async throws {
+  @Test func `64 tasks that save at the same time share a few syncs, but not a batch`() async throws {
     let before = volume.trace.count { $0.kind == .sync }
     let documents = documents
     let failures = await runTogether(64) { index, writer in
@@ -67,9 +67,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `observers hear of batches that wait and of those that block in the order of commits`()
-    async throws
-  {
+  @Test func `observers see queued and blocking batches in commit order`() async throws {
     let heard = Guarded<[UInt64]>([])
     let store = store
     let token = try store.addListener(on: .init(label: "observer")) { event in
@@ -90,7 +88,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `what a batch leaves to its end happens once, before its caller goes on`() async throws {
+  @Test func `work deferred to the end of a batch runs once, before its caller continues`() async throws {
     let ends = Guarded<[Bool]>([])
     let store = store
     try await store.write { writer in
@@ -112,7 +110,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a sync that fails is told to all that waited for it, and none of them is there`() async throws {
+  @Test func `a failed sync is reported to all batches that needed it, and none is visible`() async throws {
     let documents = documents
     try store.save("before", "x", in: documents)
     try store.sync()
@@ -129,7 +127,7 @@ import Testing
     #expect(try store.reads(documents).count() == 1)
   }
 
-  @Test func `those that wait while the database is closed are told so, or are kept`() async throws {
+  @Test func `batches that wait when the database closes are committed or get an error`() async throws {
     let (store, documents) = (store, documents)
     let tasks = (0..<40).map { index in
       Task { () -> Bool in

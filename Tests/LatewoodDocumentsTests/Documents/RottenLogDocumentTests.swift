@@ -40,7 +40,7 @@ import Testing
     ask("verification") { try !store.verify().faults.isEmpty }
   }
 
-  @Test func `documents of a log whose bytes have changed are right or typed errors`() throws {
+  @Test func `documents read from a log with changed bytes are right or throw typed errors`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     print("RottenLogDocumentTests", random.replay)
     let directory = try TestDirectory()

@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test func `a statement has the same rows by indexes, and by computing everything`() throws {
+  @Test func `a statement returns the same rows with indexes as with a full computation`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     try createIndexes()
     let (collection, now) = (collection, clock.now)
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `a condition uses the index that a selector would use`() throws {
+  @Test func `a condition uses the same index as the equivalent selector`() throws {
     try fill(1000)
     for (condition, indexes, candidates) in [
       ("year = 1990", "year", 10), ("year = 1990 AND LENGTH(title) > 2", "year", 10),
@@ -190,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func `an element of UNNEST is looked for in the index of the array`() throws {
+  @Test func `an element of UNNEST is found through the array's index`() throws {
     try fill(1000)
     let text = "SELECT title FROM c UNNEST tags AS t WHERE t = 'y3'"
     let plan = try store.reads(collection).explain(program(text))
@@ -198,7 +198,7 @@ import Testing
     #expect(try rows(text).count == 143)
   }
 
-  @Test func `rows that an index has in order are not held`() throws {
+  @Test func `rows that an index returns in order are not held in memory`() throws {
     try fill(1000)
     var limits = SQLLimits()
     limits.memory = 1000
@@ -221,7 +221,7 @@ import Testing
     #expect(few.sorts && few.candidates == 10)
   }
 
-  @Test func `documents that are sorted in parts are read for each, until a check throws`() throws {
+  @Test func `sorting in parts reads the documents for each part, until a check throws`() throws {
     try fill(1000)
     var limits = SQLLimits()
     limits.memory = 50_000
@@ -266,7 +266,7 @@ import Testing
     #expect(taken.isEmpty)
   }
 
-  @Test func `what an index has counted is not read`() throws {
+  @Test func `documents that an index has counted are not read`() throws {
     try fill(1000)
     let collection = collection
     try store.write { [now = clock.now] writer in

@@ -34,7 +34,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `saving over what is not current is a conflict, unless the last write wins`() throws {
+  @Test func `saving over a stale revision is a conflict, unless the last write wins`() throws {
     let first = try store.save("a", "one")
     refusal(.conflict) { try store.save("a", "other") }
     let second = try store.save("a", "two", over: first.revision)
@@ -49,7 +49,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the same edit made twice is a conflict, as any other is`() throws {
+  @Test func `the same edit made twice is a conflict like any other`() throws {
     let first = try store.save("a", "one")
     refusal(.conflict) { try store.save("a", "one") }
     let second = try store.save("a", "two", over: first.revision)
@@ -60,7 +60,7 @@ import Testing
     #expect(try store.reads(documents).lastSequence() == gone.sequence)
   }
 
-  @Test func `a document that is created again continues its tombstone`() throws {
+  @Test func `a document created again continues from its tombstone`() throws {
     let first = try store.save("a", "one")
     let gone = try store.delete("a", over: first.revision)
     let again = try store.save("a", "one")
@@ -120,7 +120,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the body of a leaf that is pruned as soon as another follows it is swept`() throws {
+  @Test func `the body of a leaf that is pruned by its successor is swept`() throws {
     try store.setDepth(1)
     let first = try store.save("a", "first")
     let second = try store.save("a", "second", over: first.revision)
@@ -143,7 +143,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a compaction that the store makes by itself sweeps first`() throws {
+  @Test func `an automatic compaction sweeps first`() throws {
     let first = try store.save("a", "one")
     try store.save("a", "two", over: first.revision)
     #expect(try store.reclaimableBytes() == 3)
@@ -154,7 +154,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `purging forgets a document or a branch, and no sequence is given out twice`() throws {
+  @Test func `purging removes a document or a branch, and no sequence is reused`() throws {
     let first = try store.save("a", "one")
     let id = bytes("x").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
     try store.write { try $0.insert("a", in: documents, history: [id], body: bytes("x")) }
@@ -170,7 +170,7 @@ import Testing
     #expect(try store.save("a", "one").sequence == 4)
   }
 
-  @Test func `purging a branch leaves no more generations of the others than are kept`() throws {
+  @Test func `purging a branch prunes the others to the configured depth`() throws {
     try store.setDepth(3)
     func edit(_ parent: RevisionID?, _ text: String) -> RevisionID {
       bytes(text).withUnsafeBytes { RevisionID(editing: parent, isDeleted: false, body: $0) }
@@ -190,7 +190,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `an ancestor that was known by name gets its body, which the next sweep takes`() throws {
+  @Test func `an ancestor known only by name gets its body, and the next sweep removes it`() throws {
     let old = bytes("old").withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
     let new = bytes("new").withUnsafeBytes { RevisionID(editing: old, isDeleted: false, body: $0) }
     try store.write { try $0.insert("a", in: documents, history: [new, old], body: bytes("new")) }

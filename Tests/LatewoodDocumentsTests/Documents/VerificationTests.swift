@@ -53,7 +53,7 @@ import Testing
     try again.close()
   }
 
-  @Test(arguments: spaces) func `an entry that is missing is found`(_ name: String) throws {
+  @Test(arguments: spaces) func `a missing entry is found`(_ name: String) throws {
     try tampered { raw in
       let keyspace = try #require(try raw.existingKeyspace(name))
       let entry = try #require(try raw.first(in: keyspace))
@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test(arguments: spaces) func `an entry that is too many is found`(_ name: String) throws {
+  @Test(arguments: spaces) func `an extra entry is found`(_ name: String) throws {
     try tampered { raw in
       let keyspace = try #require(try raw.existingKeyspace(name))
       let entry = try #require(try raw.first(in: keyspace))
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `counters that are wrong are found`() throws {
+  @Test func `wrong counters are found`() throws {
     try tampered { raw in
       let keyspace = try #require(try raw.existingKeyspace("database"))
       var state = try #require(try raw.get("collection/_default", in: keyspace))
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test func `whatever the values are, reading and verifying them throws or tells, and never traps`() throws {
+  @Test func `random values never trap reads or verification`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     print("VerificationTests: seed \(seed)")

@@ -9,7 +9,7 @@ import Testing
 /// Random histories of documents with bodies around the length up to which they stand in records,
 /// with indexes and a view, compared with the bodies that were given.
 @Suite struct BodyPlaceModelTests {
-  @Test(arguments: 0..<8) func `every revision keeps its body wherever that moves`(number: Int) throws {
+  @Test(arguments: 0..<8) func `every revision keeps its body when the body is moved`(number: Int) throws {
     let seed = SeededRandom.seed() &+ UInt64(number)
     var run = try BodyPlaceRun(seed: seed)
     for _ in 0..<Effort.count(150, low: 40) { try run.step() }

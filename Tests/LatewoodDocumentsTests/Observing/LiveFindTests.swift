@@ -106,7 +106,7 @@ import Testing
 
   /// `LATEWOOD_LIVE_COMMITS` sets the number of commits. 500 take two or three seconds in a debug
   /// build.
-  @Test func `after random commits every result is what running the request again gives`() async throws {
+  @Test func `after random commits, every result equals a new run of its request`() async throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let commits = CurrentProcess.environmentVariable("LATEWOOD_LIVE_COMMITS").flatMap { Int($0) } ?? 500
     for fields in [["a", "b"], ["b:desc"], ["a[]"]] {
@@ -156,7 +156,7 @@ import Testing
     return list
   }
 
-  @Test func `every update is one state, also while others commit`() async throws {
+  @Test func `every update is a single state, even while others commit`() async throws {
     // Each commit moves one unit between two documents and sometimes purges one of them before
     // saving it. The sum stays the same.
     let names = (0..<10).map { "doc \($0)" }
@@ -204,7 +204,7 @@ import Testing
     #expect(isDone.withLock { $0 })
   }
 
-  @Test func `an update waits until every commit of its state has been announced`() async throws {
+  @Test func `an update waits until every commit in its state has been announced`() async throws {
     let request = try request("{}")
     var all = live(request)
     _ = try await all.next()
@@ -221,7 +221,7 @@ import Testing
 
   // MARK: Documents read
 
-  @Test func `only documents that were written are looked at`() async throws {
+  @Test func `only written documents are examined`() async throws {
     try write { writer in
       for number in 0..<1000 {
         _ = try writer.save(
@@ -248,7 +248,7 @@ import Testing
     #expect(try await all.update() == nil && made.take() == 0)
   }
 
-  @Test func `a window is filled from the index when its reserve is used up`() async throws {
+  @Test func `a window is refilled from the index when its reserve is used up`() async throws {
     try write { writer in
       for number in 0..<1000 {
         _ = try writer.save(
@@ -275,7 +275,9 @@ import Testing
 
   // MARK: Endings
 
-  @Test func `it ends with its task, and throws when the collection or the database goes`() async throws {
+  @Test func `a live find ends with its task, and throws when its collection or database is gone`()
+    async throws
+  {
     let (store, collection) = (store, collection)
     let request = try request("{}")
     let waiting = Task {
@@ -298,7 +300,7 @@ import Testing
     #expect(end?.code == .notOpen)
   }
 
-  @Test func `ids that Unicode calls equal are two documents`() async throws {
+  @Test func `ids that are equal in Unicode are two documents`() async throws {
     var all = live(try request("{}"))
     _ = try await all.next()
     try save("\u{e9}", "{}")
@@ -310,7 +312,7 @@ import Testing
     #expect(values(update) == ["e\u{301} {}"])
   }
 
-  @Test func `more changes than are remembered are read as a whole`() async throws {
+  @Test func `too many changes to remember cause a complete reread`() async throws {
     let made = Counter()
     var all = live(try request("{}"), made)
     try save("first", "{}")

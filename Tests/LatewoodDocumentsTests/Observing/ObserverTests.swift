@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `observers are told after the commit, of losing revisions, purges and expiries too`() throws {
+  @Test func `observers are told after the commit, even of losing revisions, purges and expiries`() throws {
     let clock = TestClock()
     let store = try DocumentStore.inMemory(options: clock.options())
     let documents = try store.defaultCollection()
@@ -59,7 +59,7 @@ import Testing
     #expect(listener.changes.count == 5)
   }
 
-  @Test func `a batch tells of each document once, at its last change`() throws {
+  @Test func `a batch reports each document once, at its last change`() throws {
     let store = try DocumentStore.inMemory()
     let listener = Listener()
     let token = try store.addListener(collection: "_default", on: listener.queue) { listener.take($0) }
@@ -79,7 +79,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `under load nothing is missed, and all come in the order of their sequences`() throws {
+  @Test func `under load no change is missed, and all arrive in sequence order`() throws {
     let store = try DocumentStore.inMemory()
     let listener = Listener()
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
@@ -91,7 +91,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `a live feed misses nothing and repeats nothing across its start`() async throws {
+  @Test func `a live feed neither misses nor repeats changes across its start`() async throws {
     let store = try DocumentStore.inMemory()
     let documents = try store.defaultCollection()
     for number in 0..<300 { try store.save("before \(number)", "x") }

@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `what waits for a slow observer does not grow with the changes`() throws {
+  @Test func `the backlog of a slow observer does not grow with the changes`() throws {
     let listener = SlowListener()
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
     let saved = try save(documents: 1000, times: 10)
@@ -82,7 +82,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `a slow observer learns of all documents, however many`() throws {
+  @Test func `a slow observer learns of every document, however many there are`() throws {
     let listener = SlowListener()
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 5000, times: 1)
@@ -90,7 +90,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `an observer that keeps up is told of a commit at once, however large`() throws {
+  @Test func `an observer that keeps up is told of a commit in one event, however large`() throws {
     let listener = SlowListener()
     _ = listener.finish()
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
@@ -125,7 +125,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `a database that is closed says so last, to slow observers too`() throws {
+  @Test func `closing the database is the last event, for slow observers too`() throws {
     let listener = SlowListener()
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 50, times: 100)
@@ -135,7 +135,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `a batch that throws has left nothing, also while the database closes`() throws {
+  @Test func `a batch that throws leaves nothing, even while the database closes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<40 {
       let disk = SimulatedVolume()

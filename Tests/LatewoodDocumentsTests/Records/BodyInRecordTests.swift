@@ -50,7 +50,8 @@ import Testing
   }
 
   @Test(arguments: [1, limit - 1, limit, limit + 1, 4 * limit])
-  func `a body up to the limit stands in the record, and every way of reading finds it`(_ count: Int) throws {
+  func `a body up to the limit is stored in the record, and every kind of read finds it`(_ count: Int) throws
+  {
     let saved = try store.save("a", text(count))
     try store.save("b", "other")
     let isShort = count <= Self.limit
@@ -82,13 +83,13 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `an empty body is stored apart`() throws {
+  @Test func `an empty body is stored separately`() throws {
     try store.save("a", "")
     #expect(try apart() == [1] && store.body("a") == "")
     try store.expectSound()
   }
 
-  @Test func `a body moves out when it is edited, into and out of the record, and back`() throws {
+  @Test func `each edit moves the old body out of the record, and the new one in if it is short`() throws {
     var last = try store.save("a", text(10))
     var revisions = [last]
     let lengths = [Self.limit, Self.limit + 1, Self.limit - 1, 3000, 10]
@@ -122,7 +123,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `when the winner changes from one leaf to another, one body moves out`() throws {
+  @Test func `when another leaf becomes the winner, one body moves out`() throws {
     try insert("a", ["2-aa", "1-aa"], "mine")
     #expect(try apart() == [])
     // It loses: the winner's body is no longer that of the latest change.
@@ -147,7 +148,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the body of the winner goes with it when it is purged`() throws {
+  @Test func `purging the winner removes its body`() throws {
     try insert("a", ["2-aa", "1-aa"], "mine")
     try insert("a", ["2-ff", "1-aa"], "theirs")
     let id = try RevisionID("2-ff")
@@ -160,7 +161,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `a tombstone and a revision without a body have their place`() throws {
+  @Test func `tombstones and revisions without a body are stored correctly`() throws {
     let first = try store.save("a", "text")
     try store.delete("a", over: first.revision)
     #expect(try store.reads(documents).winner(of: "a")?.head.isDeleted == true)
@@ -188,7 +189,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `expiry, pruning and depth leave the body where it is`() throws {
+  @Test func `expiry, pruning and depth do not move the body`() throws {
     var last = try store.save("a", "0")
     for edit in 1...5 { last = try store.save("a", "\(edit)", over: last.revision) }
     try store.write { writer in try writer.setExpiry(of: "a", in: documents, clock.now + 100) }
@@ -204,7 +205,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the usual number of revisions and the longest body fit into the tree together`() throws {
+  @Test func `the usual number of revisions and the longest body fit in a leaf together`() throws {
     var last = try store.save("a", text(Self.limit))
     for _ in 1..<30 { last = try store.save("a", text(Self.limit), over: last.revision) }
     let records = try #require(try store.store.existingKeyspace("documents/_default"))
@@ -213,7 +214,7 @@ import Testing
     #expect(length > Self.limit && length <= DocumentOptions().store.inlineValueLimit)
   }
 
-  @Test func `sizes tell bodies in records from records`() throws {
+  @Test func `sizes count bodies in records separately from the records`() throws {
     try store.save("a", text(100))
     try store.save("b", text(2000))
     let snapshot = try store.snapshot()

@@ -22,7 +22,7 @@ import Testing
 
   private func decode(_ bytes: [UInt8]) throws { _ = try bytes.withUnsafeBytes { try DocumentRecord($0) } }
 
-  @Test func `nothing is read from behind the bytes`() throws {
+  @Test func `no read goes past the end of the bytes`() throws {
     try bytes("abc").withUnsafeBytes { all in
       let part = UnsafeRawBufferPointer(rebasing: all[..<2])
       var source = try #require(UntrustedBytes(part, what: "the record"))
@@ -34,14 +34,14 @@ import Testing
     }
   }
 
-  @Test func `there is no generation 0`() throws {
+  @Test func `generation 0 is refused`() throws {
     try [UInt8](repeating: 0, count: 4).withUnsafeBytes { all in
       var source = try #require(UntrustedBytes(all, what: "the record"))
       #expect(throws: DocumentError.self) { _ = try source.generation() }
     }
   }
 
-  @Test func `its winner is the first, no revision comes twice, and conflicts are told`() throws {
+  @Test func `the winner must be first, revisions unique, and conflicts flagged`() throws {
     let sound = record(["a", "b"])
     try decode(sound)
     let (head, branch) = (3, 22)
@@ -57,7 +57,7 @@ import Testing
     refusal(.corruptRevisions) { try decode(silent) }
   }
 
-  @Test func `a body in a record is neither empty nor cut, and has one place and one owner`() throws {
+  @Test func `a body in a record must be whole, not empty, and have one position and one owner`() throws {
     func encoded(_ body: [UInt8], others: Int = 0, place: UInt64 = 7) throws -> [UInt8] {
       var tree = RevisionTree()
       for number in 0...others { tree.nodes.append(leaf("leaf \(number)")) }
@@ -109,7 +109,7 @@ import Testing
     refuse(nowhere)
   }
 
-  @Test func `the text of a digest is one, and in no other form`() throws {
+  @Test func `a text digest has exactly one valid encoding`() throws {
     func record(_ text: String) throws -> [UInt8] {
       var tree = RevisionTree()
       try tree.insert(history: [RevisionID(text)], isDeleted: false, body: 0)
@@ -163,7 +163,7 @@ import Testing
     refusal(.corruptRevisions) { try decode(unflagged) }
   }
 
-  @Test func `the counts of a collection leave room to count on`() throws {
+  @Test func `the counts of a collection leave room for further counting`() throws {
     let counts: [WritableKeyPath<CollectionState, UInt64>] = [
       \.lastSequence, \.documents, \.tombstones, \.bodies, \.bodyBytes, \.superseded, \.references,
       \.indexes, \.indexChanges, \.views,
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test func `a body that is missing is named`() throws {
+  @Test func `a missing body is reported`() throws {
     let store = try DocumentStore.inMemory()
     try store.save("document", String(repeating: "a", count: DocumentRecord.bodyLimit + 1))
     let name = try #require(try store.collectionNames().first)

@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodDocuments
 
 @Suite struct BLAKE2bTests {
-  @Test func `the example of RFC 7693 comes out`() {
+  @Test func `the example of RFC 7693 is reproduced`() {
     #expect(
       digest(Array("abc".utf8), 64) == """
         ba80a53f981c4d0d6a2797b69f12f6e94c212f14685ac4b74b12bb6fdbffa2d1\
@@ -12,8 +12,7 @@ import Testing
   }
 
   @Test(arguments: vectors)
-  func `messages around the block length have the digests that another implementation gives`(_ vector: Vector)
-  {
+  func `messages around the block length have the digests of another implementation`(_ vector: Vector) {
     let message = (0..<vector.count).map { UInt8(truncatingIfNeeded: $0 * 7 + 3) }
     #expect(digest(message, vector.length) == vector.digest)
   }

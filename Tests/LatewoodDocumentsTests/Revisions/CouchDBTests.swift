@@ -6,7 +6,7 @@ import Testing
 /// Trees with CouchDB 3.5's results for them, from its unit tests and the scenarios of a document
 /// guide.
 @Suite struct CouchDBTests {
-  @Test func `every tree is as CouchDB has it`() throws {
+  @Test func `every tree matches CouchDB's`() throws {
     let cases = try Case.all()
     #expect(cases.count == 41)
     for one in cases {

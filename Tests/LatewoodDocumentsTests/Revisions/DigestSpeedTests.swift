@@ -5,7 +5,7 @@ import Testing
 
 #if !DEBUG
   @Suite struct DigestSpeedTests {
-    @Test(arguments: [900, 1 << 20]) func `how fast edits get their ids`(_ count: Int) {
+    @Test(arguments: [900, 1 << 20]) func `the speed of computing revision ids is printed`(_ count: Int) {
       let body = [UInt8](repeating: 7, count: count)
       let rounds = (100 << 20) / count
       var id: RevisionID?

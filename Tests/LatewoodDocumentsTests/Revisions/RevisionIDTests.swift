@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodDocuments
 
 @Suite struct RevisionIDTests {
-  @Test func `text and back is the same, and nothing else is taken`() throws {
+  @Test func `ids round-trip through text, and malformed text is refused`() throws {
     for text in ["1-00", "12-01ff", "281474976710656-" + String(repeating: "ab", count: 32)] {
       let id = try RevisionID(text)
       #expect(id.description == text && !id.digest.isText)
@@ -33,14 +33,14 @@ import Testing
     }
   }
 
-  @Test func `order is by generation, then by the bytes of the digest`() throws {
+  @Test func `ids are ordered by generation, then by the bytes of the digest`() throws {
     let ordered = ["1-00", "1-0000", "1-01", "1-ff", "2-00", "9-ff", "10-00", "10-0000000000000000000001"]
     let ids = try ordered.map { try RevisionID($0) }
     for (first, second) in zip(ids, ids.dropFirst()) { #expect(first < second) }
     #expect(ids.shuffled().sorted() == ids)
   }
 
-  @Test func `digests of both kinds are ordered by their texts`() throws {
+  @Test func `digests of both kinds are ordered by their text`() throws {
     let long = String(repeating: "f", count: 46)
     let ordered = [
       "1--", "1-00", "1-1", "1-10", "1-1e", "1-5", "1-5AC", "1-5a", "1-5ac", "1-5ac0", "1-ABC", "1-a",
@@ -56,7 +56,7 @@ import Testing
     #expect(ids.shuffled().sorted() == ids)
   }
 
-  @Test func `an edit of a text is not that of the digits that spell its bytes`() throws {
+  @Test func `an edit of a text digest differs from an edit of its hexadecimal form`() throws {
     func edit(_ parent: String) throws -> RevisionID {
       try [1, 2, 3].withUnsafeBytes {
         RevisionID(editing: try RevisionID(parent), isDeleted: false, body: $0)
@@ -68,7 +68,7 @@ import Testing
     #expect(try edit("9-5ac").generation == 10)
   }
 
-  @Test func `an edit has the id that its definition gives`() throws {
+  @Test func `an edit has the id given by its definition`() throws {
     func edit(_ parent: RevisionID?, _ isDeleted: Bool, _ body: [UInt8]) -> RevisionID {
       body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
     }

@@ -85,7 +85,7 @@ import Testing
     }
   }
 
-  @Test func `purging a leaf leaves the other branches as they were`() throws {
+  @Test func `purging a leaf leaves the other branches unchanged`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     print("RevisionTreePropertyTests: purging; seed \(seed)")
@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `records give trees back, and damaged ones throw`() throws {
+  @Test func `records round-trip, and damaged ones throw`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     print("RevisionTreePropertyTests: records; seed \(seed)")
@@ -138,7 +138,7 @@ import Testing
     }
   }
 
-  @Test func `histories that cannot be are refused and change nothing`() throws {
+  @Test func `invalid histories are refused and change nothing`() throws {
     let ids = try ["3-03", "2-02", "1-01"].map { try RevisionID($0) }
     var tree = RevisionTree()
     try tree.insert(history: ids, isDeleted: false, body: 1)
@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func `a known ancestor takes the body that it has not`() throws {
+  @Test func `a known ancestor takes the body it lacks`() throws {
     let ids = try ["2-02", "1-01"].map { try RevisionID($0) }
     var tree = RevisionTree()
     try tree.insert(history: ids, isDeleted: false, body: 5)

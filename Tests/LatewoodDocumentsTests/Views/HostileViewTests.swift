@@ -92,17 +92,17 @@ import Testing
   }
 
   @Test(arguments: ["rows/things/1", "emitted/things/1", "sums/things/1"])
-  func `damaged entries of a view end in errors`(space: String) throws {
+  func `damaged entries of a view cause errors`(space: String) throws {
     let keyspace = try #require(try store.store.existingKeyspace(space))
     try damage(space, try #require(try store.store.first(in: keyspace)).key)
     try damage(space, try #require(try store.store.last(in: keyspace)).key)
   }
 
-  @Test func `a damaged record of a view ends in errors`() throws {
+  @Test func `a damaged record of a view causes errors`() throws {
     try damage("database", Array("view/things/values".utf8))
   }
 
-  @Test func `a record and a state say nothing that does not fit`() throws {
+  @Test func `records and states with invalid fields are refused`() throws {
     func record(_ bytes: [UInt8]) throws { _ = try bytes.withUnsafeBytes { try ViewRecord($0) } }
     let sound = ViewRecord(number: 7, version: .max, reduction: .stats).encoded()
     try record(sound)
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: [EmittedRows.reasonLimit - 1, EmittedRows.reasonLimit, EmittedRows.reasonLimit + 3])
-  func `reasons are cut between characters`(length: Int) throws {
+  func `a failure reason is truncated only between characters`(length: Int) throws {
     let reason = String(repeating: "x", count: length - 2) + "éé"
     let encoded = EmittedRows.failure(reason).encoded()
     #expect(encoded.count <= EmittedRows.reasonLimit + 1)

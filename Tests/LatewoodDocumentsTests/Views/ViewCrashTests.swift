@@ -76,7 +76,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `after a power cut at any call views and documents agree`() throws {
+  @Test func `after a power cut at any call, views and documents agree`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let whole = SimulatedVolume()

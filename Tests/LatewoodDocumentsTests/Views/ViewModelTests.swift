@@ -8,7 +8,7 @@ import Testing
 /// Random changes of documents, by writers that know the views and by others, compared with what
 /// the documents emit. `LATEWOOD_SEED` replays a run.
 @Suite struct ViewModelTests {
-  @Test func `views have what their documents emit, whoever has written them`() throws {
+  @Test func `views contain the rows their documents emit, with any kind of writer`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let directory = try TestDirectory()

@@ -156,7 +156,7 @@ import Testing
     #expect(try store.verify(deep: true).faults == [])
   }
 
-  @Test func `prefixes are those of texts and of elements`() throws {
+  @Test func `a prefix matches the start of a text or an array`() throws {
     let store = try DocumentStore.inMemory(options: TestClock().options())
     let documents = try store.defaultCollection()
     let view = SampleView.values()
@@ -183,7 +183,7 @@ import Testing
     refusal(.badArgument) { _ = try keys("1") }
   }
 
-  @Test func `every skip and limit gives the rows that a list of all has there`() throws {
+  @Test func `every skip and limit agrees with the full list`() throws {
     let store = try DocumentStore.inMemory(options: TestClock().options())
     let documents = try store.defaultCollection()
     let view = SampleView.values()

@@ -43,7 +43,7 @@ import Testing
     return stats
   }
 
-  @Test func `sums are those of the rows after random changes, in every range`() throws {
+  @Test func `sums match the rows after random changes, in every range`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     let view = SampleView.values("sums", version: 1, .stats)
@@ -81,7 +81,7 @@ import Testing
     #expect(try store.reads(view, of: collection).stats() == ViewStats())
   }
 
-  @Test func `which sums there are follows from the rows alone`() throws {
+  @Test func `the stored sums depend only on the rows`() throws {
     try save(0..<700) { $0 }
     let early = SampleView.values("early", version: 1, .sum)
     let late = SampleView.values("late", version: 1, .sum)
@@ -101,7 +101,7 @@ import Testing
     #expect(try entries(1) == entries(2))
   }
 
-  @Test func `a range reads about as many sums as the logarithm of its rows`() throws {
+  @Test func `a range reads a logarithmic number of sums`() throws {
     let count = Effort.count(60_000, low: 12_000)
     let view = SampleView.values("sums", version: 1, .sum)
     try store.register(view, of: collection)
@@ -121,7 +121,7 @@ import Testing
     print("ViewSumsTests: \(total / walks) sums and rows for a range of \(count) rows on average")
   }
 
-  @Test func `verification finds a sum too few, too many, and another`() throws {
+  @Test func `verification finds missing, extra and wrong sums`() throws {
     let view = SampleView.values("sums", version: 1, .sum)
     try store.register(view, of: collection)
     try save(0..<400) { $0 }

@@ -27,7 +27,7 @@ import Testing
 
   private func behind() throws -> UInt64? { try store.reads(collection).viewList().first?.behind }
 
-  @Test func `a view has the rows of documents that came before and after it`() throws {
+  @Test func `a view has rows for documents saved before and after it was created`() throws {
     try store.saveJSON("a", #"{"k":2,"v":"x"}"#, in: collection)
     try store.saveJSON("b", #"{"v":1}"#, in: collection)
     let view = try registered(SampleView.values())
@@ -43,7 +43,7 @@ import Testing
       ])
   }
 
-  @Test func `every change of the current revision changes its rows with it`() throws {
+  @Test func `every change of the current revision updates its rows`() throws {
     let view = try registered(SampleView.tags())
     let first = try store.saveJSON("a", #"{"tags":["x","y","x"]}"#, in: collection)
     #expect(try keys(view) == [#"a ["x",1]"#, #"a ["x",1]"#, #"a ["y",1]"#])
@@ -84,7 +84,7 @@ import Testing
     #expect(try behind() == 0)
   }
 
-  @Test func `a branch that wins anew after a deletion has its rows again`() throws {
+  @Test func `a branch that wins again after a deletion has its rows again`() throws {
     let view = try registered(SampleView.tags())
     let first = try store.saveJSON("a", #"{"tags":["x"]}"#, in: collection)
     let rival = RevisionID(
@@ -102,7 +102,7 @@ import Testing
     #expect(try keys(view) == [#"a ["other",1]"#])
   }
 
-  @Test func `another version has its own rows, and the old ones are gone`() throws {
+  @Test func `a new version has new rows, and the old ones are gone`() throws {
     try store.saveJSON("a", #"{"tags":["x"]}"#, in: collection)
     let first = try registered(SampleView.tags(version: 1))
     #expect(try keys(first) == [#"a ["x",1]"#])
@@ -117,7 +117,7 @@ import Testing
     #expect(try store.reads(collection).viewList().map(\.version) == [2])
   }
 
-  @Test func `a map that fails, and a key that cannot be one, hurt their document alone`() throws {
+  @Test func `a failing map or an invalid key affects only its own document`() throws {
     let view = try registered(
       ViewDefinition("bad", version: 1) { document, emitter in
         let body = try #require(try document.body.dictionary())
@@ -154,7 +154,7 @@ import Testing
   }
 
   @Test(arguments: [ViewRow.keyLimit - 1, ViewRow.keyLimit, ViewRow.keyLimit + 1])
-  func `keys are taken up to the limit`(length: Int) throws {
+  func `keys are accepted up to the limit`(length: Int) throws {
     let view = try registered(SampleView.values())
     // The tag and the two bytes at the end of a text.
     let text = String(repeating: "x", count: length - 3)
@@ -162,7 +162,7 @@ import Testing
     #expect(try keys(view).count == (length <= ViewRow.keyLimit ? 1 : 0))
   }
 
-  @Test func `what adds up takes numbers only`() throws {
+  @Test func `a sum accepts only numbers`() throws {
     let view = try registered(SampleView.values("sum", version: 1, .sum))
     try store.saveJSON("a", #"{"k":1,"v":2.5}"#, in: collection)
     try store.saveJSON("b", #"{"k":1,"v":"3"}"#, in: collection)
@@ -173,7 +173,7 @@ import Testing
     #expect(try reads.failures().map(\.id) == ["b", "c"])
   }
 
-  @Test func `a writer that does not know the view leaves it behind, and takes purged rows away`() throws {
+  @Test func `a writer without the view leaves it behind, and still removes purged rows`() throws {
     let directory = try TestDirectory()
     let view = SampleView.values()
     func reopened(_ body: (DocumentStore, CollectionHandle) throws -> Void) throws {
@@ -208,7 +208,7 @@ import Testing
     }
   }
 
-  @Test func `a view is caught up in steps, and goes on where it was`() throws {
+  @Test func `a view is brought up to date in steps, and continues where it stopped`() throws {
     try store.write { [collection] writer in
       for number in 0..<25 {
         _ = try writer.save(
@@ -232,7 +232,7 @@ import Testing
     #expect(try keys(view).count == 24)
   }
 
-  @Test func `a batch sees the rows of its own changes, and a failed one leaves none`() throws {
+  @Test func `a batch sees the rows of its changes, and a failed batch leaves none`() throws {
     let view = try registered(SampleView.values())
     try store.saveJSON("a", #"{"k":1}"#, in: collection)
     #expect(throws: OnPurpose.self) {
@@ -265,7 +265,7 @@ import Testing
     #expect(try store.reads(collection).head(of: "other") == nil)
   }
 
-  @Test func `a map that reads its own view fails, and does not call itself`() throws {
+  @Test func `a map that reads its own view fails without recursion`() throws {
     let (store, collection) = (store, collection)
     let read = Guarded<ViewDefinition?>(nil)
     let view = try registered(
@@ -302,7 +302,7 @@ import Testing
     #expect(try store.verify(deep: true).faults == [])
   }
 
-  @Test func `only collections with views are closed to programs that keep none`() throws {
+  @Test func `only collections with views are closed to programs without view support`() throws {
     func format() throws -> UInt8? {
       let database = try #require(try store.store.existingKeyspace("database"))
       return try store.store.get(CollectionState.key("things"), in: database)?.first
@@ -315,7 +315,7 @@ import Testing
     #expect(try format() == 1)
   }
 
-  @Test func `verification finds a row too few, too many, and another`() throws {
+  @Test func `verification finds missing, extra and wrong rows`() throws {
     let view = try registered(SampleView.values())
     try store.saveJSON("a", #"{"k":1,"v":2}"#, in: collection)
     try store.saveJSON("b", #"{"k":2}"#, in: collection)
@@ -357,7 +357,7 @@ import Testing
     }
   }
 
-  @Test func `rows of a document whose list is damaged are found and replaced`() throws {
+  @Test func `rows of a document with a damaged list are found and replaced`() throws {
     let view = try registered(SampleView.tags())
     try store.saveJSON("a", #"{"tags":["x","y"]}"#, in: collection)
     try store.saveJSON("xa", #"{"tags":["x"]}"#, in: collection)
