@@ -12,7 +12,7 @@ import Testing
       body: try MutableDocument(id: "doc", json: json).encodedBody())
   }
 
-  @Test func `a document with its metadata has the names that CouchDB uses, and its own members`() throws {
+  @Test func `metadata has the same names as in CouchDB, next to the document's own members`() throws {
     let alive = try document(#"{"name":"Ana","Z":1}"#)
     #expect(
       try alive.bodyWithMetadata.toJSON() == #"{"Z":1,"_id":"doc","_rev":"1-ab","_sequence":7,"name":"Ana"}"#)
@@ -29,18 +29,18 @@ import Testing
     }
   }
 
-  @Test func `a value inside of what was encoded is itself, not all of it`() throws {
+  @Test func `a value inside encoded content compares by itself, not by the whole`() throws {
     let made = try MutableDocument(json: #"{"a":{"x":1},"b":{"x":2},"c":{"x":1}}"#)
     #expect(made["a"] != made["b"] && made["a"] == made["c"] && made["a"] != made.body)
   }
 
-  @Test func `bytes in another form than ours are saved in ours`() throws {
+  @Test func `bytes in a foreign form are saved in canonical form`() throws {
     // An unreferenced number, and an empty dictionary.
     let foreign = Document(id: "x", revision: .first, sequence: 1, body: [0x00, 0x01, 0x70, 0x00])
     #expect(try foreign.toMutable().encodedBody() == [0x70, 0x00])
   }
 
-  @Test func `a document reads its content from the bytes that it holds`() throws {
+  @Test func `a document reads its content from the stored bytes`() throws {
     let document = try document(#"{"name":"Ana","age":31,"address":{"city":"Porto"},"tags":["a","b"]}"#)
     #expect(document.id == "doc" && document.revisionID == "1-ab" && document.sequence == 7)
     #expect(!document.isDeleted && !document.hasConflicts)
@@ -56,7 +56,7 @@ import Testing
     try document.validate()
   }
 
-  @Test func `a copy is changed, the document is not`() throws {
+  @Test func `changing a copy does not change the document`() throws {
     let document = try document(#"{"a":1}"#)
     var copy = document.toMutable()
     #expect(
@@ -70,7 +70,7 @@ import Testing
     #expect(copy.keys == ["b"] && !copy.hasSameContent(as: document))
   }
 
-  @Test func `equal content is equal bytes, however it came about`() throws {
+  @Test func `equal content has equal bytes, however it was created`() throws {
     let read = try MutableDocument(id: "x", json: #"{"b":2.0,"a":[1,{"z":null,"y":"é"}]}"#)
     let made = try MutableDocument(id: "x", ["a": [1, ["y": "é", "z": .null]], "b": 2])
     struct Made: Encodable {
@@ -108,7 +108,7 @@ import Testing
     var anything: DocumentValue
   }
 
-  @Test func `any Codable is a document, and back`() throws {
+  @Test func `any Codable value converts to a document and back`() throws {
     let person = Person(
       name: "Ana", born: Date(timeIntervalSince1970: 1.5), photo: Data([1, 2, 3]),
       home: try #require(URL(string: "https://example.org/ana")),
@@ -131,7 +131,7 @@ import Testing
     #expect(error?.code == .invalidParameter)
   }
 
-  @Test func `ids`() throws {
+  @Test func `valid document ids are accepted, and others refused`() throws {
     for id in ["a", "ü", "a b", "a/b", String(repeating: "x", count: 240), "-", "日本語", "a_", "~"] {
       #expect(try MutableDocument(id: id).id == id)
     }
@@ -165,7 +165,7 @@ import Testing
     #expect(throws: DatabaseError.self) { try other.encodedBody(isStrict: true) }
   }
 
-  @Test func `collection names`() throws {
+  @Test func `valid collection names are accepted, and others refused`() throws {
     for name in ["a", "A-1_%", "0", String(repeating: "x", count: 251), "_default", "a.b"] {
       try CollectionName.check(name)
     }
@@ -178,7 +178,7 @@ import Testing
     }
   }
 
-  @Test func `a document is a JSON object`() throws {
+  @Test func `the root of a document must be a JSON object`() throws {
     var document = try MutableDocument(["kept": true])
     for text in ["[]", "1", "null", "\"x\"", "", "{", "{}x"] {
       let error = #expect(throws: DatabaseError.self) { try document.setJSON(text) }
@@ -193,7 +193,7 @@ import Testing
     #expect(document.isEmpty)
   }
 
-  @Test func `plain Swift values`() throws {
+  @Test func `a document converts to plain Swift values`() throws {
     let plain = try document(#"{"a":[1,"x",null,{"b":true}],"d":0.5,"u":18446744073709551615}"#)
       .toDictionary()
     let list = try #require(plain["a"] as? [any Sendable])
@@ -202,7 +202,7 @@ import Testing
     #expect(plain["d"] as? Double == 0.5 && plain["u"] as? UInt64 == .max)
   }
 
-  @Test func `a damaged body reads as empty, and says so when asked`() throws {
+  @Test func `a damaged body reads as empty, and validation reports it`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let good = try document(#"{"name":"Ana","list":[1,2,{"x":"longer than fifteen bytes"}],"n":70000}"#)
       .stored.bytes
@@ -235,7 +235,7 @@ import Testing
     try Document(id: "x", revision: .first, sequence: 1, body: []).validate()
   }
 
-  @Test func `every code has advice`() {
+  @Test func `every error code has advice`() {
     for code in DatabaseError.Code.allCases {
       let error = DatabaseError(code, "something is wrong")
       #expect(!error.advice.isEmpty && error.description.contains("[\(code.rawValue)]"))

@@ -10,7 +10,7 @@ import Testing
       #"{"a":{"b":[10,{"c":"deep"}]},"n":null,"t":true,"i":-7,"big":18446744073709551615,"d":1.5,"s":"text","e":{}}"#
   )
 
-  @Test func `paths lead to values, or to nothing`() throws {
+  @Test func `a path leads to a value, or to a missing one`() throws {
     let value = try #require(stored)
     #expect(value["a"]["b"][1]["c"].string == "deep")
     #expect(value["a"]["b"][0].int == 10)
@@ -25,7 +25,7 @@ import Testing
     #expect(value.count == 8 && value["e"].count == 0 && value["e"].kind == .dictionary)
   }
 
-  @Test func `values of another type are nil`() throws {
+  @Test func `reading a value as another type returns nil`() throws {
     let value = try #require(stored)
     #expect(value["t"].bool == true && value["t"].int == nil && value["t"].string == nil)
     #expect(
@@ -41,7 +41,7 @@ import Testing
     #expect((value["x"].int ?? 5) == 5)
   }
 
-  @Test func `literals and Swift values`() throws {
+  @Test func `literals and Swift values build a document value`() throws {
     var value: DocumentValue = [
       "null": .null, "yes": true, "one": 1, "half": 0.5, "text": "x", "list": [1, "two", [3]],
     ]
@@ -64,7 +64,7 @@ import Testing
     #expect(try DocumentValue(json: value.toJSON()) == value)
   }
 
-  @Test func `setting inside what is stored leaves the stored value as it was`() throws {
+  @Test func `changing a nested value leaves the stored value unchanged`() throws {
     let value = try #require(stored)
     var copy = value
     copy["a"]["b"][1]["c"] = "changed"
@@ -77,7 +77,7 @@ import Testing
     #expect(copy == value)
   }
 
-  @Test func `keys that Swift calls equal are two members`() throws {
+  @Test func `keys that Swift considers equal remain two members`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     #expect(composed == decomposed)
     var value: DocumentValue = [:]
@@ -97,7 +97,7 @@ import Testing
     #expect(value.dictionary == [composed: 1])
   }
 
-  @Test func `equality is that of JSON`() {
+  @Test func `values are equal if their JSON is`() {
     #expect(DocumentValue(5) == 5 && DocumentValue("x") == "x" && DocumentValue(true) == true)
     #expect(DocumentValue(1.0) == 1)
     #expect(DocumentValue(1.5) != 1)
@@ -110,12 +110,12 @@ import Testing
     #expect(DocumentValue(0.0) != DocumentValue(-0.0))
   }
 
-  @Test func `what is no number cannot be written`() {
+  @Test func `a number that is not finite cannot be written`() {
     let error = #expect(throws: DatabaseError.self) { try DocumentValue(Double.nan).toJSON() }
     #expect(error?.code == .invalidParameter)
   }
 
-  @Test func `dates are text with milliseconds in UTC`() throws {
+  @Test func `dates are written as UTC text with milliseconds`() throws {
     for (text, seconds) in [
       ("1970-01-01T00:00:00.000Z", 0), ("2026-03-01T09:30:00.123Z", 1_772_357_400.123),
       ("1969-12-31T23:59:59.999Z", -0.001),
@@ -130,7 +130,7 @@ import Testing
     #expect(DocumentValue(Date(timeIntervalSince1970: 0.0006)).string == "1970-01-01T00:00:00.0006000Z")
   }
 
-  @Test func `other forms of the standard are read, and no others`() {
+  @Test func `other standard date forms are read, and invalid ones are not`() {
     func seconds(_ text: String) -> Double? { DocumentValue(text).date?.timeIntervalSince1970 }
     for (text, expected) in [
       ("1970-01-02", 86400), ("1970-01-01T01:00Z", 3600), ("1970-01-01T01:00:00+01:00", 0),
@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `days of a thousand years are themselves again`() {
+  @Test func `days over a thousand years round-trip`() {
     for day in stride(from: -180_000, through: 180_000, by: 11) {
       let date = Date(timeIntervalSince1970: Double(day) * 86400)
       if Timestamp.text(date).flatMap({ Timestamp.date($0) }) != date {
@@ -187,7 +187,7 @@ import Testing
     #expect(error?.code == .invalidParameter)
   }
 
-  @Test func `a digest is a SHA-256 or a SHA-1, whole and no more`() throws {
+  @Test func `a digest is a complete SHA-256 or SHA-1`() throws {
     for (prefix, length) in [("sha256-", 32), ("sha1-", 20)] {
       for count in [0, length - 1, length, length + 1, 52 - length] {
         let digest = prefix + Data(repeating: 7, count: count).base64EncodedString()
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func `data is binary, and base64 in JSON`() throws {
+  @Test func `data is stored as binary, and as base64 in JSON`() throws {
     var value: DocumentValue = [:]
     value["data"].data = Data([0xFF, 0x00])
     #expect(
@@ -207,7 +207,7 @@ import Testing
     #expect(try value.toJSON() == #"{"data":"/wA="}"#)
   }
 
-  @Test func `values pass through any coder`() throws {
+  @Test func `values round-trip through any coder`() throws {
     let value = try #require(stored)
     let data = try JSONEncoder().encode(value)
     #expect(try JSONDecoder().decode(DocumentValue.self, from: data) == value)
@@ -215,7 +215,7 @@ import Testing
     #expect(try FleeceDecoder(special: SpecialTypes()).decode(DocumentValue.self, from: fleece) == value)
   }
 
-  @Test func `errors in a text say where`() {
+  @Test func `errors in JSON text report the line and column`() {
     let error = #expect(throws: DatabaseError.self) { try DocumentValue(json: "{\n \"a\": tru }") }
     #expect(error?.code == .invalidJSON && error?.line == 2 && error?.column == 10)
     #expect(error?.description.hasSuffix("[17001]") == true)

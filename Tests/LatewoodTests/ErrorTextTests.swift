@@ -119,7 +119,8 @@ import Testing
     },
   ]
 
-  @Test(arguments: mistakes) func `a mistake is named, with its path and a way out`(_ mistake: Mistake) throws
+  @Test(arguments: mistakes) func `a mistake is described with its path and a remedy`(_ mistake: Mistake)
+    throws
   {
     try Data("no database".utf8).write(to: URL(fileURLWithPath: directory.path + "/text"))
     try Database.open(at: directory.path + "/whole").close()
@@ -134,7 +135,7 @@ import Testing
     #expect(error.description.contains(shown) && error.description.contains(error.advice))
   }
 
-  @Test func `every code of a store's error has words and advice where Foundation shows it`() {
+  @Test func `every code of a store error has a message and advice in Foundation`() {
     for code in StoreError.Code.allCases {
       let error = StoreError(StorageError.of(code), path: "/tmp/fruit.latewood")
       let shown: any LocalizedError = error
@@ -149,7 +150,7 @@ import Testing
     }
   }
 
-  @Test func `every code of a database's error has words and advice where Foundation shows it`() {
+  @Test func `every code of a database error has a message and advice in Foundation`() {
     for code in DatabaseError.Code.allCases {
       let error: any LocalizedError = DatabaseError(code, "something is wrong")
       #expect(error.localizedDescription == "something is wrong.")
@@ -157,7 +158,7 @@ import Testing
     }
   }
 
-  @Test func `names in the limits of the rules can be made, compacted and backed up`() throws {
+  @Test func `databases with names up to the limit can be created, compacted and backed up`() throws {
     let all = DatabaseDirectory(path: directory.path)
     for length in [1, 200] + Array(235...239) {
       let name = String(repeating: "d", count: length)

@@ -8,14 +8,14 @@ import Testing
 @Suite struct KeptEncodersTests {
   private let text = #"{"b":2,"list":[1,"x"],"a":"some text that is no key"}"#
 
-  @Test func `an error leaves nothing behind for the next text`() throws {
+  @Test func `an error does not affect the next text`() throws {
     for broken in [#"{"b":[1,{"c":"#, #"{"b":"\ud800"}"#, "{} {}", ""] {
       #expect(throws: FleeceError.self) { _ = try KeptEncoders.fleece(from: broken) }
       #expect(try KeptEncoders.fleece(from: text) == JSON.fleece(from: text))
     }
   }
 
-  @Test func `an error leaves nothing behind for the next value`() throws {
+  @Test func `an error does not affect the next value`() throws {
     let value = try DocumentValue(json: text)
     for _ in 0..<3 {
       #expect(throws: FleeceError.self) {
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test func `texts of all lengths come in turn, also from several threads`() async throws {
+  @Test func `texts of any lengths can follow each other, even on several threads`() async throws {
     try await withThrowingTaskGroup(of: Void.self) { group in
       for task in 0..<4 {
         group.addTask {
@@ -50,7 +50,7 @@ import Testing
   @Test(arguments: [
     #"{"A":1,"_id":2,"a":3}"#, #"{"_id":2}"#, #"{"Z":1,"_id":2}"#, #"{"_a":1,"_id":2,"b":0}"#,
   ])
-  func `a reserved member is found wherever it stands`(_ json: String) throws {
+  func `a reserved member is found at any position`(_ json: String) throws {
     let stored = try MutableDocument(id: "a", json: json)
     #expect(throws: DatabaseError.self) { _ = try stored.encodedBody() }
     var built = stored
@@ -60,14 +60,14 @@ import Testing
     #expect(throws: Never.self) { _ = try built.encodedBody() }
   }
 
-  @Test func `control characters of one and of two bytes are refused in ids, their neighbours are not`() {
+  @Test func `control characters of one and two bytes are refused in ids, their neighbours are not`() {
     for id in ["a\u{1F}", "\u{7F}", "a\u{80}b", "\u{9F}", "£\u{85}"] {
       #expect(NameRules.objection(toID: id) != nil)
     }
     for id in [" ", "~", "\u{A0}", "£", "é", "Â", "a b"] { #expect(NameRules.objection(toID: id) == nil) }
   }
 
-  @Test func `keys that Swift considers equal are two keys`() throws {
+  @Test func `keys that Swift considers equal stay two members`() throws {
     var document = try MutableDocument(id: "a", json: #"{"\u00e9":1,"e\u0301":2}"#)
     document["other"] = 3
     #expect(document.body.count == 3)

@@ -18,7 +18,7 @@ import Testing
     DocumentValue(stored: try FleeceBody(value.fleece()).root)
   }
 
-  @Test func `an edited body has the bytes of one that is encoded anew`() throws {
+  @Test func `an edited body has the same bytes as a newly encoded one`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     // Long enough, in the last case, for items of four bytes.
     for length in [0, 10, 200, 70_000] {
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test func `only a value that takes the same form is replaced in place`() throws {
+  @Test func `a value is replaced in place only if its encoded form keeps its size`() throws {
     let body = FleeceBody(
       try DocumentValue([
         "flag": true, "count": 7, "time": 1_699_999_999_999, "half": 0.5, "word": "word", "long": 5000,
@@ -77,13 +77,13 @@ import Testing
     #expect(try value.bodyBytes() == DocumentValue(["a": 2]).fleece())
   }
 
-  @Test func `a number that cannot be stored is refused as before`() throws {
+  @Test func `a number that cannot be stored is still refused`() throws {
     var value = try stored(["a": 1.5])
     value["a"] = DocumentValue(Double.nan)
     #expect(throws: FleeceError.self) { try value.bodyBytes() }
   }
 
-  @Test func `a damaged body is not saved without what cannot be read`() throws {
+  @Test func `a damaged body is not saved without its unreadable part`() throws {
     // A dictionary of two members, of which the first has an integer as its key.
     let bytes: [UInt8] = [0x70, 0x02, 0x00, 0x05, 0x00, 0x01, 0x41, 0x61, 0x00, 0x01, 0x80, 0x05]
     for count in [1, 20] {
@@ -110,7 +110,7 @@ import Testing
         0x80, 0x05,
       ],
     ] as [[UInt8]])
-  func `a number that others share is changed alone`(_ bytes: [UInt8]) throws {
+  func `changing a shared number does not change the others that share it`(_ bytes: [UInt8]) throws {
     let before = DocumentValue(stored: try FleeceBody(bytes).root)
     for value in [2, 6000] {
       var changed = before
@@ -139,7 +139,7 @@ import Testing
         ], 100_000
       ),
     ] as [([UInt8], Int)])
-  func `a number that lies over the way to another value is not overwritten`(
+  func `a number that overlaps the path to another value is not overwritten`(
     _ bytes: [UInt8], _ number: Int
   ) throws {
     let before = DocumentValue(stored: try FleeceBody(bytes).root)
@@ -150,7 +150,7 @@ import Testing
     #expect(after["a"].int == number && after["b"] == before["b"])
   }
 
-  @Test func `a number that lies over its dictionary is not overwritten`() throws {
+  @Test func `a number that overlaps its dictionary is not overwritten`() throws {
     // The eight bytes of "b" begin before the root and end in it.
     let bytes: [UInt8] = [0x17, 0x00, 0x70, 0x02, 0x41, 0x61, 0x00, 0x01, 0x41, 0x62, 0x80, 0x05, 0x80, 0x05]
     var changed = DocumentValue(stored: try FleeceBody(bytes).root)

@@ -34,7 +34,7 @@ import Testing
     try #require(outcome.result).get()
   }
 
-  @Test func `texts and values of the greatest depth`() throws {
+  @Test func `text and values of the maximum depth fit a small stack`() throws {
     try onSmallStack {
       let depth = FleeceLimits.depth - 1
       let text = "{\"a\":" + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "}"
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `types that encode and decode themselves`() throws {
+  @Test func `types with their own coding fit a small stack`() throws {
     try onSmallStack {
       let fleece = try FleeceEncoder().encode(Chain(depth: FleeceLimits.codingDepth))
       _ = try FleeceDecoder().decode(Chain.self, from: fleece)

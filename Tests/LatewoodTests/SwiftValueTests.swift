@@ -32,7 +32,7 @@ import Testing
     #expect(try saved { $0["x"] = Value?.none }.exists == false)
   }
 
-  @Test func `a variable of any storable type goes in, and comes back the same`() throws {
+  @Test func `values of any storable type round-trip`() throws {
     try comesBack("text")
     try comesBack("subtext".dropFirst(3))
     try comesBack(true)
@@ -53,7 +53,7 @@ import Testing
       try Blob(contentType: nil, digest: "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", length: 0))
   }
 
-  @Test func `decimal numbers keep all digits, as numbers if that is exact`() throws {
+  @Test func `decimals keep all digits, as numbers where that is exact`() throws {
     for text in ["0", "-12", "0.1", "12.34", "123456789012.345", "-0.000001", "9007199254740993", "1e20"] {
       let decimal = try #require(Decimal(string: text))
       try comesBack(decimal)
@@ -73,7 +73,7 @@ import Testing
     #expect(throws: DatabaseError.self) { try saved { $0["x"] = Decimal.nan } }
   }
 
-  @Test func `nil removes a member, or does not make it, and stores null in an array`() throws {
+  @Test func `nil removes or omits a member, and stores null in an array`() throws {
     let nothing: String? = nil
     var value: DocumentValue = ["a": nil, "b": .null, "c": [nil, 1]]
     #expect(value.keys == ["b", "c"] && value["b"].isNull && value["c"][0].isNull && value["c"].count == 2)
@@ -103,7 +103,7 @@ import Testing
     #expect(document.isEmpty)
   }
 
-  @Test func `mixed literals with variables become values`() throws {
+  @Test func `literals that contain variables become values`() throws {
     let (city, since, note) = ("Porto", 2019, String?.none)
     var document = try MutableDocument(
       id: "anna", ["name": "Anna", "lives": ["city": city, "since": since], "note": note, "row": [city, 1]])
@@ -115,7 +115,7 @@ import Testing
     )
   }
 
-  @Test func `a plain dictionary goes back in as it came out`() throws {
+  @Test func `a plain dictionary round-trips`() throws {
     let json = #"{"a":[1,{"b":null}],"big":18446744073709551615,"d":1.5,"n":null,"s":"x","t":true}"#
     let first = try MutableDocument(json: json)
     #expect(try MutableDocument(first.toDictionary()).toJSON() == json)
@@ -127,7 +127,7 @@ import Testing
     #expect(try DocumentValue(plain: first.toDictionary()) == first.body)
   }
 
-  @Test func `what another JSON reader gives goes in`() throws {
+  @Test func `the output of JSONSerialization can be stored`() throws {
     let json = #"{"a":1,"b":true,"c":1.5,"d":null,"e":"x","f":[0,{"g":false}],"h":18446744073709551615}"#
     let object = try JSONSerialization.jsonObject(with: Data(json.utf8))
     #expect(try DocumentValue(plain: object).toJSON() == json)
@@ -138,7 +138,7 @@ import Testing
     #expect(try document.toJSON() == #"{"x":\#(json)}"#)
   }
 
-  @Test func `a value of another type is refused, with the way to it`() throws {
+  @Test func `a value of an unsupported type is refused with its path`() throws {
     struct Other {}
     let plain: [String: Any] = ["a": 1, "list": [1, ["deep": Other()]]]
     func isRefused(_ body: () throws -> Void) {
@@ -161,7 +161,7 @@ import Testing
     #expect(throws: DatabaseError.self) { try DocumentValue(plain: nested) }
   }
 
-  @Test func `a struct goes into a member, and comes out`() throws {
+  @Test func `a struct round-trips through a member`() throws {
     struct Address: Codable, Equatable {
       var city: String
       var since: Date
@@ -193,7 +193,7 @@ import Testing
     }
   }
 
-  @Test func `a path of text leads to values, or to nothing`() throws {
+  @Test func `a text path leads to a value, or to nil`() throws {
     let document = try MutableDocument(
       id: "a", json: #"{"address":{"phones":["1",{"ext":7}],"0":"zero","a.b":1,"[":2}}"#)
     for (path, expected) in [
@@ -208,13 +208,13 @@ import Testing
     }
   }
 
-  @Test func `a number says what it is`() {
+  @Test func `a number reports its kind`() {
     #expect(DocumentValue(5).number == .integer(5) && DocumentValue(5.0).number == .integer(5))
     #expect(DocumentValue(UInt64.max).number == .unsigned(.max) && DocumentValue(1.5).number == .double(1.5))
     #expect(DocumentValue("5").number == nil && DocumentValue(UInt64.max).number?.double == 0x1p64)
   }
 
-  @Test func `a date is itself again, to the last bit`() throws {
+  @Test func `dates round-trip to the last bit`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var dates = [
       Date.now, Date(timeIntervalSince1970: 1_772_357_400.123), Date(timeIntervalSinceReferenceDate: 0),

@@ -22,7 +22,7 @@ import Testing
     return storage.elements.withUnsafeBytes { $0.baseAddress }
   }
 
-  @Test func `what is at the end of a path is changed in place`() {
+  @Test func `a value at the end of a path is changed in place`() {
     var document = MutableDocument()
     document["list"] = []
     document["a"]["b"] = [[]]
@@ -40,7 +40,7 @@ import Testing
     #expect(document["list"].count == 5000 && document["a"]["b"][0][4999].int == 4999)
   }
 
-  @Test func `a changed copy of a stored dictionary is the same as one that was built anew`() throws {
+  @Test func `a changed copy of a stored dictionary equals one built from scratch`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let names = (0..<12).map { "k\($0)" } + ["é", "e\u{301}", "_x", "deep"]
     for _ in 0..<Effort.count(600, low: 200) {
@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func `a member that is put back is there again, and one that is removed stays away`() throws {
+  @Test func `a member put back exists again, and a removed one stays away`() throws {
     var value = try DocumentValue(json: #"{"a":1,"b":2}"#)
     value.removeValue(forKey: "a")
     #expect(value.keys == ["b"] && !value.contains("a") && value.count == 1)
@@ -88,7 +88,7 @@ import Testing
     #expect(try value.toJSON() == #"{"b":2}"#)
   }
 
-  @Test func `a change in place shows in no copy`() {
+  @Test func `a change in place does not show in any copy`() {
     var document = MutableDocument()
     document["list"] = [1, [2]]
     document["map"] = ["k": ["l": 1]]
@@ -111,7 +111,7 @@ import Testing
       ])
   }
 
-  @Test func `a change that throws leaves what it has done, and nothing is lost`() {
+  @Test func `a change that throws keeps its partial result and loses nothing else`() {
     struct OnPurpose: Error {}
     func change(_ value: inout DocumentValue) throws {
       value.append(2)
@@ -124,7 +124,8 @@ import Testing
     #expect(document.body == ["list": [[1, 2]], "new": [2]])
   }
 
-  @Test(arguments: [false, true]) func `values of any depth are equal, and let go of`(isDictionary: Bool) {
+  @Test(arguments: [false, true]) func `values of any depth can be compared and released`(isDictionary: Bool)
+  {
     for depth in [1, 511, 512, 513, 1000, 1001, Self.deep] {
       let value = nested(depth, 1, isDictionary: isDictionary)
       #expect((value == nested(depth, 1, isDictionary: isDictionary)) == true, "\(depth)")
@@ -137,7 +138,7 @@ import Testing
     #expect(half.count == 1)
   }
 
-  @Test func `values that share their parts are compared in the time of their parts`() {
+  @Test func `values with shared parts are compared in time linear in their distinct parts`() {
     func folded() -> DocumentValue {
       var value: DocumentValue = [1]
       for _ in 0..<2000 { value = [value, value, ["k": value]] }
@@ -149,7 +150,7 @@ import Testing
     #expect((folded() == other) == false)
   }
 
-  @Test func `what is too deep is refused where it is stored or encoded, with a reason`() throws {
+  @Test func `a value that is too deep is refused with a reason when stored or encoded`() throws {
     var document = MutableDocument()
     document["deep"] = nested(100_000, 1, isDictionary: false)
     let error = #expect(throws: DatabaseError.self) { try document.encodedBody() }
@@ -164,7 +165,7 @@ import Testing
     Double.nan, .infinity, -.infinity, 253_402_300_800, 253_402_300_799.9996, -62_167_219_200.001, 1e300,
     -1e18,
   ])
-  func `a date that cannot be stored is an error, and no other date`(seconds: Double) throws {
+  func `a date that cannot be stored is an error, not another date`(seconds: Double) throws {
     let date = Date(timeIntervalSince1970: seconds)
     var document = MutableDocument()
     document["at"].date = date
@@ -189,7 +190,7 @@ import Testing
     }
   }
 
-  @Test func `the first and the last date that can be stored`() throws {
+  @Test func `the first and last storable dates are stored`() throws {
     for (seconds, text) in [
       (-62_167_219_200, "0000-01-01T00:00:00.000Z"), (-62_167_219_200.0001, "0000-01-01T00:00:00.000Z"),
       (253_402_300_799.9994, "9999-12-31T23:59:59.9993896Z"),

@@ -15,7 +15,7 @@ import Testing
     people = try Person.three(in: database)
   }
 
-  @Test func `one conflict keeps everything from being committed`() async throws {
+  @Test func `a single conflict prevents the whole commit`() async throws {
     let people = people
     let error = await refused(.conflict) {
       try await database.background { state in
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test func `the last write wins if the work says so`() async throws {
+  @Test func `the last write wins if the work requests it`() async throws {
     let people = people
     try await database.background { state in
       let then = try state.collection("people", of: Person.self)
@@ -63,7 +63,7 @@ import Testing
     #expect(try await !people.contains("bela"))
   }
 
-  @Test func `after a conflict the work runs again with the newest state, as often as was asked`()
+  @Test func `after a conflict the work runs again with the newest state, up to the retry limit`()
     async throws
   {
     let people = people
@@ -106,7 +106,7 @@ import Testing
     #expect(attempts.withLock { $0 } == 1)
   }
 
-  @Test func `what is required to be unchanged is a conflict if it is not, and only then`() async throws {
+  @Test func `a document required to be unchanged is a conflict only if it has changed`() async throws {
     let documents = documents
     func work(
       requiring id: String, _ change: @escaping @Sendable () throws -> Void
@@ -132,7 +132,7 @@ import Testing
     #expect(try await !documents.contains("result"))
   }
 
-  @Test func `a collection that is required to be unchanged may not change at all`() async throws {
+  @Test func `a collection required to be unchanged conflicts with any change`() async throws {
     let documents = documents
     let other = try database["others"]
     func work(_ change: @escaping @Sendable () throws -> Void) async throws {

@@ -23,9 +23,7 @@ import Testing
 
   // MARK: One state
 
-  @Test func `a writer goes on while the work reads, which goes on showing the state of its beginning`()
-    async throws
-  {
+  @Test func `writers proceed while the work reads, and it keeps seeing its initial state`() async throws {
     let people = people
     try await database.background { state in
       let then = try state.collection("people", of: Person.self)
@@ -74,7 +72,7 @@ import Testing
     #expect(try await people.query().where { $0.city == "Porto" }.documentIDs() == ["anna", "bela", "dora"])
   }
 
-  @Test func `changes are committed in one batch at the end, and reads of the work do not show them`()
+  @Test func `changes are committed in one batch at the end, and the work's reads do not show them`()
     async throws
   {
     let sizes = Guarded<[Int]>([])
@@ -116,7 +114,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `a document is changed once, and the same id in another collection is another document`()
+  @Test func `a document can be changed once, and equal ids in two collections are independent`()
     async throws
   {
     let other = try database["others"]
@@ -131,7 +129,7 @@ import Testing
     #expect(try await other.contains("dora"))
   }
 
-  @Test func `a value that cannot be stored is refused where it is saved`() async throws {
+  @Test func `a value that cannot be stored is refused when it is saved`() async throws {
     try await database.background { state in
       let people = try state["people"]
       refusal(.corruptRevisionData) { try people.save(MutableDocument(id: "dora", ["_rev": 1])) }
@@ -143,7 +141,7 @@ import Testing
 
   // MARK: Ends
 
-  @Test func `an error of the closure passes through, and nothing is committed`() async throws {
+  @Test func `an error from the closure is rethrown, and no change is committed`() async throws {
     await #expect(throws: OnPurpose.self) {
       try await database.background { state in
         try state["people"].save(MutableDocument(id: "dora"))
@@ -153,7 +151,7 @@ import Testing
     #expect(try documents.count == 3)
   }
 
-  @Test func `work whose task is cancelled ends at its next call, and nothing is committed`() async throws {
+  @Test func `work whose task is cancelled ends at its next call, and commits no change`() async throws {
     let (begun, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     // The calls at which the work ends; the last makes none, and its end is not waited for.
     let calls: [@Sendable (BackgroundDatabase, BackgroundCollection) throws -> Void] = [
@@ -217,7 +215,7 @@ import Testing
     await #expect(throws: CancellationError.self) { try await task.value }
   }
 
-  @Test func `work that is cancelled while it waits to commit changes nothing`() async throws {
+  @Test func `work that is cancelled while waiting to commit changes nothing`() async throws {
     let (read, hasLock, goOn) = (
       DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
     )
@@ -251,7 +249,7 @@ import Testing
     var query: Query<Document>?
   }
 
-  @Test func `a state that leaves its closure is of no use`() async throws {
+  @Test func `a state that escapes its closure refuses every call`() async throws {
     let box = Box()
     try await database.background { state in
       box.state = state
@@ -271,7 +269,7 @@ import Testing
     #expect(try documents.count == 3)
   }
 
-  @Test func `a collection must be there at the beginning, and at the end if it is changed`() async throws {
+  @Test func `a collection must exist at the beginning, and at the end if it is changed`() async throws {
     let database = database
     try await database.background { state in
       refusal(.notFound) { _ = try state["nobody"] }
@@ -293,7 +291,7 @@ import Testing
     }
   }
 
-  @Test func `a database that is read-only, or closed, can be read but not changed`() async throws {
+  @Test func `a read-only or closed database refuses changes`() async throws {
     let reader = try await Database.open(at: directory.file, mode: .readOnly)
     #expect(try await reader.background { try $0["people"].count } == 3)
     await refused(.notWritable) {
@@ -312,7 +310,7 @@ import Testing
     }
   }
 
-  @Test func `ids that are UUIDs or have a raw value are those of typed collections`() async throws {
+  @Test func `UUIDs and raw values are the same ids as in typed collections`() async throws {
     struct Site: Codable, Identifiable { var id: UUID }
     struct Code: RawRepresentable, Codable, Hashable { var rawValue: String }
     struct Coded: Codable, Identifiable { var id: Code }

@@ -44,7 +44,7 @@ import Testing
 
   // MARK: The same results
 
-  @Test func `reads of documents return what the blocking forms return`() async throws {
+  @Test func `asynchronous document reads return the same as the blocking forms`() async throws {
     let alien = try #require(try await documents.document("alien"))
     #expect(try await documents.contains("alien"))
     #expect(try await !documents.contains("solaris"))
@@ -68,7 +68,9 @@ import Testing
     #expect(try await !documents.purge(later))
   }
 
-  @Test func `changes are those of the blocking form, and the filter runs elsewhere`() async throws {
+  @Test func `changes are the same as in the blocking form, and the filter runs outside the task`()
+    async throws
+  {
     #expect(try await documents.changes(limit: 2).map(\.id) == ["alien", "brazil"])
     #expect(try await documents.changes(descending: true).map(\.id) == ["seven", "heat", "brazil", "alien"])
     let isInTask = Guarded(false)
@@ -81,7 +83,7 @@ import Testing
     #expect(try await films.changes(since: 2, limit: 1).map(\.document?.value.year) == [1995])
   }
 
-  @Test func `queries, rows and aggregates return what the blocking forms return`() async throws {
+  @Test func `queries, rows and aggregates return the same as the blocking forms`() async throws {
     let query = documents.query(Film.self).sorted { $0.year }
     #expect(try await query.page(at: 1, of: 2).map(\.id) == ["brazil", "heat"])
     #expect(try await query.documentIDs() == ["alien", "brazil", "heat", "seven"])
@@ -112,7 +114,7 @@ import Testing
     await #expect(throws: DatabaseError.self) { try await query.sum { $0.year.hashValue } }
   }
 
-  @Test func `indexes are made and dropped, and a cancelled build leaves none`() async throws {
+  @Test func `indexes are created and dropped, and a cancelled build leaves none`() async throws {
     let steps = Guarded<[IndexBuildProgress]>([])
     try await documents.createIndex(
       "by score", on: ["score"], progress: { step in steps.withLock { $0.append(step) } })
@@ -131,7 +133,7 @@ import Testing
     #expect(try documents.indexes.map(\.name) == ["by id", "by score", "by year"])
   }
 
-  @Test func `expiry and local documents are as with the blocking forms`() async throws {
+  @Test func `expiry and local documents work as in the blocking forms`() async throws {
     let date = Date(timeIntervalSince1970: 40_000_000_000)
     try await documents.setExpiration(of: "heat", date)
     #expect(try await documents.expiration(of: "heat") == date)
@@ -184,7 +186,7 @@ import Testing
     #expect(try await content.data(in: 2_099_999..<3_000_000) == Data([7]))
   }
 
-  @MainActor @Test func `an actor writes a blob in pieces`() async throws {
+  @MainActor @Test func `the main actor can write a blob in pieces`() async throws {
     let output = try await database.makeBlobWriter()
     try await output.write(Data("ab".utf8))
     try await output.write(Data("c".utf8))
@@ -349,7 +351,7 @@ import Testing
     ]
   }
 
-  @Test func `each call gives its thread back while it waits`() async throws {
+  @Test func `each call releases its thread while it waits`() async throws {
     for call in reads { #expect(try await isFree(call), "\(call.name)") }
     for call in writes.dropLast() { #expect(try await isFree(call, isWriting: true), "\(call.name)") }
     for call in upkeep.dropLast() { #expect(try await isFree(call), "\(call.name)") }
@@ -357,7 +359,7 @@ import Testing
     #expect(try await isFree(close))
   }
 
-  @Test func `pieces of a blob give their thread back`() async throws {
+  @Test func `calls for pieces of a blob release their thread`() async throws {
     let database = database
     let blob = try await database.saveBlob(Data("abc".utf8))
     let content = try await database.content(of: blob)
@@ -391,7 +393,7 @@ import Testing
       ]
   }
 
-  @Test func `a call of a cancelled task does nothing, and says so`() async throws {
+  @Test func `a call from a cancelled task does nothing and throws a cancellation error`() async throws {
     let before = try state()
     for call in reads + writes + upkeep {
       let task = Task {
@@ -406,7 +408,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `a change that is cancelled while it waits for another writer is not made`() async throws {
+  @Test func `a change cancelled while waiting for another writer is not made`() async throws {
     let before = try state()
     for call in writes {
       let (starts, started) = AsyncStream.makeStream(of: Void.self)
@@ -428,7 +430,7 @@ import Testing
     }
   }
 
-  @Test func `a piece of a blob that is cancelled is not written, and can be written again`() async throws {
+  @Test func `a blob piece whose write is cancelled is not written, and can be written again`() async throws {
     let database = database
     let task = Task {
       let output = try await database.makeBlobWriter()
@@ -450,7 +452,7 @@ import Testing
     #expect(try await database.content(of: blob).data() == Data("a".utf8))
   }
 
-  @Test func `closing goes through in a cancelled task`() async throws {
+  @Test func `a cancelled task can still close a database`() async throws {
     let database = database
     let task = Task {
       while !Task.isCancelled { await Task.yield() }

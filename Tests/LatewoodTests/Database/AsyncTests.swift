@@ -22,7 +22,7 @@ import Testing
     } catch { return (error as? DatabaseError)?.code == code }
   }
 
-  @Test func `what is saved, updated, deleted and purged is as with the blocking forms`() async throws {
+  @Test func `saving, updating, deleting and purging work as in the blocking forms`() async throws {
     let anna = try await people.save(MutableDocument(id: "anna", ["n": 1]))
     #expect(try await people.document("anna") == anna)
     #expect(await isRefused(.conflict) { try await people.save(MutableDocument(id: "anna", ["n": 7])) })
@@ -48,7 +48,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `a batch is committed whole, or thrown away with what it made`() async throws {
+  @Test func `a batch is committed as a whole, or rolled back with everything it created`() async throws {
     let people = people
     let database = database
     let count = try await database.inBatch {
@@ -72,7 +72,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `updates from many tasks at once lose none`() async throws {
+  @Test func `concurrent updates from many tasks lose none`() async throws {
     let people = people
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<8 {
@@ -112,7 +112,7 @@ import Testing
       })
   }
 
-  @Test func `revisions from elsewhere are inserted and merged`() async throws {
+  @Test func `foreign revisions are inserted and merged`() async throws {
     let first = try await people.save(MutableDocument(id: "a", ["n": 1]))
     try await people.update("a") {
       $0["n"] = 2
@@ -133,7 +133,7 @@ import Testing
     #expect(try await people.document("a")?.hasConflicts == false)
   }
 
-  @Test func `a task that is cancelled changes nothing, and says so`() async throws {
+  @Test func `a cancelled task changes nothing and throws a cancellation error`() async throws {
     let (people, database) = (people, database)
     let (starts, started) = AsyncStream.makeStream(of: Void.self)
     let go = DispatchSemaphore(value: 0)
@@ -169,7 +169,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `a database that is closed refuses`() async throws {
+  @Test func `a closed database refuses every call`() async throws {
     let people = people
     try await database.close()
     #expect(await isRefused(.notOpen) { try await people.save(MutableDocument(id: "a")) })

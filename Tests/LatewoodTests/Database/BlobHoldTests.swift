@@ -16,7 +16,7 @@ import Testing
     notes = try database.defaultCollection
   }
 
-  @Test func `a batch that fails does not let go of a blob that was saved before it`() throws {
+  @Test func `a failed batch does not release a blob that was saved before it`() throws {
     let blob = try database.saveBlob(content)
     #expect(throws: OnPurpose.self) {
       try database.inBatch {
@@ -32,7 +32,7 @@ import Testing
     #expect(try !database.hasContent(of: blob))
   }
 
-  @Test func `equal content that was saved twice is held twice`() throws {
+  @Test func `equal content saved twice is held twice`() throws {
     let mine = try database.saveBlob(content)
     let other = try database.saveBlob(content)
     let saved = try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(mine)]))
@@ -48,7 +48,7 @@ import Testing
     #expect(try database.verify().blobs == 0)
   }
 
-  @Test func `what a deleted document keeps and what a local document has keep their blobs`() throws {
+  @Test func `blobs of deleted and local documents are kept`() throws {
     let first = try database.saveBlob(content)
     let second = try database.saveBlob(Data("second".utf8))
     let note = try notes.save(MutableDocument(id: "a"))
@@ -73,7 +73,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `a batch can read the blob that it has saved, and nobody can if it fails`() throws {
+  @Test func `a batch can read the blob it saved, and after a failed batch the blob is gone`() throws {
     var lost: (blob: Blob, content: BlobContent)?
     #expect(throws: OnPurpose.self) {
       try database.inBatch {

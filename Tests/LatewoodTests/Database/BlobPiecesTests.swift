@@ -9,7 +9,7 @@ import Testing
   init() throws { database = try Database.inMemory() }
 
   @Test(arguments: [0, 1, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, (2 << 20) + 5])
-  func `pieces of up to a mebibyte make up the content`(count: Int) async throws {
+  func `content is read in pieces of up to one mebibyte`(count: Int) async throws {
     let data = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* $0 >> 3) })
     let content = try await database.content(of: database.saveBlob(data))
     var pieces: [Data] = []
@@ -22,7 +22,7 @@ import Testing
     #expect(try await ended.next() == nil)
   }
 
-  @Test func `reading ends with an error once the database is closed or the task cancelled`() async throws {
+  @Test func `reading throws once the database is closed or the task cancelled`() async throws {
     let content = try await database.content(of: database.saveBlob(Data(repeating: 1, count: 3 << 20)))
     let task = Task {
       var pieces = content.pieces.makeAsyncIterator()

@@ -38,7 +38,7 @@ import Testing
     #expect(try database.verify().isSound)
   }
 
-  @Test func `a cancelled task gives its compaction up, and leaves the file as it was`() async throws {
+  @Test func `a cancelled task cancels its compaction, and leaves the file unchanged`() async throws {
     let database = database
     let fileID = try blocking { try database.statistics().fileID }
     let (begun, begins) = AsyncStream.makeStream(of: Void.self)
@@ -61,7 +61,7 @@ import Testing
     #expect(report.bytesAfter < report.bytesBefore)
   }
 
-  @Test func `a progress that throws gives the compaction up, in both forms`() async throws {
+  @Test func `a progress closure that throws cancels the compaction, in both forms`() async throws {
     let database = database
     let fileID = try blocking { try database.statistics().fileID }
     #expect(throws: OnPurpose.self) {
@@ -74,7 +74,7 @@ import Testing
     try blocking { try expectUntouched(fileID) }
   }
 
-  @Test func `a cancellation also ends the sweep that comes first`() async throws {
+  @Test func `a cancellation also ends the sweep before the compaction`() async throws {
     let database = database
     let store = database.documents
     // Several transactions of a sweep.

@@ -10,7 +10,7 @@ import Testing
     people = try database.defaultCollection
   }
 
-  @Test func `revisions from elsewhere make conflicts, and merging ends them`() throws {
+  @Test func `foreign revisions create conflicts, and merging ends them`() throws {
     let first = try people.save(MutableDocument(id: "anna", ["name": "Anna"]))
     var here = first.toMutable()
     here["city"] = "Porto"
@@ -44,7 +44,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `a text that is no id of a revision is refused, whether or not there is a document`() throws {
+  @Test func `an invalid revision id is refused, whether or not the document exists`() throws {
     try people.save(MutableDocument(id: "a"))
     for id in ["a", "none"] {
       for text in ["", "1", "1-", "-abc", "0-abc", "no revision"] {
@@ -60,7 +60,7 @@ import Testing
     }
   }
 
-  @Test func `one of several is chosen as it is`() throws {
+  @Test func `one of several conflicting revisions can be chosen`() throws {
     for digest in ["aa", "bb", "cc"] {
       try people.insert(MutableDocument(id: "anna", ["from": .init(digest)]), history: ["1-\(digest)"])
     }
@@ -73,7 +73,7 @@ import Testing
     #expect(try people.document("anna") == nil)
   }
 
-  @Test func `a compaction takes old content, but not that of conflicts`() throws {
+  @Test func `a compaction removes old content, but not the content of conflicts`() throws {
     let directory = try TestDirectory()
     let database = try Database.open(at: directory.file)
     let people = try database.defaultCollection

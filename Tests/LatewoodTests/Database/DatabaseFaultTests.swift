@@ -33,7 +33,7 @@ import Testing
     return result.faults
   }
 
-  @Test func `a document that lacks its entry in the feed is named`() throws {
+  @Test func `a document without a feed entry is reported with its id`() throws {
     let found = try faults { store in
       let feed = try #require(try store.existingKeyspace("sequences/people"))
       let first = try #require(try store.first(in: feed))
@@ -44,7 +44,7 @@ import Testing
     #expect(fault.description.hasPrefix("people/anna") && fault.description.hasSuffix(fault.message))
   }
 
-  @Test func `a blob without its content is named by its digest`() throws {
+  @Test func `a blob without its content is reported with its digest`() throws {
     let found = try faults { store in
       let chunks = try #require(try store.existingKeyspace("chunks"))
       try store.write { try $0.deleteRange(in: chunks) }
@@ -52,7 +52,7 @@ import Testing
     #expect(found.contains { $0.blobDigest == blob.digest && $0.collection == nil })
   }
 
-  @Test func `damaged bytes are named by their offset`() throws {
+  @Test func `damaged bytes are reported with their offset`() throws {
     let first = try Database.open(at: directory.file)
     try first.compact()
     try first.close()
@@ -68,7 +68,7 @@ import Testing
     try database.close()
   }
 
-  @Test func `damage in one collection does not hide what is wrong in another`() throws {
+  @Test func `damage in one collection does not hide faults in another`() throws {
     let first = try Database.open(at: directory.file)
     let names = ["birds", "trees"]
     for name in names {

@@ -17,7 +17,7 @@ import Testing
 
   init() throws { directory = try TestDirectory() }
 
-  @Test func `a token may go whose handler holds the last reference to the collection`() throws {
+  @Test func `a token can be released whose handler holds the last reference to the collection`() throws {
     try Watchdog.run("cancelling a listener") {
       for cancels in [true, false] {
         var token: ListenerToken? = try Self.tokenOfOnlyReference()
@@ -32,7 +32,7 @@ import Testing
     return try collection.addListener { _ in _ = collection.name }
   }
 
-  @Test func `what a handler holds may use the database when it goes`() throws {
+  @Test func `an object held by a handler may use the database in its deinit`() throws {
     let path = directory.path
     try Watchdog.run("a deinit that uses the database") {
       let database = try Database.open(at: path + "/a")
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `a database closes while a batch in it closes another one`() throws {
+  @Test func `a database can close while one of its batches closes another database`() throws {
     let path = directory.path
     try Watchdog.run("closing two databases at once") {
       let first = try Database.open(at: path + "/a")
@@ -89,7 +89,7 @@ import Testing
     do { return try !database.collectionNames.isEmpty } catch { return false }
   }
 
-  @Test func `a database closes whose listeners hold the last reference to another`() throws {
+  @Test func `a database can close whose listeners hold the last reference to another one`() throws {
     let path = directory.path
     try Watchdog.run("closing a database") {
       for _ in 0..<5 {
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test func `a batch cannot open the database that another thread is closing, and says so`() throws {
+  @Test func `a batch that opens a database which is closing gets an error`() throws {
     let file = directory.file
     try Watchdog.run("opening a database that is being closed") {
       let database = try Database.open(at: file)
@@ -136,7 +136,7 @@ import Testing
     }
   }
 
-  @Test func `a handle that goes in its own batch closes the file after it`() throws {
+  @Test func `a handle released in its own batch closes the file afterwards`() throws {
     let file = directory.file
     try Watchdog.run("the last handle that goes in a batch") {
       let database = try Database.open(at: file)

@@ -14,7 +14,7 @@ import Testing
     people = try database.defaultCollection
   }
 
-  @Test func `two equal edits of one revision are a conflict for the second`() throws {
+  @Test func `the second of two equal edits of one revision is a conflict`() throws {
     let first = try people.save(MutableDocument(id: "visits", ["n": 5]))
     var mine = first.toMutable()
     mine["n"] = 6
@@ -32,7 +32,7 @@ import Testing
     #expect(try people.save(mine, .lastWriteWins).revisionID.hasPrefix("4-"))
   }
 
-  @Test func `of two equal documents with one id the second is a conflict`() throws {
+  @Test func `the second of two equal documents with one id is a conflict`() throws {
     let lock = try MutableDocument(id: "lock", ["held": true])
     try people.save(lock)
     refusal(.conflict) { try people.save(lock) }
@@ -48,7 +48,7 @@ import Testing
     #expect(try people.lastSequence == 3)
   }
 
-  @Test func `a document can be deleted once, and what was saved over cannot be`() throws {
+  @Test func `a document can be deleted once, and a stale revision cannot be deleted`() throws {
     let first = try people.save(MutableDocument(id: "anna", ["n": 1]))
     try people.delete(first)
     refusal(.notFound) { try people.delete(first) }
@@ -62,7 +62,7 @@ import Testing
     #expect(try people.parent(of: second)?.isDeleted == true)
   }
 
-  @Test func `a batch that saves equal content twice needs the revision of the first`() throws {
+  @Test func `a batch that saves equal content twice needs the revision of the first save`() throws {
     try database.inBatch {
       let draft = try MutableDocument(id: "anna", ["n": 1])
       let first = try people.save(draft)
@@ -75,7 +75,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `what the last write wins is a revision more, equal content or not`() throws {
+  @Test func `every last-write-wins save adds a revision, even with equal content`() throws {
     struct Person: Codable { var name = "Anna" }
     for generation in 1...3 {
       #expect(try people.save(Person(), as: "anna").revisionID.hasPrefix("\(generation)-"))
@@ -85,7 +85,7 @@ import Testing
     #expect(try people.save(draft, .lastWriteWins).revisionID.hasPrefix("2-"))
   }
 
-  @Test func `equal edits of two replicas are one revision, and insertion takes it in once`() throws {
+  @Test func `equal edits on two replicas are one revision, and it is inserted only once`() throws {
     let other = try Database.inMemory()
     let theirs = try other.defaultCollection
     let first = try people.save(MutableDocument(id: "anna", ["n": 5]))
@@ -102,7 +102,7 @@ import Testing
 
   /// A revision that another replica sent without its history may be the very edit that is made
   /// here.
-  @Test func `an edit that came from elsewhere without its parent is tied to it, not made twice`() throws {
+  @Test func `an edit that arrived without its parent is linked to it, not duplicated`() throws {
     let source = try Database.inMemory().defaultCollection
     let first = try source.save(MutableDocument(id: "anna", ["n": 1]))
     var edit = first.toMutable()
@@ -126,7 +126,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `of eight threads that take a lock at once, one has it`() throws {
+  @Test func `when eight threads save the same lock document, one succeeds`() throws {
     for round in 0..<50 {
       let group = DispatchGroup()
       let holders = Guarded(0)
@@ -146,7 +146,7 @@ import Testing
     }
   }
 
-  @Test func `a document that is saved in conflict says so`() throws {
+  @Test func `a document saved while in conflict reports the conflict`() throws {
     let first = try people.save(MutableDocument(id: "anna", ["n": 1]))
     var edit = first.toMutable()
     edit["n"] = 2
@@ -163,7 +163,7 @@ import Testing
     #expect(try people.document("anna")?.hasConflicts == false)
   }
 
-  @Test func `a revision is equal to itself however it was read`() throws {
+  @Test func `a revision equals itself however it was read`() throws {
     let first = try people.save(MutableDocument(id: "anna", ["n": 1]))
     try people.insert(MutableDocument(id: "anna", ["n": 0]), history: ["1-00"])
     let read = try #require(try people.document("anna"))

@@ -12,7 +12,7 @@ import Testing
     people = try database["people"]
   }
 
-  @Test func `a document to change is the current one, or new`() throws {
+  @Test func `a mutable document is the current one, or a new one`() throws {
     var settings = try people.mutableDocument("settings")
     #expect(settings.isEmpty && settings.revisionID == nil)
     settings["theme"] = "dark"
@@ -23,7 +23,7 @@ import Testing
     refusal(.badDocumentID) { _ = try people.mutableDocument("_x") }
   }
 
-  @Test func `a change that always saves returns nothing`() throws {
+  @Test func `an update whose closure returns nothing always saves`() throws {
     try people.update("a") { $0["n"] = 1 }
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       do { for _ in 0..<25 { try people.update("a") { $0["n"].int = $0.int("n") + 1 } } } catch {
@@ -41,7 +41,7 @@ import Testing
     #expect(throws: OnPurpose.self) { try people.update("a") { _ in throw OnPurpose() } }
   }
 
-  @Test func `a change can delete`() throws {
+  @Test func `an update can delete`() throws {
     try people.save(MutableDocument(id: "a", ["n": 1]))
     let deletion = try people.update("a") {
       $0["why"] = "done"
@@ -88,7 +88,7 @@ import Testing
     refusal(.invalidParameter) { try people.resolveConflicts(with: stale) }
   }
 
-  @Test func `documents are saved in one batch, or none of them`() throws {
+  @Test func `documents are saved together in one batch, or not at all`() throws {
     let first = try people.save(MutableDocument(id: "b"))
     let saved = try people.save(contentsOf: ["a", "c"].map { try MutableDocument(id: $0, ["id": $0]) })
     #expect(saved.map(\.id) == ["a", "c"] && saved.map(\.sequence) == [2, 3])
@@ -102,7 +102,7 @@ import Testing
     #expect(people["b"]?.int("n") == 1)
   }
 
-  @Test func `a value that is saved under an id can refuse to replace another`() throws {
+  @Test func `saving a value under an id can refuse to replace another`() throws {
     try people.save(["n": 1], as: "a")
     refusal(.conflict) { try people.save(["n": 2], as: "a", .failOnConflict) }
     #expect(people["a"]?.int("n") == 1)
@@ -110,7 +110,7 @@ import Testing
     #expect(people["a"]?.int("n") == 3)
   }
 
-  @Test func `a document is purged, also if it was saved since`() throws {
+  @Test func `a document can be purged even if it was saved again since`() throws {
     let first = try people.save(MutableDocument(id: "a"))
     try people.update("a") {
       $0["n"] = 1
@@ -120,7 +120,7 @@ import Testing
     #expect(try people.revisions(of: "a").isEmpty)
   }
 
-  @Test func `documents expire after a while, and are listed by when`() throws {
+  @Test func `documents expire after a given time, and are listed in order of expiry`() throws {
     for id in ["a", "b", "c", "d"] { try people.save(MutableDocument(id: id)) }
     try people.expire("b", after: .seconds(3600))
     try people.expire("a", after: .seconds(7200))
@@ -146,7 +146,7 @@ import Testing
     refusal(.invalidParameter) { try people.expire("a", after: .seconds(Int64.max)) }
   }
 
-  @Test func `old revisions are pruned on request, as many as are asked for`() async throws {
+  @Test func `pruning on request keeps the given number of revisions`() async throws {
     for number in 1...6 { try await people.save(["n": number], as: "a") }
     let report = try await database.prune(keeping: 4)
     #expect(report.documents == 1 && report.revisions == 2 && report.bodies == 2 && report.bodyBytes > 0)
@@ -164,7 +164,7 @@ import Testing
     #expect(try await database.verify().isSound)
   }
 
-  @Test func `a stream has the documents that a query wants, of one state`() async throws {
+  @Test func `a stream contains all documents of a query, from a single state`() async throws {
     let names = (0..<345).map { String(1000 + $0) }
     try await people.save(contentsOf: names.map { try MutableDocument(id: $0) })
     try await people.delete("1005")
@@ -196,7 +196,7 @@ import Testing
     await #expect(throws: DatabaseError.self) { try await stream.next() }
   }
 
-  @Test func `a feed leaves out what its filter refuses`() async throws {
+  @Test func `a feed omits entries that its filter refuses`() async throws {
     var feed = people.feed { $0.id.hasPrefix("x") }.makeAsyncIterator()
     for id in ["a", "x1", "b", "x2"] { try await people.save(MutableDocument(id: id)) }
     #expect(try await feed.next()?.id == "x1")
@@ -206,12 +206,12 @@ import Testing
     await #expect(throws: OnPurpose.self) { try await failing.next() }
   }
 
-  @Test func `a blob is JSON`() throws {
+  @Test func `a blob converts to JSON`() throws {
     let blob = try database.saveBlob(Data("abc".utf8), contentType: "text/plain")
     #expect(try DocumentValue(json: blob.toJSON()).blob == blob)
   }
 
-  @Test func `a database has the name of its file`() throws {
+  @Test func `a database is named after its file`() throws {
     let directory = try TestDirectory()
     #expect(try Database.open(at: directory.file).name == "test")
     let databases = DatabaseDirectory(path: directory.path)
@@ -219,7 +219,7 @@ import Testing
     #expect(database.name == "memory")
   }
 
-  @Test func `an open database is closed and deleted`() throws {
+  @Test func `an open database is closed when it is deleted`() throws {
     let directory = try TestDirectory()
     let database = try Database.open(at: directory.file)
     refusal(.busy) { try database.inBatch { try database.delete() } }
@@ -239,7 +239,7 @@ import Testing
     refusal(.notOpen) { _ = try memory.defaultCollection }
   }
 
-  @Test func `an application has a directory of its own`() throws {
+  @Test func `each application has a separate standard directory`() throws {
     for name in ["", ".", "..", "a/b", ".hidden", "a\0b"] {
       refusal(.invalidParameter) { _ = try DatabaseDirectory.standard(for: name) }
     }

@@ -31,7 +31,7 @@ import Testing
     #expect(full[2].document?.isDeleted == true)
   }
 
-  @Test func `a live feed misses nothing and repeats nothing`() async throws {
+  @Test func `a live feed neither misses nor repeats changes`() async throws {
     let total = 400
     for number in 0..<100 { try await people.save(MutableDocument(id: "\(number)")) }
     let (database, people) = (database, people)
@@ -59,7 +59,7 @@ import Testing
     #expect(seen.count == total + 6 + 1)
   }
 
-  @Test func `an entry of a live feed brings the document of its revision, never a newer one`() async throws {
+  @Test func `an entry of a live feed has the document of its revision, never a newer one`() async throws {
     for id in ["a", "b", "c"] { try await people.save(MutableDocument(id: id, ["n": 1])) }
     var feed = people.feed(FeedOptions(includesDocuments: true, includesAllLeaves: true)).makeAsyncIterator()
     #expect(try await feed.next()?.id == "a")
@@ -82,7 +82,7 @@ import Testing
     #expect(seen == ["b", "d"])
   }
 
-  @Test func `listeners are told after the commit, in order, and not after they have ended`() throws {
+  @Test func `listeners are called after the commit, in order, and not after they are cancelled`() throws {
     let queue = DispatchQueue(label: "listener")
     let told = Guarded<[String]>([])
     let all = try database.addListener(on: queue) { change in
@@ -112,7 +112,7 @@ import Testing
     #expect(told.withLock { $0.count } == 7)
   }
 
-  @Test func `a change names the revision that was added, and whether another replica made it`() throws {
+  @Test func `a change reports the revision it added, and whether a replica made it`() throws {
     let queue = DispatchQueue(label: "listener")
     let told = Guarded<[CollectionChange.Entry]>([])
     let token = try people.addListener(on: queue) { change in
@@ -145,7 +145,7 @@ import Testing
     token.cancel()
   }
 
-  @Test func `a dropped collection gets no listener, even if there is another of its name`() throws {
+  @Test func `a dropped collection accepts no listener, even if its name is reused`() throws {
     let old = try database.createCollection("notes")
     let told = Guarded<[String]>([])
     let queue = DispatchQueue(label: "listener")
@@ -167,7 +167,7 @@ import Testing
     try new.addListener { _ in }.cancel()
   }
 
-  @Test func `all documents, by range and prefix`() throws {
+  @Test func `all documents can be listed by range and prefix`() throws {
     for id in ["a1", "a2", "b1", "b2", "c"] { try people.save(MutableDocument(id: id)) }
     try people.delete("a2")
     #expect(try people.documentIDs() == ["a1", "b1", "b2", "c"])
@@ -184,7 +184,7 @@ import Testing
     #expect(try people.documents(AllDocumentsQuery(limit: 0)).isEmpty)
   }
 
-  @Test func `local documents are in no feed`() throws {
+  @Test func `local documents appear in no feed`() throws {
     try people.setLocalDocument("checkpoint", ["last": 7])
     #expect(try people.localDocument("checkpoint")?["last"].int == 7)
     #expect(try people.localDocumentNames == ["checkpoint"])

@@ -7,7 +7,7 @@ import Testing
 
   init() throws { directory = try TestDirectory() }
 
-  @Test func `databases by name in a directory`() throws {
+  @Test func `databases in a directory are found and deleted by name`() throws {
     let all = DatabaseDirectory(path: directory.path)
     #expect(try all.existing("people") == nil && !all.exists("people"))
     let people = try all.open("people")
@@ -27,7 +27,7 @@ import Testing
     #expect(try all.path(of: "a/b_$()+-0").hasSuffix("/a:b_$()+-0.latewood"))
   }
 
-  @Test func `opened twice it is one database`() throws {
+  @Test func `a file opened twice is one database`() throws {
     let first = try Database.open(at: directory.file)
     let second = try Database.open(at: directory.file)
     try first.defaultCollection.save(MutableDocument(id: "a"))
@@ -40,7 +40,7 @@ import Testing
     refusal(.notWritable) { try reader.defaultCollection.save(MutableDocument(id: "c")) }
   }
 
-  @Test func `a prebuilt database is installed with an identity of its own`() throws {
+  @Test func `an installed prebuilt database has a new identity`() throws {
     let original = try Database.open(at: directory.file)
     try original.defaultCollection.save(MutableDocument(id: "a", ["n": 1]))
     let target = directory.path + "/installed"
@@ -55,7 +55,7 @@ import Testing
     refusal(.wrongFormat) { _ = try Database.open(at: directory.path + "/text") }
   }
 
-  @Test func `a prebuilt database that nobody may write to is installed as one that its owner can`() throws {
+  @Test func `a read-only prebuilt database is installed with write permission for its owner`() throws {
     let original = try Database.open(at: directory.file)
     try original.defaultCollection.save(MutableDocument(id: "a", ["n": 1]))
     let identity = try original.identity
@@ -75,7 +75,7 @@ import Testing
     #expect(Set(names) == ["test.latewood", "test.latewood.lock", "installed", "installed.lock"])
   }
 
-  @Test func `what a prebuilt database has of the past does not come along`() throws {
+  @Test func `installing a prebuilt database leaves its old revisions behind`() throws {
     let original = try Database.open(at: directory.file)
     let notes = try original.defaultCollection
     let text = String(repeating: "Das ist lang. ", count: 4000)
@@ -105,7 +105,7 @@ import Testing
     #expect(verified.faults == [] && verified.bodies == 5 && verified.blobs == 0)
   }
 
-  @Test func `collections in one file`() throws {
+  @Test func `a file holds several independent collections`() throws {
     let database = try Database.open(at: directory.file)
     let notes = try database.createCollection("notes")
     try notes.save(MutableDocument(id: "a"))
@@ -118,7 +118,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `blobs are stored once and stay while something needs them`() throws {
+  @Test func `blobs are stored once, and stay as long as they are needed`() throws {
     let database = try Database.open(at: directory.file)
     let notes = try database.defaultCollection
     let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -142,7 +142,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `backups open by themselves`() throws {
+  @Test func `a backup can be opened as a database`() throws {
     let database = try Database.open(at: directory.file)
     let notes = try database.defaultCollection
     try notes.save(MutableDocument(id: "a"))
@@ -155,7 +155,7 @@ import Testing
     #expect(try backup.verify().faults == [])
   }
 
-  @Test func `expired documents are gone at the next open`() throws {
+  @Test func `expired documents are gone the next time the database opens`() throws {
     let database = try Database.open(at: directory.file)
     let notes = try database.defaultCollection
     for id in ["a", "b"] { try notes.save(MutableDocument(id: id)) }

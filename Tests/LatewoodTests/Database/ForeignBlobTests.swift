@@ -27,8 +27,7 @@ import Testing
     #expect(report.missingBlobs == count && report.blobs == blobs, sourceLocation: sourceLocation)
   }
 
-  @Test func `JSON of another database is saved with its blobs, and has their content when it comes`() throws
-  {
+  @Test func `JSON of another database is saved with its blobs, whose content may arrive later`() throws {
     let other = try Database.inMemory()
     let sent = try other.defaultCollection.save(
       MutableDocument(id: "a", ["list": ["x", DocumentValue(try other.saveBlob(content))]]))
@@ -57,9 +56,7 @@ import Testing
     #expect(try !again.hasContent(of: blob) && again.verify().blobs == 0)
   }
 
-  @Test func `every way to save takes a blob whose content is not here, and all keep it when it comes`()
-    throws
-  {
+  @Test func `every way to save accepts a blob without content, and all keep the content later`() throws {
     let members: [String: DocumentValue] = ["photo": DocumentValue(photo)]
     try notes.save(MutableDocument(id: "saved", members))
     try notes.delete(notes.save(MutableDocument(id: "deleted")), keeping: members)
@@ -88,7 +85,7 @@ import Testing
     #expect(report.faults == [] && report.blobs == 0 && report.missingBlobs == 0)
   }
 
-  @Test func `what only a document says of a blob goes with the document`() throws {
+  @Test func `a blob known only from a document is forgotten with the document`() throws {
     try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(photo)]))
     try notes.save(MutableDocument(id: "b", ["photo": DocumentValue(photo)]))
     try notes.purge("a")
@@ -99,7 +96,7 @@ import Testing
     try expectMissing(0)
   }
 
-  @Test func `content that comes in a batch that fails is as if it had never come`() throws {
+  @Test func `content saved in a failed batch leaves no trace`() throws {
     try notes.save(MutableDocument(id: "a", ["photo": DocumentValue(photo)]))
     #expect(throws: OnPurpose.self) {
       try database.inBatch {
@@ -119,7 +116,7 @@ import Testing
     try expectMissing(0, blobs: 1)
   }
 
-  @Test func `a blob that is named by its SHA-1 is kept as it is, and has no content here`() throws {
+  @Test func `a blob with a SHA-1 digest is kept unchanged, and has no content`() throws {
     let digest = "sha1-" + Data(repeating: 9, count: 20).base64EncodedString()
     let json =
       #"{"photo":{"@type":"blob","content_type":"image/png","digest":"\#(digest)","length":3000}}"#

@@ -45,7 +45,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `the winner is the same whatever came first`() throws {
+  @Test func `the winner does not depend on the order of arrival`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for _ in 0..<20 {
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test func `revisions stay as they were named when the file is opened, compacted and copied`() throws {
+  @Test func `revisions keep their names when the file is opened, compacted and copied`() throws {
     let directory = try TestDirectory()
     do {
       let database = try Database.open(at: directory.file)
@@ -79,7 +79,7 @@ import Testing
     try database.close()
   }
 
-  @Test func `such a revision is edited, purged and resolved like any other`() throws {
+  @Test func `a foreign revision is edited, purged and resolved like any other`() throws {
     let database = try Database.inMemory()
     let people = try database.defaultCollection
     try people.insert(try Self.document("there"), history: ["1-5ac"])
@@ -110,7 +110,7 @@ import Testing
     "1-", "0-abc", "1-a\nb", "1-\u{0}", "1-\u{85}", "1-\(longest)Z", "1-\(longest)é", "1-\(longestDigits)a",
     "1-\(longestDigits)aa",
   ])
-  func `a text that cannot name a revision is refused, and says why`(_ id: String) throws {
+  func `a text that cannot name a revision is refused with a reason`(_ id: String) throws {
     let people = try Database.inMemory().defaultCollection
     refusal(.badRevisionID) { try people.insert(try Self.document("x"), history: [id]) }
     #expect(try people.count == 0)

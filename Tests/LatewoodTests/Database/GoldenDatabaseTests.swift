@@ -19,7 +19,7 @@ import Testing
     films = try database.collection("films", of: GoldenFilm.self)
   }
 
-  @Test func `documents and collections are there`() throws {
+  @Test func `documents and collections are complete`() throws {
     #expect(try database.collectionNames == ["_default", "films"])
     #expect(try films.count == 40 && people.count == 9)
     #expect(
@@ -39,7 +39,7 @@ import Testing
     #expect(verified.faults == [] && verified.blobs == 2 && verified.missingBlobs == 1)
   }
 
-  @Test func `revisions, deletions and conflicts are there`() throws {
+  @Test func `revisions, deletions and conflicts are complete`() throws {
     let revisions = try people.revisions(of: "anna")
     #expect(revisions.map { $0.id.prefix(2) } == ["5-", "4-", "3-"])
     #expect(try people.document("anna")?.int("edit") == 5)
@@ -60,7 +60,7 @@ import Testing
     #expect(try people.revisions(of: "foreign").map(\.id) == ["2-abc-def", "2-ABC", "1-5ac"])
   }
 
-  @Test func `blobs, expiry and the feed are there`() throws {
+  @Test func `blobs, expiry and the feed are complete`() throws {
     func blob(_ id: String) throws -> Blob { try #require(try people.document(id)?["blob"].blob) }
     let (small, large, lost) = (try blob("icon"), try blob("photo"), try blob("lost"))
     #expect(try blob("same") == small)
@@ -81,7 +81,7 @@ import Testing
     #expect(try people.changes().filter(\.isDeleted).map(\.id) == ["ben"])
   }
 
-  @Test func `indexes are there and are used`() throws {
+  @Test func `indexes are complete and used by queries`() throws {
     let indexes = try films.documents.indexes
     #expect(indexes.map(\.name) == ["by code", "by year", "cast", "new"])
     #expect(indexes.map(\.fields) == [["code"], ["title", "year:desc"], ["cast[]"], ["year"]])
@@ -97,7 +97,7 @@ import Testing
     #expect(try actor.count() == 13 && actor.explain().indexes == ["cast"])
   }
 
-  @Test func `it can be written to, and compacted`() throws {
+  @Test func `the database can be changed and compacted`() throws {
     refusal(.notUnique) {
       try films.save(GoldenFilm(id: "new", title: "New", year: 2000, code: "c7", cast: []))
     }

@@ -34,7 +34,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `all that is in it is found, also without write access`() throws {
+  @Test func `an older database is read completely, even without write access`() throws {
     for mode in [Database.OpenMode.readOnly, .openExisting] {
       let database = try Database.open(at: directory.file, mode: mode)
       try expectContents(of: database)
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test func `it is changed, compacted and backed up, and opens again`() throws {
+  @Test func `an older database can be changed, compacted and backed up, and reopens`() throws {
     let database = try Database.open(at: directory.file)
     let films = try database.collection("films", of: GoldenFilm.self)
     try films.update("film 0") { $0.year = 2000 }

@@ -23,7 +23,7 @@ import Testing
     people = try writer.defaultCollection
   }
 
-  @Test func `reads see what another process commits`() throws {
+  @Test func `reads see the commits of another process`() throws {
     let seen = try reader.defaultCollection
     #expect(try seen.count == 0)
     for number in 1...3 {
@@ -41,7 +41,7 @@ import Testing
     #expect(try reader.verify().faults == [])
   }
 
-  @Test func `reads see collections come and go`() throws {
+  @Test func `reads see collections appear and disappear`() throws {
     #expect(try reader.collection("notes") == nil)
     let notes = try writer.createCollection("notes")
     try notes.save(MutableDocument(id: "a"))
@@ -55,7 +55,7 @@ import Testing
     #expect(try reader.collectionNames == ["_default", "notes"])
   }
 
-  @Test func `listeners are told of what another process commits`() throws {
+  @Test func `listeners are told of commits by another process`() throws {
     let told = Guarded<[CollectionChange]>([])
     let token = try reader.addListener { change in told.withLock { $0.append(change) } }
     func wait(_ condition: @escaping (CollectionChange) -> Bool) -> CollectionChange? {
@@ -92,7 +92,7 @@ import Testing
     #expect(told.withLock { $0.isEmpty })
   }
 
-  @Test func `a feed goes on with what another process commits`() async throws {
+  @Test func `a feed continues with the commits of another process`() async throws {
     let feed = try reader.defaultCollection.feed(FeedOptions(includesDocuments: true))
     try await people.save(MutableDocument(id: "0", ["n": 0]))
     let task = Task {
@@ -140,7 +140,7 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  @Test func `a reader that is closed looks no more, and says so`() async throws {
+  @Test func `a closed reader stops watching the file and throws`() async throws {
     let feed = try reader.defaultCollection.feed()
     let task = Task { for try await _ in feed {} }
     let token = try reader.addListener { _ in }

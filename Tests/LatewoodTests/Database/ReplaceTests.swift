@@ -24,7 +24,7 @@ import Testing
     return try database.defaultCollection.documentIDs()
   }
 
-  @Test func `a closed database is replaced by a copy that its owner can write to`() throws {
+  @Test func `a closed database is replaced by a copy that its owner can write`() throws {
     let files = FileManager.default
     try files.setAttributes([.posixPermissions: 0o444], ofItemAtPath: directory.file)
     try Database.replace(at: target, with: directory.file)
@@ -42,7 +42,7 @@ import Testing
       Set(names) == ["test.latewood", "test.latewood.lock", "target.latewood", "target.latewood.lock"])
   }
 
-  @Test func `an open database is not replaced, whether it is written or only read`() throws {
+  @Test func `an open database is not replaced, even if it is open for reading only`() throws {
     for mode in [Database.OpenMode.openExisting, .readOnly] {
       let open = try Database.open(at: target, mode: mode)
       refusal(.busy) { try Database.replace(at: target, with: directory.file) }
@@ -58,7 +58,7 @@ import Testing
     try source.close()
   }
 
-  @Test func `a database is put where there is none, and by name`() throws {
+  @Test func `replacing works where no database exists, and by name`() throws {
     let all = DatabaseDirectory(path: directory.path)
     try all.replace("none", with: directory.file)
     #expect(try ids(at: all.path(of: "none")) == ["new"])
@@ -67,7 +67,7 @@ import Testing
     refusal(.invalidParameter) { try all.replace("No name", with: directory.file) }
   }
 
-  @Test func `the old file stays if the source is no sound database, and other files always stay`() throws {
+  @Test func `a bad source leaves the old file, and a file of another kind is never replaced`() throws {
     refusal(.notFound) { try Database.replace(at: target, with: directory.path + "/missing") }
     let text = directory.path + "/text"
     try Data("no database".utf8).write(to: URL(fileURLWithPath: text))
@@ -77,7 +77,7 @@ import Testing
     #expect(try Data(contentsOf: URL(fileURLWithPath: text)) == Data("no database".utf8))
   }
 
-  @Test func `a link leads to the file that is replaced`() throws {
+  @Test func `replacing through a link replaces the file it leads to`() throws {
     let link = directory.path + "/link.latewood"
     try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: target)
     try Database.replace(at: link, with: directory.file)

@@ -12,7 +12,7 @@ import Testing
     people = try database.defaultCollection
   }
 
-  @Test func `what is saved can be read, changed and deleted`() throws {
+  @Test func `a saved document can be read, changed and deleted`() throws {
     var anna = try MutableDocument(id: "anna", ["name": "Anna", "address": ["city": "Porto"]])
     let first = try people.save(anna)
     #expect(first.revisionID.hasPrefix("1-") && first.sequence == 1)
@@ -41,7 +41,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `a save over what somebody else has saved is a conflict`() throws {
+  @Test func `saving over another's change is a conflict`() throws {
     let first = try people.save(MutableDocument(id: "anna", ["n": 1]))
     var mine = first.toMutable()
     mine["n"] = 2
@@ -63,7 +63,7 @@ import Testing
     #expect(last.int("n") == 2 && last.revisionID.hasPrefix("4-"))
   }
 
-  @Test func `eight threads that update one counter lose nothing`() throws {
+  @Test func `eight threads that increment one counter lose no update`() throws {
     let group = DispatchGroup()
     for thread in 0..<8 {
       DispatchQueue(label: "thread \(thread)").async(group: group) {
@@ -83,7 +83,7 @@ import Testing
     #expect(try people.lastSequence == 400)
   }
 
-  @Test func `a batch is all or nothing, and is seen inside only`() throws {
+  @Test func `a batch is all or nothing, and is visible only inside`() throws {
     struct Refusal: Error {}
     let before = try people.lastSequence
     #expect(throws: Refusal.self) {
@@ -102,7 +102,7 @@ import Testing
     #expect(try count == 100 && people.count == 100)
   }
 
-  @Test func `codable types come and go`() throws {
+  @Test func `Codable types round-trip`() throws {
     struct Person: Codable, Equatable {
       var name: String
       var born: Date
@@ -117,7 +117,7 @@ import Testing
     #expect(people["anna"]?["born"].string == "1970-01-12T13:46:40.500Z")
   }
 
-  @Test func `bad use is refused`() throws {
+  @Test func `invalid arguments are refused with the right code`() throws {
     refusal(.badDocumentID) { try people.save(MutableDocument(id: "_a")) }
     refusal(.badDocumentID) { try people.save(MutableDocument(id: String(repeating: "a", count: 241))) }
     refusal(.corruptRevisionData) { try people.save(MutableDocument(id: "a", ["_id": 1])) }

@@ -12,7 +12,7 @@ import Testing
     database = try Database.open(at: directory.file)
   }
 
-  @Test func `collections of one name in several scopes are different ones`() throws {
+  @Test func `collections with the same name in different scopes are independent`() throws {
     let plain = try database.createCollection("people")
     let staff = try database.createCollection("people", scope: "hr")
     let guests = try database.createCollection("people", scope: "Hotel-1")
@@ -40,14 +40,14 @@ import Testing
     #expect(try again.collection("people")?.count == 1)
   }
 
-  @Test func `the async forms make and drop the same collections`() async throws {
+  @Test func `the asynchronous forms create and drop the same collections`() async throws {
     let staff = try await database.createCollection("people", scope: "hr")
     #expect(try database.collection("people", scope: "hr")?.identity == staff.identity)
     #expect(try await database.dropCollection("people", scope: "hr"))
     #expect(try await !database.dropCollection("people", scope: "hr"))
   }
 
-  @Test func `names that are not valid are refused, each part by the same rules`() throws {
+  @Test func `invalid names are refused, by the same rules for both parts`() throws {
     let long = String(repeating: "a", count: 251)
     let longest = try database.createCollection(long, scope: long)
     #expect(longest.scopeName == long)

@@ -28,7 +28,7 @@ import Testing
     return try database.statistics().durableThrough > before
   }
 
-  @Test func `each handle saves as durably as it was asked to be`() throws {
+  @Test func `each handle saves with its own durability`() throws {
     let (relaxed, synchronous) = (try open(.relaxed), try open(.synchronous))
     let (lax, strict) = (try relaxed.defaultCollection, try synchronous.defaultCollection)
     #expect(try !isDurable(relaxed) { try lax.save(MutableDocument(id: "a")) })
@@ -45,7 +45,7 @@ import Testing
       try isDurable(relaxed) { _ = try synchronous.inBatch { try strict.save(MutableDocument(id: "d")) } })
   }
 
-  @Test func `of handles that share a batch the stricter one counts`() throws {
+  @Test func `in a batch shared by several handles, the strictest durability applies`() throws {
     let (relaxed, synchronous) = (try open(.relaxed), try open(.synchronous))
     let (lax, strict) = (try relaxed.defaultCollection, try synchronous.defaultCollection)
     let both = {
@@ -59,7 +59,7 @@ import Testing
     #expect(try !isDurable(relaxed) { _ = try relaxed.inBatch { try lax.save(MutableDocument()) } })
   }
 
-  @Test func `a compaction policy that another handle has not is refused`() throws {
+  @Test func `a compaction policy that differs from another handle's is refused`() throws {
     var policy = CompactionPolicy.manual
     let first = try open(.relaxed, policy)
     try open(.relaxed, policy).close()
@@ -71,7 +71,7 @@ import Testing
     try open(.relaxed, policy).close()
   }
 
-  @Test func `a handle that closes takes its listeners and feeds with it, and no others`() async throws {
+  @Test func `closing a handle ends its own listeners and feeds, and no others`() async throws {
     let (first, second) = (try open(), try open())
     let people = try second.defaultCollection
     let queue = DispatchQueue(label: "test.listeners")

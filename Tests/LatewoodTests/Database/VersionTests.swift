@@ -49,7 +49,7 @@ import Testing
     #expect(try !Database.exists(at: theirs))
   }
 
-  @Test func `a later version of the file is named`() throws {
+  @Test func `a later file version is reported`() throws {
     let next = FileHeader.formatVersion + 1
     for version in [next, next + 1, .max] {
       try refused(
@@ -59,11 +59,11 @@ import Testing
     try refused(file(with: 1 << 31, at: FileHeader.Offset.requiredFeatures), .tooNew, "features", "newer")
   }
 
-  @Test func `there is no version before the first`() throws {
+  @Test func `version 0 is refused as invalid`() throws {
     try refused(file(with: 0, at: FileHeader.Offset.formatVersion), .corruptData, "0 is not a format version")
   }
 
-  @Test func `a later number of the documents' format is named`() throws {
+  @Test func `a later version of the document format is reported`() throws {
     try Repository.write(sound, to: directory.file)
     let store = try Store.open(at: directory.file)
     try store.put("format", [2], in: store.keyspace("database"))
@@ -71,7 +71,7 @@ import Testing
     try refused(try Repository.read(FileVolume(), directory.file), .tooNew, "format 2", "newer")
   }
 
-  @Test func `a file of this version is opened, and keeps it`() throws {
+  @Test func `a file of this version is opened and keeps its version`() throws {
     try Repository.write(
       file(with: FileHeader.formatVersion, at: FileHeader.Offset.formatVersion), to: directory.file)
     #expect(try Repository.read(FileVolume(), directory.file) == sound)

@@ -50,7 +50,7 @@ import Testing
 
   // MARK: Which, and in what order
 
-  @Test func `migrations run in the order of registration, and each once`() throws {
+  @Test func `migrations run once each, in order of registration`() throws {
     try fill(3)
     var migrator = DatabaseMigrator()
     migrator.registerMigration("z", in: "people") { (document: inout MutableDocument) in
@@ -74,7 +74,7 @@ import Testing
     #expect(try database.verify().isSound)
   }
 
-  @Test func `empty and missing collections are done at once, and are not created`() throws {
+  @Test func `empty and missing collections are finished immediately, and are not created`() throws {
     var migrator = counting()
     migrator.registerMigration("none", in: "nobody") { (_: inout MutableDocument) in throw OnPurpose() }
     var seen: [MigrationProgress] = []
@@ -87,7 +87,7 @@ import Testing
     #expect(try counts() == [0])
   }
 
-  @Test func `a migration that is not registered is refused, also if it is only half done`() throws {
+  @Test func `an unregistered migration is refused, even if it is only partly done`() throws {
     try fill(5)
     var newer = counting()
     newer.registerMigration("newer") { _ in }
@@ -110,7 +110,7 @@ import Testing
     #expect(try older.appliedMigrations(in: database) == ["count", "newer"])
   }
 
-  @Test func `what cannot be run is refused with advice, before anything has run`() throws {
+  @Test func `a migrator that cannot run is refused with advice before anything has run`() throws {
     try fill(2)
     var twice = counting()
     twice.registerMigration("count") { _ in }
@@ -132,7 +132,7 @@ import Testing
     refusal(.notOpen) { _ = try counting().appliedMigrations(in: reader) }
   }
 
-  @Test func `a migration cannot migrate by itself`() throws {
+  @Test func `a migration cannot start a migration`() throws {
     try fill(1)
     let other = counting()
     var migrator = DatabaseMigrator()
@@ -141,7 +141,7 @@ import Testing
     #expect(try counts() == [0] && migrator.appliedMigrations(in: database) == [])
   }
 
-  @Test func `a record that cannot be read is refused, and a lost one is missed`() throws {
+  @Test func `migrating is refused if the record is unreadable or its collection was dropped`() throws {
     try fill(1)
     let home = try database.defaultCollection
     for members: [String: DocumentValue] in [
@@ -167,7 +167,7 @@ import Testing
 
   // MARK: Documents
 
-  @Test func `a collection larger than several batches is migrated whole, and progress is told`() throws {
+  @Test func `a collection of several batches is migrated completely, with progress`() throws {
     for (batchSize, count) in [(1, 3), (3, 8), (3, 9), (3, 10), (100, 10)] {
       let database = try Database.inMemory()
       let people = try database["people"]
@@ -182,7 +182,7 @@ import Testing
     }
   }
 
-  @Test func `a document that is left equal keeps its revision`() throws {
+  @Test func `a document that does not change keeps its revision`() throws {
     try fill(4)
     let before = try people.documents()
     var migrator = DatabaseMigrator()
@@ -201,7 +201,7 @@ import Testing
     #expect(try people.lastSequence == 5)
   }
 
-  @Test func `deleted documents are skipped, and a migration can delete`() throws {
+  @Test func `deleted documents are skipped, and a migration can delete documents`() throws {
     try fill(4)
     try people.delete("p000")
     let seen = Guarded<[String]>([])
@@ -217,7 +217,7 @@ import Testing
     #expect(try people.documentIDs(AllDocumentsQuery(includesDeleted: true)).count == 4)
   }
 
-  @Test func `a conflict stays, with the revisions that lose as they were`() throws {
+  @Test func `a conflict stays, and its losing revisions do not change`() throws {
     for digest in ["aa", "bb"] {
       try people.insert(MutableDocument(id: "anna", ["from": .init(digest)]), history: ["1-\(digest)"])
     }
@@ -229,7 +229,7 @@ import Testing
     #expect(try database.verify().isSound)
   }
 
-  @Test func `replicas that migrate alike get the same revisions, and not each other's record`() throws {
+  @Test func `replicas that migrate alike get equal revisions, and keep separate records`() throws {
     let replica = try Database.inMemory()
     try fill(3)
     try replica["people"].save(contentsOf: (0..<3).map { try MutableDocument(id: Self.id($0)) })
@@ -240,7 +240,7 @@ import Testing
     #expect(try database.defaultCollection.changes(since: 0).isEmpty)
   }
 
-  @Test func `a changed id and a member that cannot be stored end the migration`() throws {
+  @Test func `a changed id or a member that cannot be stored ends the migration`() throws {
     try fill(1)
     var migrator = DatabaseMigrator()
     migrator.registerMigration("id", in: "people") { (document: inout MutableDocument) in
@@ -258,7 +258,7 @@ import Testing
 
   // MARK: Going on
 
-  @Test func `after an error earlier batches stay, and the next run goes on behind them`() throws {
+  @Test func `after an error, earlier batches stay and the next run continues after them`() throws {
     try fill(10)
     let fails = Guarded(true)
     let database = database
@@ -288,7 +288,7 @@ import Testing
     #expect(try last.verify().isSound)
   }
 
-  @Test func `a batch that throws changes nothing, and is run again`() throws {
+  @Test func `a batch that throws changes nothing, and runs again`() throws {
     let fails = Guarded(true)
     var migrator = DatabaseMigrator()
     migrator.registerMigration("seed") { database in
@@ -303,7 +303,7 @@ import Testing
     #expect(try database["settings"].count == 1)
   }
 
-  @Test func `a cancelled task keeps its batches, and the next one goes on`() async throws {
+  @Test func `a cancelled task keeps its batches, and the next run continues`() async throws {
     try fill(10)
     let (migrator, database) = (counting(3), database)
     let task = Task {
@@ -319,7 +319,7 @@ import Testing
     #expect(try counts() == Array(repeating: 1, count: 10))
   }
 
-  @Test func `a task that is cancelled in a batch undoes that batch`() async throws {
+  @Test func `a task cancelled inside a batch undoes that batch`() async throws {
     try fill(4)
     let database = database
     let hasBegun = DispatchSemaphore(value: 0)
@@ -342,7 +342,7 @@ import Testing
     #expect(try counts() == [1, 1, 0, 0])
   }
 
-  @Test func `a collection of the same name begins at its start`() throws {
+  @Test func `a new collection with the same name is migrated from its start`() throws {
     try fill(4)
     var migrator = DatabaseMigrator()
     migrator.batchSize = 2
@@ -366,7 +366,7 @@ import Testing
 
   // MARK: At the same time
 
-  @Test func `threads and handles that migrate at once migrate each document once`() throws {
+  @Test func `threads and handles that migrate concurrently migrate each document once`() throws {
     try fill(200)
     let (migrator, file) = (counting(7), directory.file)
     let first = database
@@ -385,7 +385,7 @@ import Testing
     #expect(try migrator.appliedMigrations(in: database) == ["count"])
   }
 
-  @Test func `documents that come in ahead are migrated, and those behind are not`() throws {
+  @Test func `documents saved ahead of a migration are migrated, and those behind it are not`() throws {
     try fill(4)
     var migrator = counting(2)
     var isFirst = true
@@ -425,7 +425,7 @@ import Testing
   }
 
   /// The code of the article *Migrations*, as it stands there.
-  @Test func `the examples of the article do what it says`() throws {
+  @Test func `the examples in the article behave as described`() throws {
     try people.save(MutableDocument(id: "anna", ["name": "Anna Maria Lima"]))
     try people.save(MutableDocument(id: "ben", ["first": "Ben"]))
     try people.save(MutableDocument(id: "theme", ["value": "dark"]))
@@ -483,7 +483,7 @@ import Testing
     var last: String?
   }
 
-  @Test func `values of one type become values of another`() throws {
+  @Test func `values of one type are migrated to another`() throws {
     let old = try database.collection("people", of: OldPerson.self)
     try old.save(contentsOf: [OldPerson(id: "a", name: "Anna Lima"), OldPerson(id: "b", name: "Ben")])
     var migrator = DatabaseMigrator()

@@ -75,7 +75,7 @@ import Testing
     #expect(ordered.map(\.0) == expected.map(\.amount) && ordered.map(\.1) == expected.map(\.isPaid), note)
   }
 
-  @Test func `aggregates and rows are those of an array, whatever the indexes`() throws {
+  @Test func `aggregates and rows equal those of an array, with any indexes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let list = try fill(&random, 150)
     let indexes: [(String, [IndexField])] = [
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test func `sums are right however often a state is asked, and after each commit`() throws {
+  @Test func `sums are right for repeated queries, and after each commit`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var list = try fill(&random, 2000)
     try sales.createIndex("amount", on: ["amount", "weight"])
@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `an index that holds all fields of the rows covers them, and says so`() throws {
+  @Test func `an index with all selected fields is covering, and the plan reports it`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     _ = try fill(&random, 200)
     try sales.createIndex("amount", on: ["amount", "shop"])
@@ -136,7 +136,7 @@ import Testing
     #expect(try cheapest.select { ($0.shop, $0.amount) }.explain().isCovering)
   }
 
-  @Test func `a value that is not of the type of its column is refused with and without an index`() throws {
+  @Test func `a value of the wrong type for its column is refused, with and without an index`() throws {
     try sales.save(MutableDocument(id: "half", json: #"{"amount":1.5,"shop":"x"}"#))
     try sales.save(MutableDocument(id: "large", json: #"{"amount":2,"big":9223372036854775807}"#))
     try sales.save(MutableDocument(id: "larger", json: #"{"amount":3,"big":1}"#))
@@ -154,7 +154,7 @@ import Testing
     }
   }
 
-  @Test func `a sum that fits is exact, whatever index gives the numbers and in whatever order`() throws {
+  @Test func `a sum that fits is exact, with any index and in any order`() throws {
     for (number, amount) in [Int.min, 5, -1, .max, 1, -5, 1 << 62].enumerated() {
       try sales.save(MutableDocument(id: "\(number)", ["amount": amount, "kind": number / 3]))
     }
@@ -177,7 +177,7 @@ import Testing
     }
   }
 
-  @Test func `aggregates in a batch see what the batch has written`() throws {
+  @Test func `aggregates in a batch include its own changes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let list = try fill(&random, 20)
     try sales.createIndex("amount", on: ["amount"])

@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `all ways to read a column give the same`() throws {
+  @Test func `every way of reading a column returns the same values`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<30 {
       let database = try Database.inMemory()
@@ -54,7 +54,7 @@ import Testing
     }
   }
 
-  @Test func `a column in the order of an index stays in order beside keys that are cut`() throws {
+  @Test func `a column in index order stays in order around truncated keys`() throws {
     let database = try Database.inMemory()
     let notes = try database.defaultCollection
     // The keys of every tenth are cut, and are put in order by their documents.

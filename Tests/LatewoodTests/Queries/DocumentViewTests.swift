@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `rows come in order, with their documents if they are asked for`() throws {
+  @Test func `rows are sorted, and include their documents if requested`() throws {
     let view = try films.view("by title", version: 1) { film, emit in emit(film["title"], film.id) }
     let rows = try view.rows(ViewQuery(from: "Film 7", includesDocuments: true))
     #expect(rows.map(\.documentID) == ["film 107", "film 108", "film 109"])
@@ -53,7 +53,7 @@ import Testing
     #expect(try view.count() == 29)
   }
 
-  @Test func `ends among equal keys are ids`() throws {
+  @Test func `ids bound a range within equal keys`() throws {
     let view = try films.view("by year", version: 1) { film, emit in emit(film["year"]) }
     var query = ViewQuery(from: 1980, through: 1980)
     (query.fromID, query.throughID) = ("film 106", "film 112")
@@ -65,7 +65,7 @@ import Testing
     #expect(try view.rows(query).map(\.documentID) == ["film 112", "film 109", "film 106"])
   }
 
-  @Test func `groups and reductions are those of the rows`() throws {
+  @Test func `groups and reductions match the rows`() throws {
     let counts = try byTag().groups(level: 1)
     #expect(counts.map { "\($0.key) \($0.value)" }.prefix(2) == [#"["even"] 15"#, #"["odd"] 15"#])
     #expect(try byTag().groups(ViewQuery(prefix: ["odd"])).map(\.value.int) == [5, 5, 5])
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [0, 1, 2, 99, 100, 101, 200, 9_999, 10_000, 10_001])
-  func `a reduction of one's own sees every row once, in order`(count: Int) throws {
+  func `a custom reduction sees every row once, in order`(count: Int) throws {
     let numbers = try database.createCollection("numbers")
     try database.inBatch {
       for start in stride(from: 0, to: count, by: 1000) {
@@ -109,7 +109,7 @@ import Testing
     #expect(try view.groups(ViewQuery(limit: 3)).count == min(count, 3))
   }
 
-  @Test func `what cannot be answered is refused`() throws {
+  @Test func `an invalid query is refused`() throws {
     let view = try films.view("plain", version: 1) { film, emit in emit(film["year"]) }
     func refuses(_ code: DatabaseError.Code, _ body: () throws -> Void) {
       #expect { try body() } throws: { ($0 as? DatabaseError)?.code == code }
@@ -134,7 +134,7 @@ import Testing
     refuses(.busy) { _ = try database.inBatch { try films.dropView("by tag") } }
   }
 
-  @Test func `a map that fails and a key that cannot be one are reported`() throws {
+  @Test func `failing maps and invalid keys are reported`() throws {
     let view = try films.view("bad", version: 1) { film, emit in
       emit(film["title"])
       if film.id == "film 103" { throw Refused() }
@@ -149,7 +149,7 @@ import Testing
     #expect(try view.failures().count == 2)
   }
 
-  @Test func `views work in batches, and without blocking`() async throws {
+  @Test func `views work in batches, and asynchronously`() async throws {
     let view = try await films.view("by year", version: 1, reduce: .count) { film, emit in emit(film["year"])
     }
     #expect(try await view.count() == 30)
@@ -174,7 +174,7 @@ import Testing
     }
   }
 
-  @Test func `a view opened by a program that only reads is as the writer left it`() throws {
+  @Test func `a view in a read-only database stays the way its writer left it`() throws {
     let directory = try TestDirectory()
     let path = directory.path + "/views.latewood"
     func opened(_ database: Database) throws -> DocumentView {

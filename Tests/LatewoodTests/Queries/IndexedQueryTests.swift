@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test func `an index is used, and what is found is the same`() throws {
+  @Test func `a query that uses an index finds the same documents`() throws {
     let query = movies.query(Movie.self)
       .where { $0.year >= 1990 && $0.year < 1992 }
       .sorted { ($0.year.descending, $0.title) }
@@ -45,7 +45,7 @@ import Testing
     #expect(try query.all() == before.0 && query.count() == before.1 && query.page(at: 5, of: 4) == before.2)
   }
 
-  @Test func `elements, conditions and text paths make indexes, too`() throws {
+  @Test func `array elements, conditions and text paths can define indexes`() throws {
     let found = movies.query(Movie.self).where { $0.cast.contains("Actor 12") }
     let before = try found.all()
     #expect(!before.isEmpty)
@@ -65,7 +65,7 @@ import Testing
     #expect(try movies.indexes.count == 1)
   }
 
-  @Test func `the field that a plan suggests makes the index`() throws {
+  @Test func `the field that a plan suggests can be used to create the index`() throws {
     let found = movies.query().where { $0["cast"].contains("Actor 12") }
     let before = try found.documentIDs()
     #expect(try found.explain().suggestion == "cast[]")
@@ -76,7 +76,7 @@ import Testing
     refusal(.invalidParameter) { try movies.createIndex("twice", on: ["cast[][]"]) }
   }
 
-  @Test func `a unique index refuses what is there already`() throws {
+  @Test func `a unique index refuses existing duplicates`() throws {
     try movies.createIndex("title", on: ["title"], unique: true)
     let error = refusal(.notUnique) {
       try movies.save(Movie(title: "Movie 1007", year: 1, cast: []), as: "other")
@@ -91,7 +91,7 @@ import Testing
     #expect(try movies.indexes.map(\.name) == ["title"])
   }
 
-  @Test func `making an index can be cancelled`() async throws {
+  @Test func `creating an index can be cancelled`() async throws {
     let movies = movies
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
@@ -103,7 +103,7 @@ import Testing
     #expect(try movies.indexes.map(\.fields) == [["year:desc"]])
   }
 
-  @Test func `another handle of the file keeps the indexes up to date and uses them`() throws {
+  @Test func `other handles of the file maintain the indexes and use them`() throws {
     let directory = try TestDirectory()
     let first = try Database.open(at: directory.file)
     let second = try Database.open(at: directory.file)

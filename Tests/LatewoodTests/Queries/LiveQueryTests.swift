@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test func `the first values come at once, and then what each commit has changed`() async throws {
+  @Test func `the first values arrive immediately, then the changes of each commit`() async throws {
     let recent = movies.query(Movie.self).where { $0.year >= 1978 }.sorted { ($0.year.descending, $0.title) }
     var updates = recent.live().makeAsyncIterator()
     let first = try #require(try await updates.next())
@@ -51,7 +51,7 @@ import Testing
     #expect(first.values.map(\.title) == ["Brazil", "Alien"])
   }
 
-  @Test func `a window shows as many as it may`() async throws {
+  @Test func `a window stays full when a document leaves it`() async throws {
     var updates = movies.query(Movie.self).sorted { $0.year }.limit(1, offset: 1).live().makeAsyncIterator()
     #expect(try await updates.next()?.values.map(\.title) == ["Alien"])
     try await movies.purge("Star Wars")
@@ -60,7 +60,7 @@ import Testing
     #expect(update.difference.count == 2)
   }
 
-  @Test func `an error ends it`() async throws {
+  @Test func `an error ends a live query`() async throws {
     var updates = movies.query(Movie.self).live().makeAsyncIterator()
     _ = try await updates.next()
     try await movies.save(["title": 5], as: "wrong")
@@ -76,7 +76,7 @@ import Testing
   }
 
   #if canImport(Observation)
-    @MainActor @Test func `an observed query shows what there is`() async throws {
+    @MainActor @Test func `an observed query always shows the current values`() async throws {
       let query = movies.query(Movie.self).sorted { $0.title }
       var observed: ObservedQuery? = ObservedQuery(query)
       weak let reference = observed

@@ -49,7 +49,7 @@ import Testing
     Self.movies.filter(condition).map(\.title)
   }
 
-  @Test func `comparisons answer as Swift does`() throws {
+  @Test func `comparisons match Swift's`() throws {
     #expect(try titles { $0.year >= 1980 } == expected { $0.year >= 1980 })
     #expect(try titles { $0.year < 1980 || $0.title == "Brazil" } == ["Alien", "Brazil", "Star Wars"])
     #expect(try titles { !($0.year == 1985) && $0.score > 8.2 } == ["Alien", "Star Wars"])
@@ -63,7 +63,7 @@ import Testing
     #expect(try titles { $0.released == Date(timeIntervalSince1970: 86_400) } == ["Élan"])
   }
 
-  @Test func `members of members, strings and arrays can be asked for`() throws {
+  @Test func `nested members, strings and arrays can be queried`() throws {
     #expect(try titles { $0.studio.name == "Embassy" } == ["Brazil"])
     #expect(try titles { $0.studio.city == nil && $0.studio != nil as Movie.Studio? } == ["Brazil"])
     #expect(try titles { $0.title.hasPrefix("B") } == ["Blade Runner", "Brazil"])
@@ -76,7 +76,7 @@ import Testing
     #expect(try titles { $0.revisionID.hasPrefix("1-") }.count == 5)
   }
 
-  @Test func `sorting, pages and limits are those of an array`() throws {
+  @Test func `sorting, pages and limits match an array's`() throws {
     let sorted = query.sorted { ($0.year.descending, $0.title) }
     #expect(try sorted.all().map(\.title) == ["Brazil", "Élan", "Blade Runner", "Alien", "Star Wars"])
     #expect(try sorted.limit(2, offset: 1).all().map(\.title) == ["Élan", "Blade Runner"])
@@ -89,7 +89,7 @@ import Testing
     #expect(try sorted.where { $0.year > 1979 }.count() == 3 && sorted.limit(2).count() == 2)
   }
 
-  @Test func `columns come as rows of their types`() throws {
+  @Test func `columns are returned as typed rows`() throws {
     let rows = try query.where { $0.year > 1979 }.sorted { $0.title }.select { ($0.title, $0.score) }.rows()
     #expect(rows.map(\.0) == ["Blade Runner", "Brazil", "Élan"])
     #expect(rows.map(\.1) == [8.1, nil, nil])
@@ -100,7 +100,7 @@ import Testing
     }
   }
 
-  @Test func `fields without a type are named by their text`() throws {
+  @Test func `untyped fields are referenced by name`() throws {
     let name = "Ladd"
     #expect(try collection.query().where { $0["studio"]["name"] == name }.all().map(\.id) == ["blade runner"])
     #expect(try collection.query().where { $0["cast"][1] == "John Hurt" }.documentIDs() == ["alien"])
@@ -124,7 +124,7 @@ import Testing
     var isOld: Bool { year < 1980 }
   }
 
-  @Test func `a member that is not stored under its name is an error that says what to write`() throws {
+  @Test func `a member stored under another name is an error with advice`() throws {
     let query = collection.query(Renamed.self)
     for wrong in [
       query.where { $0.name == "Alien" }, query.where { $0.isOld == true }, query.sorted { $0.name },
@@ -137,7 +137,7 @@ import Testing
     #expect(throws: DatabaseError.self) { try collection.query().where { $0["a"] == Double.nan }.all() }
   }
 
-  @Test func `queries are answered without blocking, and inside of a batch from the batch`() async throws {
+  @Test func `queries run asynchronously, and inside a batch see its changes`() async throws {
     #expect(try await query.where { $0.year == 1985 }.count() == 2)
     #expect(try await query.sorted { $0.title }.first()?.title == "Alien")
     #expect(try await query.all().count == 5)

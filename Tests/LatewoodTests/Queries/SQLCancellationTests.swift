@@ -5,7 +5,7 @@ import Testing
 
 /// Statements whose task is cancelled.
 @Suite struct SQLCancellationTests {
-  @Test func `a cancelled task ends a sort that reads again and again`() async throws {
+  @Test func `cancelling a task ends a sort that keeps rereading its input`() async throws {
     let database = try Database.inMemory()
     let collection = try await database.createCollection("c")
     try await database.inBatch { [collection] in

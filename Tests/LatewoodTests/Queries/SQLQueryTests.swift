@@ -34,7 +34,7 @@ import Testing
     return (database, collection)
   }
 
-  @Test func `rows come as values and as types`() throws {
+  @Test func `rows are returned as values and as types`() throws {
     let (database, _) = try made(Self.few)
     let films = try database.query(
       "SELECT title, year FROM films WHERE year >= $since ORDER BY year, title LIMIT 2", ["since": 1979])
@@ -53,7 +53,7 @@ import Testing
     #expect(seen == 2)
   }
 
-  @Test func `a collection in a scope is asked by both names`() throws {
+  @Test func `a collection in a scope is queried by both names`() throws {
     let (database, films) = try made(Self.few)
     let people = try database.createCollection("people", scope: "hr")
     try people.save(MutableDocument(id: "1", json: #"{"name":"Ann","films":[1,2]}"#))
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `rows come without blocking a thread`() async throws {
+  @Test func `rows are returned without blocking a thread`() async throws {
     let (database, _) = try made(Self.few)
     let (name, since, nothing) = ("Ford", 1977, String?.none)
     let query = try database.query(
@@ -80,7 +80,7 @@ import Testing
     #expect(try await query.rows().map { $0["title"].string } == ["Star Wars", "Witness"])
   }
 
-  @Test func `a document knows its id, sequence and expiration`() throws {
+  @Test func `a document exposes its id, sequence and expiration`() throws {
     let (database, collection) = try made(Self.few)
     try collection.setExpiration(of: "1000003", Date(timeIntervalSince1970: 4_000_000_000))
     let query = try database.query(
@@ -92,7 +92,7 @@ import Testing
     #expect(row["revision"].string == (try collection.document("1000003"))?.revisionID)
   }
 
-  @Test func `an error has its place, and a missing collection its name`() throws {
+  @Test func `an error reports its position, and a missing collection its name`() throws {
     let (database, _) = try made(Self.few)
     let error = #expect(throws: DatabaseError.self) {
       try database.query("SELECT title\nFROM films WHERE year >")
@@ -105,7 +105,7 @@ import Testing
     #expect(throws: DatabaseError.self) { try database.query("SELECT $a FROM films", ["b": 1]) }
   }
 
-  @Test func `a batch asks its own state`() throws {
+  @Test func `a query in a batch sees its state`() throws {
     let (database, collection) = try made(Self.few)
     let count = try database.query("SELECT COUNT(*) AS n FROM films WHERE year = 1985")
     try database.inBatch {
@@ -129,7 +129,7 @@ import Testing
     return few
   }
 
-  @Test func `films are found the same with indexes and without`() throws {
+  @Test func `queries find the same films with and without indexes`() throws {
     let films = try Self.films()
     let (database, collection) = try made(films)
     let ford = "Harrison Ford"

@@ -21,7 +21,7 @@ import Testing
     people = try database.collection("people", of: Person.self)
   }
 
-  @Test func `values come back, with their revisions`() throws {
+  @Test func `saved values are read back with their revisions`() throws {
     let anna = Person(id: "anna", name: "Anna", tags: ["a"])
     let saved = try people.save(anna)
     #expect(
@@ -37,7 +37,7 @@ import Testing
     #expect(try database.verify().isSound)
   }
 
-  @Test func `values expire as documents do, and saving keeps the time`() throws {
+  @Test func `values expire like documents, and saving keeps the expiry`() throws {
     for id in ["anna", "ben", "carl"] { try people.save(Person(id: id, name: id)) }
     #expect(try people.lastSequence == 3)
     let date = Date(timeIntervalSince1970: 40_000_000_000)
@@ -62,7 +62,7 @@ import Testing
     refusal(.notFound) { _ = try people.expirations() }
   }
 
-  @Test func `a stale save is a conflict, and so is a value whose document exists`() throws {
+  @Test func `saving a stale or an existing value is a conflict`() throws {
     var mine = try people.save(Person(id: "anna", name: "Anna"))
     var other = try #require(try people.document("anna"))
     other.city = "Lisboa"
@@ -88,7 +88,7 @@ import Testing
     #expect(try people.save(Person(id: "anna", name: "Again")).revisionID.hasPrefix("9-"))
   }
 
-  @Test func `an update loses nothing, and saves nothing if nothing is changed`() throws {
+  @Test func `concurrent updates lose nothing, and an update without changes saves nothing`() throws {
     let first = try people.save(Person(id: "anna", name: "Anna", age: 0))
     DispatchQueue.concurrentPerform(iterations: 4) { _ in
       do { for _ in 0..<25 { try people.update("anna") { $0.age += 1 } } } catch { Issue.record(error) }
@@ -100,7 +100,7 @@ import Testing
     #expect(try people.documents.lastSequence == 101 && first.sequence == 1)
   }
 
-  @Test func `many are saved in one batch, or none`() throws {
+  @Test func `values are saved together in one batch, or not at all`() throws {
     let many = (0..<100).map { Person(id: "p\($0)", name: "P", age: $0) }
     let saved = try people.save(contentsOf: many)
     #expect(saved.map(\.age) == Array(0..<100))
@@ -117,7 +117,7 @@ import Testing
     #expect(try people.count == 99)
   }
 
-  @Test func `a query names the members of the type, and its results can be saved`() throws {
+  @Test func `a query refers to the members of the type, and its results can be saved`() throws {
     try people.save(
       contentsOf: (0..<20).map { Person(id: "p\($0)", name: "P\($0 % 3)", age: $0, tags: ["t\($0 % 2)"]) })
     let query = people.query()
@@ -137,7 +137,7 @@ import Testing
     #expect(try query.all().map(\.age) == [19, 13, 17, 11])
   }
 
-  @Test func `ids can be numbers, UUIDs and types of their own`() throws {
+  @Test func `ids can be numbers, UUIDs and custom types`() throws {
     struct Numbered: Codable, Identifiable, Sendable { var id: Int }
     struct Unique: Codable, Identifiable, Sendable { var id = UUID() }
     struct Key: RawRepresentable, Codable, Hashable { var rawValue: String }
@@ -167,7 +167,7 @@ import Testing
     var id: String { _id }
   }
 
-  @Test func `members called _id and _rev are the ids of document and revision`() throws {
+  @Test func `members named _id and _rev hold the document and revision ids`() throws {
     let notes = try database.collection("notes", of: Note.self)
     let saved = try notes.save(Note(_id: "n", text: "1"))
     #expect(try notes.documents.document("n")?.toJSON() == #"{"text":"1"}"#)
@@ -195,7 +195,7 @@ import Testing
     var ids: [UUID?] = [UUID(), nil]
   }
 
-  @Test func `dates, decimals, UUIDs, URLs and data come back equal`() throws {
+  @Test func `dates, decimals, UUIDs, URLs and data round-trip`() throws {
     let things = try database.collection("things", of: Everything.self)
     let thing = Everything()
     try things.save(thing)
@@ -206,7 +206,7 @@ import Testing
     #expect(try MutableDocument(json: document.toJSON()).decode(as: Everything.self) == thing)
   }
 
-  @Test func `a document of another type is an error, and no crash`() throws {
+  @Test func `a document of another type throws and does not crash`() throws {
     try people.save(Person(id: "a", name: "A"))
     try people.documents.save(MutableDocument(id: "b", ["name": 5]))
     #expect(throws: DecodingError.self) { try people.document("b") }
@@ -216,7 +216,7 @@ import Testing
     #expect(people["b"] == nil)
   }
 
-  @Test func `the feed has the values`() async throws {
+  @Test func `the feed contains the values`() async throws {
     let first = try await people.save(Person(id: "anna", name: "Anna"))
     try await people.save(Person(id: "ben", name: "Ben"))
     try await people.delete(first)
@@ -231,7 +231,7 @@ import Testing
     #expect(change?.document?.name == "Carl" && change?.document?.revisionID == change?.entry.revisionID)
   }
 
-  @Test func `calls that do not block do the same`() async throws {
+  @Test func `the asynchronous calls do the same as the blocking ones`() async throws {
     let people = people
     var anna = try await people.save(Person(id: "anna", name: "Anna", age: 0))
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -258,9 +258,7 @@ import Testing
   }
 
   #if canImport(Observation)
-    @MainActor @Test func `an observed document shows what it is, also when it is deleted or purged`()
-      async throws
-    {
+    @MainActor @Test func `an observed document follows changes, deletion and purging`() async throws {
       var observed: ObservedDocument<Person>? = ObservedDocument("anna", in: people)
       weak let reference = observed
       #expect(observed?.value == nil && observed?.isLoaded == false)
