@@ -11,7 +11,7 @@ import Testing
     try notes.save(MutableDocument(id: "note \(number)", ["number": DocumentValue(number)]))
   }
 
-  @Test func `a database on a simulated disk is found again after it is closed`() throws {
+  @Test func `a database on a simulated disk is still there after it is closed`() throws {
     let disk = SimulatedDisk()
     let database = try disk.openDatabase("notes.latewood")
     try save(1, in: database["notes"])
@@ -32,7 +32,7 @@ import Testing
     try second.close()
   }
 
-  @Test func `what was synced survives a power cut, and a call after it throws`() throws {
+  @Test func `synced data survives a power cut, and later calls throw`() throws {
     let disk = SimulatedDisk()
     let database = try disk.openDatabase(configuration: relaxed)
     let notes = try database["notes"]
@@ -74,7 +74,7 @@ import Testing
     #expect(places == Set(0...6))
   }
 
-  @Test func `a save that is not synced can be lost, and the error says at which power cut`() throws {
+  @Test func `an unsynced save can be lost, and the error names the power cut that lost it`() throws {
     var configuration = Database.Configuration()
     configuration.durability = .relaxed
     let error = #expect(throws: PowerCutError.self) {
@@ -92,7 +92,7 @@ import Testing
     #expect(error?.description.contains("call \(error?.call ?? -1)") == true)
   }
 
-  @Test func `an error of the program itself is not taken for that of a power cut`() throws {
+  @Test func `an error thrown by the body is not mistaken for a power cut`() throws {
     #expect(throws: Missing.self) {
       try SimulatedDisk.cuttingPower(()) { disk, _ in
         _ = try disk.openDatabase()
@@ -102,7 +102,7 @@ import Testing
     }
   }
 
-  @Test func `a full disk refuses saves, and takes them once there is space`() throws {
+  @Test func `a full disk refuses saves, and accepts them again once there is space`() throws {
     let disk = SimulatedDisk()
     let database = try disk.openDatabase()
     let notes = try database["notes"]
@@ -120,7 +120,7 @@ import Testing
     try database.close()
   }
 
-  @Test func `a failing call is reported, and only that one fails`() throws {
+  @Test func `an injected failure is reported, and only that call fails`() throws {
     let disk = SimulatedDisk()
     let store = try disk.openStore()
     let letters = try store.keyspace("letters")
@@ -135,7 +135,7 @@ import Testing
     try again.close()
   }
 
-  @Test func `a call for which a failure was taken back succeeds`() throws {
+  @Test func `a call whose planned failure was cleared succeeds`() throws {
     let disk = SimulatedDisk()
     let store = try disk.openStore()
     let letters = try store.keyspace("letters")
@@ -145,7 +145,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a rotten byte is found by verify`() throws {
+  @Test func `verification finds a corrupted byte`() throws {
     let disk = SimulatedDisk()
     let database = try disk.openDatabase("notes.latewood")
     for number in 1...50 { try save(number, in: database["notes"]) }
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test func `the states of a power cut are the same for the same seed, and differ with it`() throws {
+  @Test func `the same seed produces the same power-cut states, and another seed different ones`() throws {
     let disk = SimulatedDisk()
     let database = try disk.openDatabase(configuration: relaxed)
     for number in 1...40 { try save(number, in: database["notes"]) }
