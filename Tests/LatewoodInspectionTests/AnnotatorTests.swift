@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `explains the file of section 12 in the words of FORMAT md`() throws {
+  @Test func `explains the file of section 12 in the words of FORMAT.md`() throws {
     let file = try InspectedFile(path: GoldenFiles.path("annotated"))
     let rows = try Annotator(file).rows(in: 0..<file.size)
     Self.check(rows, cover: 0..<file.size, "annotated")

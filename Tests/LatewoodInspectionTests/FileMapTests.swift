@@ -68,7 +68,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `knows the parts of golden files`() throws {
+  @Test func `identifies the parts of golden files`() throws {
     func totals(_ name: String) throws -> [Region.Kind: UInt64] {
       try FileMap(InspectedFile(path: GoldenFiles.path(name))).totals
     }
@@ -106,7 +106,7 @@ import Testing
     }
   }
 
-  @Test func `never traps on files that were cut or changed`() throws {
+  @Test func `never traps on truncated or changed files`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for name in GoldenFiles.names {
       let bytes = try GoldenFiles.bytes(name)

@@ -38,7 +38,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `says whether a writer is there`() throws {
+  @Test func `reports whether the file has a writer`() throws {
     let directory = try Directories.makeTemporary()
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
     let path = directory + "/a.latewood"
@@ -56,7 +56,7 @@ import Testing
     #expect(try !file.hasWriter())
   }
 
-  @Test func `a tree is walked to the entries that the checkpoint counts`() throws {
+  @Test func `walking a tree visits as many entries as the checkpoint counts`() throws {
     for name in ["high-tree", "checkpointed", "compacted", "dropped-keyspace", "holes", "range-deletes"] {
       let file = try InspectedFile(path: GoldenFiles.path(name))
       let root = try #require(file.checkpoint?.record.root)

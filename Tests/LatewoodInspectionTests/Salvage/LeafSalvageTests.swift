@@ -36,7 +36,7 @@ import Testing
     return leaves
   }
 
-  @Test(arguments: [false, true]) func `a leaf with all its cells is made anew, and proved`(isNoise: Bool)
+  @Test(arguments: [false, true]) func `a leaf with all its cells is rebuilt and proved`(isNoise: Bool)
     throws
   {
     let bytes = try SampleFile.compacted.bytes(length: 100_000, seed: 5)
@@ -55,7 +55,7 @@ import Testing
     }
   }
 
-  @Test func `a leaf that lost more is never taken for proved`() throws {
+  @Test func `a leaf that lost more than its header is never taken for proved`() throws {
     let bytes = try SampleFile.compacted.bytes(length: 100_000, seed: 5)
     let whole = try Salvage.all(of: bytes).entries
     var (saved, all) = (0, 0)
@@ -76,7 +76,7 @@ import Testing
     #expect(saved > all / 4, "\(saved) of \(all)")
   }
 
-  @Test func `keys fit where they are as long as those around`() throws {
+  @Test func `keys fit where they are as long as their neighbours`() throws {
     let names = ["a", "ab", "abc", "abcd", "abcde", "abcdef", "abcdefg", "abcdefgh"]
     func entries(_ keys: [String]) -> [SalvagedEntry] {
       keys.map { SalvagedEntry(key: [0, 0, 0, 1] + Array($0.utf8), value: .inline([])) }

@@ -16,7 +16,8 @@ import Testing
 @Suite struct SalvageFigureTests {
   enum Filling: String, CaseIterable { case zeros, noise }
 
-  @Test(arguments: SampleFile.allCases, Filling.allCases) func `a destroyed block costs only what lay in it`(
+  @Test(arguments: SampleFile.allCases, Filling.allCases)
+  func `a destroyed block costs only the entries in it`(
     kind: SampleFile, filling: Filling
   ) throws {
     if let only = CurrentProcess.environmentVariable("LATEWOOD_SALVAGE_KIND"), only != kind.rawValue {

@@ -20,7 +20,7 @@ import Testing
     #expect(report.isWhole && report.origin == .header)
   }
 
-  @Test func `an ID in damaged copies of the header is taken if the file bears it out`() throws {
+  @Test func `an ID from damaged copies of the header is used if the file confirms it`() throws {
     var bytes = try SampleFile.worked.bytes(length: 60_000, seed: 1)
     let whole = try Salvage.all(of: bytes).entries
     bytes.replaceSubrange(0..<4096, with: [UInt8](repeating: 7, count: 4096))
@@ -30,7 +30,7 @@ import Testing
     #expect(report.origin == .damagedHeader)
   }
 
-  @Test func `without a header, the ID must be given and be the right one`() throws {
+  @Test func `without a header, the right ID must be supplied`() throws {
     let sound = try SampleFile.worked.bytes(length: 60_000, seed: 1)
     let whole = try Salvage.all(of: sound).entries
     let id = Array(sound[16..<32])
@@ -81,7 +81,7 @@ import Testing
     try #require((0..<bytes.count - value.count).first { bytes[$0..<$0 + value.count].elementsEqual(value) })
   }
 
-  @Test func `a destroyed value gives way to the one before, which is marked`() throws {
+  @Test func `a destroyed value is replaced by its predecessor, which is marked`() throws {
     let old = [UInt8](repeating: 0x11, count: 2000)
     let new = [UInt8](repeating: 0x22, count: 2000)
     var (bytes, number) = try file { store, keyspace in
@@ -99,7 +99,7 @@ import Testing
     #expect(report.lostRanges.map(\.what) == [.value])
   }
 
-  @Test func `what was deleted stays deleted when a leaf is lost`() throws {
+  @Test func `deleted entries stay deleted when a leaf is lost`() throws {
     var (bytes, number) = try file { store, keyspace in
       for index in 100..<200 { try store.put("key-\(index)", "value \(index)", in: keyspace) }
       try store.checkpoint()
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test func `a damaged commit does not hide those behind it`() throws {
+  @Test func `a damaged commit does not hide the commits after it`() throws {
     let volume = MemoryVolume()
     var options = Store.Options()
     options.checkpointsInBackground = false
@@ -167,7 +167,7 @@ import Testing
 
   // MARK: Any damage
 
-  @Test func `a block that cannot be read is like one of zeros`() throws {
+  @Test func `an unreadable block is treated as zeros`() throws {
     let bytes = try SampleFile.compacted.bytes(length: 60_000, seed: 3)
     for start in stride(from: 16384, to: bytes.count - 4096, by: 4096) {
       var zeros = bytes
@@ -179,7 +179,9 @@ import Testing
     }
   }
 
-  @Test(arguments: SampleFile.allCases) func `what is there of a file cut short is right`(kind: SampleFile)
+  @Test(arguments: SampleFile.allCases) func `everything salvaged from a truncated file is right`(
+    kind: SampleFile
+  )
     throws
   {
     let bytes = try kind.bytes(length: 40_000, seed: 4)
@@ -200,7 +202,7 @@ import Testing
     }
   }
 
-  @Test func `any garbage is read without a trap`() throws {
+  @Test func `garbage never traps`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
     for _ in 0..<60 {
@@ -230,7 +232,7 @@ import Testing
     }
   }
 
-  @Test(arguments: GoldenFiles.names) func `every golden file is read`(name: String) throws {
+  @Test(arguments: GoldenFiles.names) func `every golden file is salvaged`(name: String) throws {
     let bytes = try GoldenFiles.bytes(name)
     var read: [[UInt8]: [UInt8]]?
     do {
