@@ -3,7 +3,7 @@ import Testing
 
 /// Section 12 of FORMAT.md shows a complete file, which must be the golden file with that name.
 @Suite struct AnnotatedFileTests {
-  @Test func `the annotated file is the golden one, byte for byte, and zero where nothing is shown`() throws {
+  @Test func `the annotated example is the golden file, with zeros where nothing is shown`() throws {
     let document = try FormatDocument()
     #expect(Array(document.files.keys) == ["annotated"])
     let rows = try #require(document.files["annotated"])

@@ -44,18 +44,18 @@ import Testing
     try store.close()
   }
 
-  @Test func `a sound catalog has no faults, nor have keys that the table lacks`() throws {
+  @Test func `a sound catalog has no faults, even with unknown keys`() throws {
     try expect([], after: [])
     try expect(
       [], after: Encoded.put(0, "later", "x") + Encoded.put(0, "cc", "") + Encoded.put(0, "i\0", "y"))
   }
 
-  @Test func `a keyspace lacks one of its entries`() throws {
+  @Test func `a missing entry of a keyspace is reported`() throws {
     try expect(["no entry i 1"], after: Encoded.delete(0, "i\0\0\0\u{1}"))
     try expect([#"entry i 1 names the keyspace "fruit""#], after: Encoded.delete(0, "nfruit"))
   }
 
-  @Test func `the entries of a keyspace do not agree`() throws {
+  @Test func `contradictory entries of a keyspace are reported`() throws {
     try expect([#"names the keyspace "wood""#], after: Encoded.put(0, "i\0\0\0\u{1}", "wood"))
     try expect([#"its entry n "wood""#], after: Encoded.put(0, "nwood", [1, 0, 0, 0]))
     try expect(
@@ -63,13 +63,13 @@ import Testing
       after: Encoded.put(0, "nfruit", [2, 0, 0, 0]) + Encoded.put(0, "c", [3, 0, 0, 0]))
   }
 
-  @Test func `values have another length`() throws {
+  @Test func `values of the wrong length are reported`() throws {
     try expect(
       [#"n "fruit" has 3 bytes"#, "entry i 1 names"], after: Encoded.put(0, "nfruit", [1, 0, 0]))
     try expect(["counter of keyspaces (c) is not a number"], after: Encoded.put(0, "c", [9, 0, 0, 0, 0]))
   }
 
-  @Test func `a number is not below the counter, or none at all`() throws {
+  @Test func `a keyspace number that is invalid or not below the counter is reported`() throws {
     try expect([#""fruit" has the number 1, and"#], after: Encoded.put(0, "c", [1, 0, 0, 0]))
     try expect([#""fruit" has the number 1, and"#], after: Encoded.delete(0, "c"))
     try expect([#"n "none" has the number 0"#], after: Encoded.put(0, "nnone", [0, 0, 0, 0]))
@@ -77,7 +77,7 @@ import Testing
       [#"n "last" has the number 4294967295"#], after: Encoded.put(0, "nlast", [255, 255, 255, 255]))
   }
 
-  @Test func `a name is not UTF-8, or too long, or could change a terminal`() throws {
+  @Test func `a name that is invalid, too long or unsafe to print is reported`() throws {
     var operations = Encoded.put(0, "n?", [2, 0, 0, 0]) + Encoded.put(0, "i\0\0\0\u{2}", "?")
     for (index, byte) in operations.enumerated() where byte == UInt8(ascii: "?") { operations[index] = 0xFF }
     try expect(["not UTF-8"], after: operations + Encoded.put(0, "c", [3, 0, 0, 0]))
@@ -88,7 +88,7 @@ import Testing
     try expect([#"n "\u{1B}[2J""#], after: Encoded.put(0, "n\u{1B}[2J", []))
   }
 
-  @Test func `entries lie in keyspaces without a name`() throws {
+  @Test func `entries in keyspaces without a name are reported`() throws {
     try expect(
       ["keyspace 7: its 2 entries", "keyspace 9: its 1 entries"],
       after: Encoded.put(7, "a", "") + Encoded.put(7, "b", "") + Encoded.put(9, "a", "x"))

@@ -113,7 +113,7 @@ import Testing
   }
 
   /// A read may end before it meets a leaf that is out of order; a verification always does.
-  @Test(arguments: [false, true]) func `every pair of leaves in the other's place is damage`(
+  @Test(arguments: [false, true]) func `any two leaves in each other's place are damage`(
     _ isTwice: Bool
   ) throws {
     var (noticed, pairs) = (0, 0)
@@ -130,7 +130,7 @@ import Testing
   }
 
   /// A scan goes past a deleted range by seeks, which the same damage could turn back.
-  @Test func `scans past deleted ranges end in every order of leaves`() throws {
+  @Test func `scans past deleted ranges end, in every order of leaves`() throws {
     var numbers = SeededRandom(seed: SeededRandom.seed())
     for i in 0..<children {
       for j in i + 1..<children {
@@ -153,7 +153,7 @@ import Testing
   }
 
   /// The bound of the range leads to the leaf in the middle, and the next leaf back into the range.
-  @Test(arguments: [false, true]) func `a deleted range over leaves that were exchanged is left`(
+  @Test(arguments: [false, true]) func `a scan gets past a deleted range over leaves that were swapped`(
     _ isReversed: Bool
   ) throws {
     var tried = 0
@@ -179,7 +179,7 @@ import Testing
   }
 
   /// Between a separator and where it should be, a seek goes on to a neighbour without such a key.
-  @Test(arguments: [-1, 1]) func `a seek beside a wrong separator finds a key on its side`(
+  @Test(arguments: [-1, 1]) func `a seek beside a misplaced separator finds a key on its side`(
     _ step: Int
   ) throws {
     var noticed = 0

@@ -26,14 +26,14 @@ import Testing
     }
   }
 
-  @Test func `every table of FORMAT.md is compared with the code here`() {
+  @Test func `every table of FORMAT.md is compared here`() {
     #expect(
       document.tables.keys.sorted() == [
         "checkpoint", "child", "frame", "header", "kinds", "limits", "node", "operations", "slot",
       ])
   }
 
-  @Test func `the header is what the table says`() {
+  @Test func `the header matches its table`() {
     typealias At = FileHeader.Offset
     expect(
       "header",
@@ -49,7 +49,7 @@ import Testing
     #expect(document.tables["header"]?[0].last == "the ASCII bytes `\(magic)`")
   }
 
-  @Test func `a slot is what the table says`() {
+  @Test func `a slot matches its table`() {
     typealias At = RootSlot.Offset
     expect(
       "slot",
@@ -62,7 +62,7 @@ import Testing
     #expect(At.oldestWhole + 8 == RootSlot.length)
   }
 
-  @Test func `a frame is what the table says`() {
+  @Test func `a frame matches its table`() {
     typealias At = FrameHeader.Offset
     expect(
       "frame",
@@ -77,7 +77,7 @@ import Testing
     #expect(document.tables["frame"]?[1].last == "the ASCII bytes `\(magic)`")
   }
 
-  @Test func `kinds of frames and operations are what the tables say`() {
+  @Test func `frame kinds and operations match their tables`() {
     #expect(
       (document.tables["kinds"] ?? []).map { "\($0[0]) \($0[1])" }
         == FrameKind.allCases.map { "\($0.rawValue) \($0)" })
@@ -90,7 +90,7 @@ import Testing
         == operations.map { "\($0.0) \($0.1)" })
   }
 
-  @Test func `a checkpoint is what the table says`() {
+  @Test func `a checkpoint matches its table`() {
     typealias At = CheckpointRecord.Offset
     expect(
       "checkpoint",
@@ -106,7 +106,7 @@ import Testing
     #expect(At.branch + 8 == CheckpointRecord.length)
   }
 
-  @Test func `a node is what the table says`() {
+  @Test func `a node matches its table`() {
     typealias At = NodeLayout
     expect(
       "node",
@@ -118,7 +118,7 @@ import Testing
     #expect(document.tables["node"]?[1].last == "\(At.leafKind) leaf, \(At.branchKind) branch")
   }
 
-  @Test func `a child is what the table says`() {
+  @Test func `a child matches its table`() {
     typealias At = NodeLayout
     expect(
       "child",
@@ -130,7 +130,7 @@ import Testing
     #expect(At.childLiveBytes + 8 == At.childLength)
   }
 
-  @Test func `the limits are what the table says, in every layer`() {
+  @Test func `the limits match their table, in every layer`() {
     let rows = (document.tables["limits"] ?? []).map { $0.joined(separator: ": ") }
     #expect(
       rows == [

@@ -11,7 +11,7 @@ import Testing
 @Suite(.serialized) struct GoldenFileTests {
   static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_GOLDEN") == "1"
 
-  @Test func `the writer makes the same bytes as it always did`() throws {
+  @Test func `the writer still produces every golden file byte for byte`() throws {
     for file in try GoldenFile.all() {
       if Self.isRegenerating {
         try Repository.write(file.bytes, to: Repository.path(file.path))
@@ -25,13 +25,13 @@ import Testing
     }
   }
 
-  @Test func `there are no other files among them`() throws {
+  @Test func `the folder has no other files`() throws {
     let names = try Directories.names(in: Repository.path("Tests/golden")).sorted()
     let expected = try GoldenFile.all().flatMap { ["\($0.name).latewood", "\($0.name).expected.jsonl"] }
     #expect(names == expected.sorted())
   }
 
-  @Test func `every one reads as expected, or says where it is damaged`() throws {
+  @Test func `every golden file reads as expected, or reports where it is damaged`() throws {
     for file in try GoldenFile.all() {
       let path = Repository.path(file.path)
       switch file.outcome {
@@ -61,7 +61,7 @@ import Testing
     #expect(try opened.verify().faults.map(\.offset) == [offset])
   }
 
-  @Test func `a writer goes on from every one that reads`() throws {
+  @Test func `a writer can continue from every readable golden file`() throws {
     for file in try GoldenFile.all() {
       guard case .reads(let listing, _) = file.outcome else { continue }
       let volume = MemoryVolume()

@@ -25,7 +25,7 @@ import Testing
     return try log.recover { (_, _, _) throws(StorageError) in }
   }
 
-  @Test func `a commit with a lower number than the one before it ends the log`() throws {
+  @Test func `a commit with a lower number than its predecessor ends the log`() throws {
     var surgery = try surgery()
     surgery.append(.commit, transaction: 5, EncodedOperation.put(1, "a", "first"))
     let end = UInt64(surgery.bytes.count)
@@ -35,7 +35,7 @@ import Testing
     #expect(report.tornTail == end..<UInt64(surgery.bytes.count))
   }
 
-  @Test func `behind the seal that ends a log nothing is read, however well it follows`() throws {
+  @Test func `nothing is read after the seal that ends a log`() throws {
     var surgery = try surgery()
     surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
     surgery.append(.seal, transaction: 1, endsLog: true)
@@ -45,8 +45,7 @@ import Testing
   }
 
   /// Hashing each of them would take time proportional to the square of the file's length.
-  @Test func `very many claims to be lost commits, each as long as the rest of the file, are damage`() throws
-  {
+  @Test func `very many overlapping claims of lost commits are damage, found in linear time`() throws {
     var surgery = try surgery()
     surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
     let start = surgery.bytes.count
@@ -68,9 +67,7 @@ import Testing
     }
   }
 
-  @Test func `a value does not lie in the header, in the slots or behind the file, whatever its checksum`()
-    throws
-  {
+  @Test func `a value in the header, in a slot or past the end is refused, despite its checksum`() throws {
     let surgery = try surgery()
     let seed = surgery.seed
     let volume = SimulatedVolume()
@@ -93,7 +90,7 @@ import Testing
     #expect(throws: StorageError.self) { try extent(at: bytes.count - 64, 65) }
   }
 
-  @Test func `a slot does not lead to another checkpoint than the one it was written for`() throws {
+  @Test func `a slot cannot lead to a checkpoint other than its own`() throws {
     let volume = SimulatedVolume()
     try DatabaseFile.create(on: volume, path: "file", environment: environment)
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: false, environment: environment)
@@ -127,9 +124,7 @@ import Testing
 
   /// Frames behind a gap claim that bytes beyond it were durable, so they must not reach the disk
   /// before the slot that leads over the gap.
-  @Test func `until the slot that leads over a torn tail is durable nothing contradicts the one before`()
-    throws
-  {
+  @Test func `frames after a torn tail reach the disk only once the new slot is durable`() throws {
     var surgery = try surgery()
     surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))
     surgery.append([UInt8](repeating: 7, count: 100))

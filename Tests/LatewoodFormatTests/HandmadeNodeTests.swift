@@ -51,7 +51,7 @@ import Testing
     node + (Node(validated: node).slots - UnsafeRawPointer(node))
   }
 
-  @Test func `what its header says is compared with the reference and the place`() throws {
+  @Test func `a node's header must match its reference and its offset`() throws {
     try expectDamage("another place") { $0.set(UnsafeRawPointer($0).u64(16) + 64, at: NodeLayout.ownOffset) }
     try expectDamage("another length") { $0.set(UnsafeRawPointer($0).u32(12) - 1, at: NodeLayout.length) }
     try expectDamage("another kind", because: "a node's kind and level do not agree") {
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test func `cells lie within it, in order, and have the heads that the arrays say`() throws {
+  @Test func `cells must lie within their node, in order, and match their heads`() throws {
     try expectDamage("a cell behind it") { self.slots($0).set(UInt16(60_000), at: 0) }
     // A key of keyspace 1 with an empty value, in the reserved bytes of the header: valid except
     // for its place.
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `a branch has children where nodes can be, and separators but for the first`() throws {
+  @Test func `a branch needs valid children, and separators for all but the first`() throws {
     try expectDamage("a child that is not at a multiple of 64", isBranch: true) { node in
       let child = node + NodeLayout.arrays
       child.set(UnsafeRawPointer(child).u64(0) + 8, at: 0)

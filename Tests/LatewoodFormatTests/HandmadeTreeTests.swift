@@ -73,13 +73,13 @@ import Testing
     return try CrashScript.open(volume, .readOnly).verify().faults.map(\.what)
   }
 
-  @Test func `what was written is proved`() throws {
+  @Test func `a sound tree is accepted`() throws {
     #expect(root.level > 0)
     #expect(proof(of: sound, root: root) == nil)
     #expect(try verification(of: sound) == [])
   }
 
-  @Test func `totals of a child that are not its own`() throws {
+  @Test func `wrong totals of a child are found`() throws {
     var surgery = sound
     _ = try surgery.changeRoot { node in
       let child = node + NodeLayout.arrays
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(arguments: [-1, 1])
-  func `a separator beside the place where it divides`(_ step: Int) throws {
+  func `a separator on the wrong side of a key is found`(_ step: Int) throws {
     var surgery = sound
     _ = try surgery.changeRoot { node in
       let branch = Node(validated: node)
@@ -112,7 +112,7 @@ import Testing
           : "a node has keys below the separator before it"))
   }
 
-  @Test func `a child that belongs to the tree twice`() throws {
+  @Test func `a child that occurs twice in the tree is found`() throws {
     var surgery = sound
     _ = try surgery.changeRoot { node in
       let children = node + NodeLayout.arrays
@@ -122,7 +122,7 @@ import Testing
     #expect(proof(of: surgery)?.contains("a branch contradicts its child") == true)
   }
 
-  @Test func `another root, nodes twice, and a branch before its children`() throws {
+  @Test func `a wrong root, repeated nodes and a branch before its children are found`() throws {
     var other = root
     other.reference.checksum ^= 1
     #expect(proof(of: sound, root: other) == "the root does not match the nodes that were read")
@@ -140,7 +140,7 @@ import Testing
         == "a branch refers to children that were not written before it")
   }
 
-  @Test func `nodes and values that are not all there`() throws {
+  @Test func `incomplete nodes and values are found`() throws {
     let regions = regions(of: sound)
     let first = try #require(regions.first)
     #expect(

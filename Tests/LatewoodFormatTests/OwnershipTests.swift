@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test(arguments: Claim.allCases, [1, 2])
-  func `an entry that refers to what is not its own takes nothing along`(_ claim: Claim, _ sessions: Int)
+  func `overwriting an entry that refers to foreign bytes frees nothing else`(_ claim: Claim, _ sessions: Int)
     throws
   {
     var (surgery, content) = try Self.file()
@@ -145,7 +145,7 @@ import Testing
     try found.close()
   }
 
-  @Test func `two entries with one value are overwritten one after the other`() throws {
+  @Test func `two entries that share a value can be overwritten one after the other`() throws {
     var (surgery, content) = try Self.file()
     try surgery.redirect("evil", to: surgery.extent(of: "other"), decoy: "zz")
     content["zz"] = nil
@@ -168,7 +168,7 @@ import Testing
     #expect(statistics.punchingFailure == nil)
   }
 
-  @Test func `a node that belongs to the tree twice stays as long as one refers to it`() throws {
+  @Test func `a node that is in the tree twice stays until its last reference is gone`() throws {
     let volume = SimulatedVolume()
     let first = try Self.open(volume, punches: false)
     let keyspace = try first.keyspace("a")
@@ -199,7 +199,7 @@ import Testing
     }
   }
 
-  @Test func `a sound file that another process wrote is given back block by block`() throws {
+  @Test func `a sound file from another process is freed block by block`() throws {
     var (surgery, content) = try Self.file()
     surgery.append([])
     let volume = SimulatedVolume()
@@ -221,7 +221,7 @@ import Testing
   }
 
   @Test(arguments: [UInt64(16 << 20), UInt64.max - 2499])
-  func `a value beyond the end of the file is a fault of its place, and nothing is added to that`(
+  func `a value beyond the end of the file is a fault, even if its end overflows`(
     _ offset: UInt64
   ) throws {
     var surgery = try Self.file().surgery

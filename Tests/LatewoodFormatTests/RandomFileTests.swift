@@ -16,7 +16,7 @@ import Testing
     CurrentProcess.environmentVariable(name).flatMap { Int($0) } ?? fallback
   }
 
-  @Test func `random files read as their model`() throws {
+  @Test func `random files read like their model`() throws {
     let directory = CurrentProcess.environmentVariable("LATEWOOD_RANDOM_FILES_DIR")
     let seed = SeededRandom.seed(directory == nil ? nil : 1)
     for index in 0..<Self.number("LATEWOOD_RANDOM_FILES", directory == nil ? 3 : 20) {
