@@ -11,7 +11,7 @@ import Testing
     try Arguments(arguments.map { Array($0.utf8) }, for: command)
   }
 
-  @Test func `operands and options are told apart`() throws {
+  @Test func `operands and options are distinguished`() throws {
     let parsed = try parse("db", "--from", "a", "--to=b", "--reverse", "--limit", "5")
     #expect(try parsed.text(0) == "db")
     #expect(parsed.bytes(of: .from) == Array("a".utf8))
@@ -24,7 +24,7 @@ import Testing
     #expect(try parse("--limit", "1", "db") == parse("db", "--limit=1"))
   }
 
-  @Test func `a value may look like an option`() throws {
+  @Test func `the value of an option may look like an option`() throws {
     #expect(try parse("db", "--from", "--to").bytes(of: .from) == Array("--to".utf8))
     #expect(try parse("db", "--from=--to").bytes(of: .from) == Array("--to".utf8))
     #expect(try parse("db", "--from=").bytes(of: .from) == [])
@@ -46,7 +46,7 @@ import Testing
     [], ["db", "extra"], ["db", "--nope"], ["db", "--limit"], ["db", "--reverse=1"],
     ["db", "--limit", "1", "--limit", "2"],
     ["db", "-x"], ["db", "---"], ["db", "--="],
-  ]) func `options and operands that are not known are refused`(arguments: [String]) {
+  ]) func `invalid options and operands are refused`(arguments: [String]) {
     do throws(Failure) {
       _ = try Arguments(arguments.map { Array($0.utf8) }, for: .list)
       Issue.record("accepted \(arguments)")
@@ -56,12 +56,12 @@ import Testing
   }
 
   @Test(arguments: ["", "x", "-1", "1.5", "9223372036854775808", "99999999999999999999"])
-  func `numbers are whole and not negative`(text: String) throws {
+  func `numbers must be whole and not negative`(text: String) throws {
     let parsed = try Arguments(["db", "--limit", text].map { Array($0.utf8) }, for: .list)
     #expect(throws: Failure.self) { try parsed.number(of: .limit) }
   }
 
-  @Test func `an option with choices takes these and no other`() {
+  @Test func `an option with choices accepts only these`() {
     for format in ["lines", "csv", "couchdb"] {
       #expect(throws: Never.self) { try parse("db", "-", "--format", format, as: .importing) }
     }
@@ -73,7 +73,7 @@ import Testing
     #expect(try parse("-h", as: .get).has(.help))
   }
 
-  @Test func `any bytes are either taken or refused`() {
+  @Test func `any bytes are either accepted or refused, and never trap`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     let words = [
       "--", "-", "--limit", "--from", "--json", "=", "\u{0}", "--help", "db", "0x", "--limit=", "ü",
@@ -92,7 +92,7 @@ import Testing
 }
 
 @Suite struct CommandTableTests {
-  @Test func `help fits 80 columns, and shows everything`() {
+  @Test func `help fits in 80 columns and is complete`() {
     for command in CommandTable.commands {
       let text = HelpText.explanation(of: command, style: .plain)
       for line in text.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80, "\(line)") }
@@ -105,7 +105,7 @@ import Testing
     #expect(!overview.contains("demo-writer"))
   }
 
-  @Test func `names are unique, and examples parse`() throws {
+  @Test func `names are unique, and all examples parse`() throws {
     #expect(Set(CommandTable.commands.map(\.name)).count == CommandTable.commands.count)
     for command in CommandTable.commands {
       #expect(Set(command.allOptions.map(\.name)).count == command.allOptions.count)
@@ -126,7 +126,7 @@ import Testing
     }
   }
 
-  @Test func `a word that is nearly right is answered with the right one`() {
+  @Test func `a misspelled word gets the right one as a suggestion`() {
     let names = CommandTable.commands.map(\.name)
     #expect(Suggestion.best(for: "lsit", among: names) == "list")
     #expect(Suggestion.best(for: "verfy", among: names) == "verify")

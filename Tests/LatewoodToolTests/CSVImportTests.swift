@@ -35,7 +35,7 @@ import Testing
         == #"{"rating":8.5,"seen":true,"title":"Alien","year":1979}"# + "\n")
   }
 
-  @Test func `quotes, line breaks and empty cells are read as RFC 4180 has them`() throws {
+  @Test func `quotes, line breaks and empty cells follow RFC 4180`() throws {
     let text = "\u{FEFF}a,\"b \"\"c\"\"\",d\n\"x\ny\",\"\"\"\",\r\n\" 1\",,\"1,5\"\n\n,,\n"
     let expected = [#"{"a":"x\ny","b \"c\"":"\""}"#, #"{"a":" 1","d":"1,5"}"#, "{}"]
     for piece in [3, 4, 7, 65536] { #expect(try records(Array(text.utf8), piece: piece) == expected) }
@@ -52,7 +52,9 @@ import Testing
       ("+1", false), (".5", false), ("1.", false), ("1e", false), ("1 ", false), ("0x10", false),
       ("TRUE", false), ("null", false), ("nan", false), ("-", false), ("1_000", false), ("1,5", false),
     ])
-  func `only what JSON writes so and a document keeps is a number, true or false`(cell: String, isValue: Bool)
+  func `a cell becomes a number or Boolean only if JSON would write it the same way`(
+    cell: String, isValue: Bool
+  )
     throws
   {
     let text = Array("a\n\"\(cell)\"\n".utf8)
@@ -79,7 +81,7 @@ import Testing
       ("a,b\n1,2\n\n3,\"x\ny\n", "line 4, column 3: the quote that begins here is not closed", "Close it"),
       ("a,b\n1,2\r3,4\n", "line 2, column 5: a carriage return without", "CR LF"),
     ])
-  func `a failure says where it is and what to do, and keeps nothing`(
+  func `a failure reports its position with advice, and keeps no documents`(
     text: String, message: String, advice: String
   ) throws {
     let (tool, result) = try imported(Array(text.utf8))
@@ -94,13 +96,13 @@ import Testing
     }
   }
 
-  @Test func `a cell that is not UTF-8 is refused with its place`() throws {
+  @Test func `a cell that is not UTF-8 is refused with its position`() throws {
     let (_, result) = try imported(Array("a,b\n1,".utf8) + [0xE9, 0x74] + Array("\n".utf8))
     #expect(result.code == .badInput && result.error.contains("line 2, column 3: this cell is not UTF-8"))
     #expect(result.error.contains("iconv"))
   }
 
-  @Test func `nothing of the batch that fails is kept, and what came before it is`() throws {
+  @Test func `a failing batch is not kept, but the batches before it are`() throws {
     let good = (0..<1500).map { "\($0),x" }.joined(separator: "\n")
     let (tool, result) = try imported(Array("n,t\n\(good)\n1,2,3\n".utf8))
     #expect(result.code == .badInput && result.error.contains("line 1502, column 5"), "\(result.error)")
@@ -109,7 +111,7 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `a record has a limit, so that an open quote does not fill memory`() throws {
+  @Test func `records are limited in size, so an open quote does not fill memory`() throws {
     func length(_ count: Int) throws -> Int {
       try records(Array("a\n\"\(String(repeating: "x", count: count))\"\n".utf8), recordLimit: 100).count
     }
@@ -123,7 +125,7 @@ import Testing
     #expect(try records(Array(columns.dropLast().joined(separator: ",").utf8)).isEmpty)
   }
 
-  @Test func `the form comes from the name or from the option, and needs documents`() throws {
+  @Test func `the format is taken from the name or an option, and requires --documents`() throws {
     let text = Array("a,b\n1,2\n".utf8)
     try #expect(imported(text, ["--documents"], name: "T.CSV").result.code == .success)
     try #expect(imported(text, ["--documents", "--format", "csv"], name: "t").result.code == .success)
@@ -141,7 +143,7 @@ import Testing
     #expect(try tool("export", "@", "--documents").output == "{\"n\":\"007\"}\n{\"n\":\"8\"}\n")
   }
 
-  @Test func `no bytes make the reader trap, and what it gives is JSON`() throws {
+  @Test func `no input traps the reader, and its output is always JSON`() throws {
     let seed = SeededRandom(seed: SeededRandom.seed())
     var random = seed
     let alphabet = Array("ab,,\"\"\n\n\r1.e-;\t".utf8) + [0xC3, 0xA9, 0xFF, 0, 0xEF, 0xBB, 0xBF]

@@ -25,7 +25,7 @@ import Testing
     ]}
     """#
 
-  @Test func `documents come with their ids, and without what CouchDB adds`() throws {
+  @Test func `documents keep their ids and lose the members that CouchDB adds`() throws {
     let (tool, result) = try imported(Self.dump, "--documents", "--json")
     #expect(result.code == .success, "\(result.error)")
     #expect(
@@ -52,15 +52,15 @@ import Testing
       (#"{"rows":[{"id":1,"doc":{}}]}"#, "the document of this row has no id"),
       (#"{"rows":[{"id":"a","doc":{"_id":"\ud800"}}]}"#, "the document of this row has no id"),
     ])
-  func `what is no such dump is refused with the request that gives one`(text: String, reason: String) throws
+  func `a text that is not a dump is refused with the request to make one`(text: String, reason: String)
+    throws
   {
     let (_, result) = try imported(text, "--documents")
     #expect(result.code == .badInput && result.error.contains(reason), "\(result.error)")
     #expect(result.error.contains("_all_docs?include_docs=true") && result.error.contains("line 1"))
   }
 
-  @Test func `a text that ends early, an id that cannot be, and options that do not fit are refused`() throws
-  {
+  @Test func `truncated text, invalid ids and unsuitable options are refused`() throws {
     let (_, early) = try imported(#"{"rows":[{"id":"a","doc":{}}"#, "--documents")
     #expect(early.code == .badInput && early.error.contains("the text ends inside an array"))
     let (_, id) = try imported(#"{"rows":[{"id":"_x","doc":{}}]}"#, "--documents")
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `a dump is not taken for a document by mistake`() throws {
+  @Test func `a dump is not imported as a single document by mistake`() throws {
     let tool = try ToolRun()
     let path = "\(tool.directory)/dump.json"
     try CapturedRun.write(Array(Self.dump.utf8), to: path)
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test func `a dump goes into a collection that has documents already`() throws {
+  @Test func `a dump can be imported into a collection that already has documents`() throws {
     let (tool, _) = try imported(Self.dump, "--documents")
     let again = try tool("import", "@", "\(tool.directory)/dump.json", "--documents", "--format", "couchdb")
     #expect(again.code == .success && again.output.contains("2 values replaced"), "\(again.error)")

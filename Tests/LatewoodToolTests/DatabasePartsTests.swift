@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct DatabasePartsTests {
-  @Test func `entries are recognised only in their own form`() {
+  @Test func `an exported entry is recognized only in its exact form`() {
     func entry(_ text: String) -> ExportedEntry? { ExportedEntry(Array(text.utf8)) }
     #expect(entry(#"{"key":"a","value":"b"}"#) == ExportedEntry(key: [0x61], value: [0x62]))
     #expect(entry(#"{"value":"","key":{"base64":"/w=="}}"#) == ExportedEntry(key: [0xFF], value: []))
@@ -18,7 +18,7 @@ import Testing
     }
   }
 
-  @Test func `entries of any bytes are read back as they were`() throws {
+  @Test func `entries of any bytes round-trip`() throws {
     for bytes in [[0], [0xFF, 0xFE], Array("text \"quoted\" \n\u{0}名".utf8)] as [[UInt8]] {
       let entry = ExportedEntry(key: bytes, value: bytes)
       var writer = JSONWriter()
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func `keys come from members`() throws {
+  @Test func `members of a value become its key`() throws {
     let value = Array(
       #"{"id":505874924095815681,"name":{"last":"\u00c5"},"ok":true,"none":null,"list":[1],"empty":""}"#.utf8)
     func key(_ field: String) throws(Failure) -> String {
@@ -42,13 +42,13 @@ import Testing
     }
   }
 
-  @Test func `counted keys sort like their numbers`() throws {
+  @Test func `keys made by counting sort like their numbers`() throws {
     let keys = [0, 1, 9, 10, 99, 100, 4_294_967_296].map { ImportKeys.place($0) }
     for (a, b) in zip(keys, keys.dropFirst()) { #expect(a.lexicographicallyPrecedes(b)) }
     #expect(try ImportKeys.place.key(of: [], at: 7) == Array("0000000007".utf8))
   }
 
-  @Test func `records of an import are read back as they were`() {
+  @Test func `the record of an import round-trips`() {
     for shape in ImportRecord.Shape.allCases {
       let record = ImportRecord(shape: shape, source: "films \"1970\".json", isComplete: shape == .array)
       #expect(ImportRecord(record.encoded) == record)
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `acknowledgements count only whole lines`() {
+  @Test func `only complete lines count as acknowledgements`() {
     var acknowledgements = Acknowledgements()
     acknowledgements.take(Array("1\n2\n3".utf8))
     #expect(acknowledgements.last == 2)
@@ -68,7 +68,7 @@ import Testing
     #expect(!acknowledgements.isInOrder)
   }
 
-  @Test func `the demo has its records, and they are JSON`() {
+  @Test func `the demo has all its records as valid JSON`() {
     let entries = TreeCores.entries()
     #expect(entries.count == 200 && Set(entries.map(\.key)).count == 200)
     for entry in entries {

@@ -6,7 +6,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct DocumentCommandTests {
-  @Test func `put makes revisions, and refuses to overwrite what was not read`() throws {
+  @Test func `put creates revisions, and refuses to overwrite one that was not read`() throws {
     let tool = try ToolRun()
     let first = try tool("doc", "put", "@", "a", #"{"n":1}"#)
     #expect(first.code == .success && first.lines.count == 1 && first.output.hasPrefix("1-"))
@@ -36,7 +36,9 @@ import Testing
       (["doc", "resolve", "@", "a"], .usage), (["doc", "get", "@", "a", "{}"], .usage),
       (["doc", "get", "@", "a", "--force"], .usage), (["doc", "purge", "@", "a"], .cannotOpen),
     ] as [([String], ExitCode)])
-  func `what cannot be is refused before a database is made`(arguments: [String], code: ExitCode) throws {
+  func `invalid arguments are refused before a database is created`(arguments: [String], code: ExitCode)
+    throws
+  {
     let tool = try ToolRun()
     let result = try tool.run(arguments)
     #expect(result.code == code, "\(result.error)")
@@ -44,7 +46,7 @@ import Testing
     #expect(!result.error.isEmpty && result.output.isEmpty)
   }
 
-  @Test func `find prints what a selector matches, sorted, cut and counted`() throws {
+  @Test func `find prints the documents that match, sorted, limited and counted`() throws {
     let tool = try ToolRun()
     for (id, body) in [
       ("a", #"{"n":3,"tags":["x"],"in":{"city":"Porto"}}"#), ("b", #"{"n":1,"tags":["x","y"]}"#),
@@ -73,7 +75,7 @@ import Testing
       (["find", "@", "{}", "--count", "--sort", "n"], .usage, "--count"),
       (["find", "@", "{}", "--collection", "none"], .no, "none"),
     ] as [([String], ExitCode, String)])
-  func `find says what it cannot do and where`(arguments: [String], code: ExitCode, text: String) throws {
+  func `find reports an error with its position`(arguments: [String], code: ExitCode, text: String) throws {
     let tool = try ToolRun()
     try #expect(tool("doc", "put", "@", "a", #"{"n":3}"#).code == .success)
     let result = try tool.run(arguments)
@@ -81,7 +83,7 @@ import Testing
     #expect(result.output.isEmpty)
   }
 
-  @Test func `delete leaves a tombstone that a put goes on from`() throws {
+  @Test func `delete leaves a tombstone that a later put continues`() throws {
     let tool = try ToolRun()
     try _ = tool("doc", "put", "@", "a", #"{"n":1}"#)
     #expect(try tool("doc", "delete", "@", "a", #"{"why":"old"}"#).output.hasPrefix("2-"))
@@ -94,7 +96,7 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `purge forgets a document, or one branch of it`() throws {
+  @Test func `purge removes a document, or one branch of it`() throws {
     let tool = try ToolRun()
     try tool.makeConflict()
     #expect(try tool("doc", "purge", "@", "doc", "--revision", "1-").code == .no)
@@ -131,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `changes come in order, with documents and leaves, from any sequence on`() throws {
+  @Test func `changes are listed in order, with documents and leaves, after any sequence`() throws {
     let tool = try ToolRun()
     for n in 1...5 { _ = try tool("doc", "put", "@", "d\(n)", "{\"n\":\(n)}") }
     _ = try tool("doc", "delete", "@", "d2")
@@ -173,7 +175,7 @@ import Testing
     #expect(try tool("verify", "@", "--deep").code == .success)
   }
 
-  @Test func `following ends at its limit or when nothing comes`() throws {
+  @Test func `following ends at its limit or its timeout`() throws {
     let tool = try ToolRun()
     for n in 1...3 { _ = try tool("doc", "put", "@", "d\(n)", "{}") }
     let two = try tool("changes", "@", "--follow", "--limit", "2", "--json")
@@ -185,7 +187,7 @@ import Testing
     #expect(try tool("changes", "@", "--follow", "--timeout", "0", "--since", "now").output == "")
   }
 
-  @Test func `times of expiry are listed by time, set and cleared`() throws {
+  @Test func `expirations are listed by time, set and cleared`() throws {
     let tool = try ToolRun()
     for id in ["a", "b", "c"] { _ = try tool("doc", "put", "@", id, "{}") }
     #expect(try tool("expiry", "set", "@", "a", "2100-01-01T00:00:00Z").output == "2100-01-01 00:00:00  a\n")
@@ -204,7 +206,7 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `blobs are listed with their uses, and come out as they went in`() throws {
+  @Test func `blobs are listed with their uses, and exported unchanged`() throws {
     let tool = try ToolRun()
     let content = (0..<2_500_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
     let digest = try tool.database { store, collection in
@@ -238,7 +240,7 @@ import Testing
 }
 
 @Suite struct VerifyCommandTests {
-  @Test func `deep verification says which document cannot be decoded`() throws {
+  @Test func `deep verification names the document that cannot be decoded`() throws {
     let tool = try ToolRun()
     let revision = try tool("doc", "put", "@", "a", #"{"n":1}"#).lines[0]
     try tool.database { store, collection in
@@ -270,7 +272,7 @@ import Testing
     }
   }
 
-  @Test func `branches are joined by lines, the winner's last`() throws {
+  @Test func `branches are joined by lines, with the winner last`() throws {
     let tree = try tree(
       [
         ["3-ad", "2-ab", "1-aa"], ["3-ae", "2-ab", "1-aa"], ["4-b0", "3-af", "2-ac", "1-aa"],
@@ -283,11 +285,11 @@ import Testing
       ])
   }
 
-  @Test func `branches that pruning has cut off stand beside each other`() throws {
+  @Test func `branches that pruning has separated are drawn side by side`() throws {
     #expect(drawn(try tree([["7-aa"], ["9-bb", "8-ba"]])) == ["7-aa  conflict", "8-ba", "9-bb  winner"])
   }
 
-  @Test func `a tree of any shape fits the width`() throws {
+  @Test func `a drawn tree of any shape fits the width`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<50 {
       var histories: [[String]] = [["1-" + String(repeating: "ab", count: 20)]]
@@ -303,7 +305,7 @@ import Testing
     }
   }
 
-  @Test func `a document may name a blob that comes later, and keeps it then`() throws {
+  @Test func `a document may refer to a blob that is added later, and then keeps it`() throws {
     let tool = try ToolRun()
     let content = [UInt8](repeating: 3, count: 5_000)
     let name = BlobListing.name(of: BlobDigest(of: content))

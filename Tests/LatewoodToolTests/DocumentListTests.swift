@@ -22,7 +22,7 @@ import Testing
     result.lines.map { String($0.split(separator: "\t", omittingEmptySubsequences: false)[0]) }
   }
 
-  @Test func `a pipe gets all documents in the order of their ids, with tabs between the cells`() throws {
+  @Test func `a pipe gets all documents in id order, with tabs between the cells`() throws {
     let tool = try filled()
     let all = try tool("doc", "list", "@")
     #expect(all.code == .success && all.error.isEmpty)
@@ -37,7 +37,7 @@ import Testing
       ])
   }
 
-  @Test func `a page begins behind an id, whether there is such a document or not`() throws {
+  @Test func `a page starts after an id, even one without a document`() throws {
     let tool = try filled()
     try #expect(ids(tool("doc", "list", "@", "--limit", "2")) == ["a-1", "b-1"])
     try #expect(ids(tool("doc", "list", "@", "--limit", "2", "--start-after", "b-1")) == ["b-2", "c"])
@@ -52,7 +52,7 @@ import Testing
     try #expect(tool("doc", "list", "@", "--limit", "0").output.isEmpty)
   }
 
-  @Test func `JSON says where the next page begins, until there is none`() throws {
+  @Test func `JSON contains the start of the next page, until the last one`() throws {
     let tool = try filled()
     let first = try tool("doc", "list", "@", "--json", "--limit", "3", "--fields", "year").output
     #expect(first.hasPrefix(#"{"collection":"_default","documents":[{"id":"a-1","revision":"1-"#))
@@ -62,7 +62,7 @@ import Testing
     #expect(rest.hasSuffix(#""document":{"n":0}}],"count":1,"next":null}"# + "\n"))
   }
 
-  @Test func `the latest changes come first, page by page`() throws {
+  @Test func `the latest changes are listed first, page by page`() throws {
     let tool = try filled()
     try #expect(tool("doc", "put", "@", "b-1", "{}", "--force").code == .success)
     try #expect(ids(tool("doc", "list", "@", "--by-sequence")) == ["b-1", "c", "b-2", "a-1"])
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `only documents in conflict are listed where that is asked for`() throws {
+  @Test func `with --conflicts, only documents in conflict are listed`() throws {
     let tool = try filled()
     try #expect(tool("doc", "list", "@", "--conflicts").output.isEmpty)
     try tool.makeConflict("b-3")
@@ -101,14 +101,15 @@ import Testing
       (["doc", "get", "@"], .usage, "ID is missing"),
       (["doc", "get", "@", "c", "--prefix", "c"], .usage, "doc list"),
     ] as [([String], ExitCode, String)])
-  func `what list cannot do is refused with advice`(arguments: [String], code: ExitCode, text: String) throws
-  {
+  func `invalid uses of list and get are refused with advice`(
+    arguments: [String], code: ExitCode, text: String
+  ) throws {
     let result = try filled().run(arguments)
     #expect(result.code == code && result.error.contains(text), "\(result.error)")
     #expect(result.output.isEmpty)
   }
 
-  @Test func `a terminal shows a screenful in columns, and how to go on`() throws {
+  @Test func `a terminal shows one screenful in columns, and how to continue`() throws {
     let tool = try ToolRun()
     let lines = (10..<35).map { #"{"id":"it's \#($0)","title":"\#($0)"}"# }.joined(separator: "\n")
     try CapturedRun.write(Array(lines.utf8), to: "\(tool.directory)/lines")
@@ -133,7 +134,7 @@ import Testing
     #expect(try screen("--by-sequence", "--limit", "1").error == "There are more: --before 25 goes on.\n")
   }
 
-  @Test func `documents are indented where that is asked for, and compact otherwise`() throws {
+  @Test func `documents are compact, and indented on request`() throws {
     let tool = try filled()
     let compact = #"{"in":{"city":"Porto"},"title":"Alien"}"# + "\n"
     let pretty = """
@@ -156,7 +157,7 @@ import Testing
     #expect(JSONText.compact(Array(list.utf8)) == Array(plain.dropLast().utf8))
   }
 
-  @Test func `indented text has the same value, however it is cut into pieces`() throws {
+  @Test func `indenting keeps the value, however the text is split into pieces`() throws {
     let texts = [
       "{}", "[]", "null", "-1.5e3", #""\"\\""#, #"{"a":[],"b":{},"c":[1,[2,{"d":"e,:{}[]"}]],"f":null}"#,
     ]
@@ -178,13 +179,13 @@ import Testing
     }
   }
 
-  @Test func `control characters in documents do not reach a terminal`() {
+  @Test func `control characters in documents do not reach the terminal`() {
     var indenter = JSONIndenter(.plain)
     let text = Array("\"\u{9B}31m\u{7F}\"\n".utf8)
     #expect(String(decoding: indenter.indented(text), as: UTF8.self) == #""\u009b31m\u007f""# + "\n")
   }
 
-  @Test func `commands for entries name the command for documents`() throws {
+  @Test func `commands for entries point to the command for documents`() throws {
     let tool = try filled()
     for (line, advice) in [
       (["put", "@", "k", "v"], "latewood doc put"), (["delete", "@", "k"], "latewood doc delete"),

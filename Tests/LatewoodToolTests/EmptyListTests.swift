@@ -15,7 +15,7 @@ import Testing
   ]
 
   @Test(arguments: ofDocuments)
-  func `an empty list of a file of documents is a remark or an empty array`(
+  func `an empty list prints a remark, or an empty array in JSON`(
     arguments: [String], remark: String, array: String
   ) throws {
     let tool = try ToolRun()
@@ -23,7 +23,7 @@ import Testing
     try expectEmpty(tool, arguments, remark, array)
   }
 
-  @Test func `the list of an empty keyspace says so, and that of an empty range how many there are`() throws {
+  @Test func `an empty keyspace and an empty range get different remarks`() throws {
     let tool = try ToolRun()
     try #expect(tool("put", "@", "a", "1").code == .success)
     try expectEmpty(
@@ -34,7 +34,7 @@ import Testing
     try expectEmpty(tool, ["list", "@"], "The keyspace default is empty", #""entries":[]"#)
   }
 
-  @Test func `a list with something in it makes no remark`() throws {
+  @Test func `a list that is not empty prints no remark`() throws {
     let tool = try ToolRun()
     try tool.makeConflict("a")
     try #expect(tool("index", "create", "@", "n", "n").code == .success)
@@ -48,7 +48,9 @@ import Testing
   }
 
   @Test(arguments: [["list", "@"], ["get", "@", "a"], ["export", "@"]])
-  func `on a file of documents a command for entries names those for documents`(arguments: [String]) throws {
+  func `on a file of documents, commands for entries point to the ones for documents`(arguments: [String])
+    throws
+  {
     let tool = try ToolRun()
     try #expect(tool("doc", "put", "@", "a", "{}").code == .success)
     let result = try tool.run(arguments)

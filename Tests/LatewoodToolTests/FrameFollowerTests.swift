@@ -36,7 +36,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `stops after the limit or the time`() throws {
+  @Test func `stops at the limit or the timeout`() throws {
     let run = CapturedRun([
       "frames", CapturedRun.golden("annotated"), "--follow", "--from", "16384", "--limit", "2",
     ])

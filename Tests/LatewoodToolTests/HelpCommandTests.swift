@@ -5,14 +5,14 @@ import Testing
 /// `latewood help` speaks of documents and of keys and values, the shell's help of its own
 /// commands, and `info` shows keyspaces that are not the user's only if asked.
 @Suite struct HelpCommandTests {
-  @Test func `help and the manual page call it a database of documents, or of keys and values`() throws {
+  @Test func `help and the manual page describe a database of documents or key-values`() throws {
     let tool = try ToolRun()
     let what = "a database of documents or key-values in one file"
     #expect(try tool("help").output.hasPrefix("latewood: \(what)\n"))
     #expect(try tool("help", "--man").output.contains("latewood \\- \(what)\n"))
   }
 
-  @Test func `help inside of the shell lists what can be typed there`() {
+  @Test func `help inside the shell lists only the commands available there`() {
     let style = Style(isColoured: false)
     let text = HelpText.shellOverview(of: CommandTable.commands, style: style)
     #expect(!text.contains("DATABASE") && !text.contains("latewood"))
@@ -22,7 +22,7 @@ import Testing
     #expect(lines.allSatisfy { $0.count <= 80 })
   }
 
-  @Test func `info shows the keyspaces of documents only if it is asked to`() throws {
+  @Test func `info shows the keyspaces of documents only on request`() throws {
     let tool = try ToolRun()
     _ = try tool("doc", "put", "@", "anna", #"{"n":1}"#)
     let usual = try tool("info", "@").output
@@ -33,7 +33,7 @@ import Testing
     #expect(try tool("info", "@", "--json").output.contains("documents/_default"))
   }
 
-  @Test func `info hides the notes of import, and nothing else of a file of entries`() throws {
+  @Test func `info hides only the import records in a file of entries`() throws {
     let tool = try ToolRun()
     try CapturedRun.write(Array(#"[{"a":1}]"#.utf8), to: "\(tool.directory)/list.json")
     _ = try tool("import", "@", "\(tool.directory)/list.json")

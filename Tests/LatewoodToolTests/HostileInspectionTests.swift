@@ -42,7 +42,9 @@ import Testing
     }
   }()
 
-  @Test(arguments: names) func `golden files, each as it is, cut short and with bits turned`(name: String)
+  @Test(arguments: names) func `no command traps on golden files, whole, truncated or with flipped bits`(
+    name: String
+  )
     throws
   {
     var random = SeededRandom(seed: SeededRandom.seed())
@@ -62,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `files that are no databases`() throws {
+  @Test func `files that are not databases are refused`() throws {
     let directory = try Directories.makeTemporary()
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
     for (name, bytes) in [

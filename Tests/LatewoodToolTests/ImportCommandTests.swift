@@ -26,7 +26,7 @@ import Testing
      ], "next": null}, "end": "}"}
     """
 
-  @Test func `the array at a path is imported, and what is around it is left out`() throws {
+  @Test func `the array at a path is imported without the text around it`() throws {
     let (tool, result) = try imported(
       Self.films, "--documents", "--at", "result.films", "--id", "title+year")
     #expect(result.code == .success && result.output.hasPrefix("Imported 3 values"), "\(result.error)")
@@ -45,7 +45,7 @@ import Testing
     #expect(try counted("list", "@", "--keys-only").lines == ["0000000000"])
   }
 
-  @Test func `lines that the tool of Couchbase Lite writes become documents without the member _id`() throws {
+  @Test func `lines from the Couchbase Lite tool become documents without the member _id`() throws {
     let lines = """
       {"_id":"airline_10","name":"40-Mile Air","in":{"_id":1}}
       {"name":"Texas Wings","\\u005fid":"airline_\\u00e9"}
@@ -68,7 +68,7 @@ import Testing
     #expect(try entries("get", "@", "empty").output.hasPrefix(#"{"_id":"empty"}"#))
   }
 
-  @Test func `a database of Couchbase Lite is refused with the way that its documents can go`() throws {
+  @Test func `a Couchbase Lite database is refused with advice on how to convert it`() throws {
     let advice = "cblite cp NAME.cblite2 NAME.json"
     let tool = try ToolRun()
     let folder = "\(tool.directory)/travel.cblite2"
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(arguments: [[], ["--id", "name"], ["--id", "name+at.city"]])
-  func `documents in lines are the same as in an array, however the lines are laid out`(
+  func `documents on lines are imported like an array, in any layout`(
     options: [String]
   ) throws {
     let documents = (0..<30).map { number in
@@ -125,7 +125,7 @@ import Testing
       ("{}\n{\"a\":1e999}\n", "larger than any that can be stored", 2),
       ("{}\n\u{FEFF}{}\n", "a value", 2),
     ] as [(String, String, Int)])
-  func `a line that cannot be a document is refused with its number`(
+  func `a line that is not a valid document is refused with its number`(
     text: String, message: String, line: Int
   ) throws {
     let (_, result) = try imported(text, "--documents", "--format", "lines")
@@ -133,12 +133,12 @@ import Testing
     #expect(result.error.contains("line \(line)") || result.error.contains(":\(line)"), "\(result.error)")
   }
 
-  @Test func `an id that cannot be is refused with its line`() throws {
+  @Test func `an invalid id is refused with its line`() throws {
     let (_, result) = try imported(#"{"k":"a"}"# + "\n" + #"{"k":"_b"}"# + "\n", "--documents", "--id", "k")
     #expect(result.code == .badInput && result.error.contains("line 2"), "\(result.error)")
   }
 
-  @Test func `what is replaced and what is kept is counted`() throws {
+  @Test func `replaced and kept documents are counted`() throws {
     let text = "{\"k\":\"a\"}\n{\"k\":\"b\"}\n{\"k\":\"a\"}\n{\"k\":\"c\"}\n"
     let (tool, first) = try imported(text, "--documents", "--id", "k", "--json")
     #expect(first.output.contains(#""values":4,"added":3,"replaced":1,"kept":0"#), "\(first.output)")
@@ -158,7 +158,7 @@ import Testing
     #expect(refused.code == .badInput && refused.error.contains("already exists"))
   }
 
-  @Test func `a backslash takes a dot or a plus into a name`() throws {
+  @Test func `a backslash makes a dot or a plus part of a name`() throws {
     let json = #"{"a.b":[{"x+y":1,"x":{"y\\":2}}]}"#
     let (tool, result) = try imported(json, "--at", #"a\.b"#, "--key", #"x\+y+x.y\\"#)
     #expect(result.code == .success, "\(result.error)")
@@ -181,7 +181,7 @@ import Testing
       (#"{"a":[1] "b":2}"#, "a", "expected a comma or }, but found", ""),
       (#"{"a":[1],"b":[}"#, "a", "} cannot start a value", ""),
     ] as [(String, String, String, String)])
-  func `what is not at the path is refused, and the names that are there are told`(
+  func `a path without an array is refused, and the existing names are listed`(
     json: String, path: String, message: String, advice: String
   ) throws {
     let (tool, result) = try imported(json, "--at", path)
@@ -198,7 +198,7 @@ import Testing
       (["--key", "a+"], "a name is empty"), (["--key", "+a"], "a name is empty"),
       (["--key", "a++b"], "a name is empty"), (["--documents", "--id", "a."], "--id: a name is empty"),
     ] as [([String], String)])
-  func `paths that cannot be are refused`(options: [String], message: String) throws {
+  func `invalid paths are refused`(options: [String], message: String) throws {
     let tool = try ToolRun()
     let source = "\(tool.directory)/source.json"
     try FileVolume().open(source, .createExclusive(permissions: 0o600)).close()
@@ -207,13 +207,14 @@ import Testing
     try #expect(!FileVolume().exists(tool.path))
   }
 
-  @Test func `a value without one of the members is refused with its place`() throws {
+  @Test func `a value without a key member is refused with its position`() throws {
     let (_, result) = try imported("[{\"a\":1,\"b\":2},\n{\"a\":1}]", "--key", "a+b")
     #expect(result.code == .badInput && result.error.contains(#"line 2: value 2 has no member "b""#))
   }
 
   @Test(arguments: [["--key", "a"], ["--documents", "--id", "a"]])
-  func `a key that is in the source twice is refused before anything is written`(options: [String]) throws {
+  func `a key that occurs twice in the source is refused before anything is written`(options: [String]) throws
+  {
     let tool = try ToolRun()
     func source(_ json: String) throws -> String {
       let path = "\(tool.directory)/\(json.count).json"
@@ -243,14 +244,14 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `standard input is not read twice`() throws {
+  @Test func `standard input cannot be read twice`() throws {
     let tool = try ToolRun()
     let result = try tool("import", "@", "-", "--unique", "--key", "a")
     #expect(result.code == .usage && result.error.contains("standard input can be read only once"))
     try #expect(!FileVolume().exists(tool.path))
   }
 
-  @Test func `objects around the array take from the depth that JSON may have`() throws {
+  @Test func `objects around the array count towards the limit of depth`() throws {
     func nested(_ depth: Int) -> String {
       #"{"a":{"b":["# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "]}}"
     }

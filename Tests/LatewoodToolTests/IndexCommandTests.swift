@@ -40,7 +40,7 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `a unique index says which documents are alike`() throws {
+  @Test func `a unique index names the documents that collide`() throws {
     let tool = try filled()
     let refused = try tool("index", "create", "@", "n", "n", "--unique")
     #expect(refused.code == .no && refused.error.contains("d20") && refused.error.contains("d10"))
@@ -53,7 +53,7 @@ import Testing
     (["index", "list", "@", "--unique"], .usage), (["find", "@", "{}", "--explain", "--count"], .usage),
     (["index", "create", "@", "x", "a,a"], .badInput),
   ])
-  func `what cannot be is refused`(arguments: [String], code: ExitCode) throws {
+  func `invalid arguments are refused`(arguments: [String], code: ExitCode) throws {
     let tool = try ToolRun()
     try #expect(tool("doc", "put", "@", "a", "{}").code == .success)
     let result = try tool.run(arguments)

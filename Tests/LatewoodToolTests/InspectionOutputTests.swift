@@ -54,7 +54,7 @@ import Testing
     return "exit code \(run.code.rawValue)\n" + text.replacing(CapturedRun.tests + "/", with: "")
   }
 
-  @Test(arguments: runs.map(\.name)) func `prints what it printed before`(name: String) throws {
+  @Test(arguments: runs.map(\.name)) func `prints its recorded output`(name: String) throws {
     let arguments = try #require(Self.runs.first { $0.name == name }).arguments
     let run = CapturedRun(
       [arguments[0], CapturedRun.golden(arguments[1])] + arguments.dropFirst(2))
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `there are no other outputs`() throws {
+  @Test func `the folder has no other outputs`() throws {
     let names = try Directories.names(in: CapturedRun.tests + "/golden-output").filter {
       $0.hasSuffix(".txt")
     }

@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `lines that are taken whole give the same elements, with the same lines`() throws {
+  @Test func `lines that are taken whole give the same elements and line numbers`() throws {
     let text = "{\"a\": 1}\n\n [1,\n2] \n3 4\r\n  5\n{\n}6 7\n\"ü\" \n8\n9"
     // A number or a string, an object of one member: what a parser would take.
     func isWhole(_ line: String) -> Bool {
@@ -89,7 +89,7 @@ import Testing
     #expect(throws: Failure.self) { try elements(text) }
   }
 
-  @Test func `the line of an element is known`() throws {
+  @Test func `each element reports its line`() throws {
     var elements = JSONElements(JSONInput(Array("[1,\n\n{\n},\n3]".utf8)))
     var element: [UInt8] = []
     _ = try elements.begin(asSequence: false)
@@ -98,7 +98,7 @@ import Testing
     #expect(lines == [1, 3, 5])
   }
 
-  @Test func `the last element is known as the last before the next is asked for`() throws {
+  @Test func `the last element is recognized before the next one is requested`() throws {
     var elements = JSONElements(JSONInput(Array("{}\n{}\n".utf8)))
     var element: [UInt8] = []
     _ = try elements.begin(asSequence: false)
@@ -109,7 +109,7 @@ import Testing
     #expect(try !elements.next(into: &element))
   }
 
-  @Test func `an array takes one level of the depth`() {
+  @Test func `an array counts as one level of depth`() {
     let inside = String(repeating: "[", count: 511) + String(repeating: "]", count: 511)
     #expect(throws: Never.self) { try elements("[\(inside)]") }
     #expect(throws: Failure.self) { try elements("[[\(inside)]]") }

@@ -31,7 +31,7 @@ import Testing
     (#""a b\u00e9\n\"\\\/""#, #""a b\u00e9\n\"\\\/""#), (#""\ud800""#, #""\ud800""#), ("\"名前👋\"", "\"名前👋\""),
     ("[ ]", "[]"), ("{ }", "{}"), ("[ 1 , [ 2 , { } ] ]", "[1,[2,{}]]"),
     (#"{ "b" : 1 , "a" : [ ] , "b" : 2 }"#, #"{"b":1,"a":[],"b":2}"#), ("\"\u{7F}\"", "\"\u{7F}\""),
-  ]) func `JSON is accepted, and all of it kept but white space`(text: String, expected: String) {
+  ]) func `JSON is accepted, and only whitespace is dropped`(text: String, expected: String) {
     for pieceLength in [1, 2, 3, 7, 65536] {
       #expect(compact(Array(text.utf8), pieceLength: pieceLength) == Array(expected.utf8))
     }
@@ -61,7 +61,7 @@ import Testing
     #expect(compact([0x22] + bytes) == nil)
   }
 
-  @Test func `every scalar at the ends of the ranges of UTF-8 is taken`() {
+  @Test func `scalars at the boundaries of UTF-8 are accepted`() {
     for scalar in [
       "\u{80}", "\u{7FF}", "\u{800}", "\u{D7FF}", "\u{E000}", "\u{FFFF}", "\u{10000}", "\u{10FFFF}",
     ] {
@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `depth is bounded`() {
+  @Test func `depth is limited`() {
     func nested(_ depth: Int) -> [UInt8] {
       Array((String(repeating: "[", count: depth) + String(repeating: "]", count: depth)).utf8)
     }
@@ -79,7 +79,7 @@ import Testing
     #expect(compact([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)) == nil)
   }
 
-  @Test func `an error says where the text is wrong`() throws {
+  @Test func `an error reports the line and the column`() throws {
     let inObject = try #require(failure("{\n  \"a\": 1,\n  \"b\": x\n}"))
     #expect(inObject.line == 3 && inObject.column == 8)
     #expect(inObject.message.hasPrefix("x cannot start a value"))
@@ -89,7 +89,7 @@ import Testing
     #expect(afterText.exitCode == .badInput)
   }
 
-  @Test func `random bytes are taken or refused, and never trap`() {
+  @Test func `random bytes are accepted or refused, and never trap`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     let alphabet = Array(#"{}[]",:\u0123e.-tfn "#.utf8) + [0, 0x80, 0xE3, 0xFF, 0x0A]
     for _ in 0..<20_000 {

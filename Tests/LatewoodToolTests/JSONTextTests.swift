@@ -22,11 +22,11 @@ import Testing
     for missing in ["b", "a.c", "e.x", "f.x", "a.b.c"] { #expect(value(missing, text) == nil) }
   }
 
-  @Test func `of members with the same name the last counts`() {
+  @Test func `the last of several members with the same name counts`() {
     #expect(value("a", #"{"a":1,"\u0061":2}"#) == "2")
   }
 
-  @Test func `escapes are read`() {
+  @Test func `escapes are decoded`() {
     #expect(string(#""\"\\\/\b\f\n\r\t""#) == "\"\\/\u{8}\u{C}\n\r\t")
     #expect(string(#""\u00e9\u540d\ud83d\udc4b""#) == "é名👋")
     #expect(string(#""\ud83d""#) == nil)
@@ -36,7 +36,7 @@ import Testing
     #expect(string("12") == nil)
   }
 
-  @Test func `text that is read is written the same`() throws {
+  @Test func `text is written the same way it is read`() throws {
     let text = "a\"b\\c\n\r\t\u{1}\u{7F}é名👋/"
     var writer = JSONWriter()
     writer.string(text)
@@ -44,7 +44,7 @@ import Testing
     #expect(JSONText.compact(writer.bytes) == writer.bytes)
   }
 
-  @Test func `nested values are written`() {
+  @Test func `nested values are written correctly`() {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("text", "x")

@@ -12,7 +12,7 @@ import Testing
       [try BuiltTool.path()] + arguments)
   }
 
-  @Test func `past the length that the process may give to a file a commit is refused`() throws {
+  @Test func `a commit beyond the process's file size limit is refused`() throws {
     let place = try Workplace()
     #expect(BuiltTool.run(["put", place("db"), "small", "value"]).code == .success)
     // The unit is 512 bytes.
@@ -27,7 +27,7 @@ import Testing
   /// If mappings are refused for lack of address space, there is none for buffered reading either:
   /// see `Store.Reading`.
   @Test(arguments: ["automatic", "buffered"])
-  func `a file longer than the addresses of the process is an error, and one that fits is read`(
+  func `a file beyond the process's address space is an error, and one that fits is read`(
     _ reading: String
   ) throws {
     let place = try Workplace()
@@ -49,14 +49,14 @@ import Testing
     #expect(BuiltTool.run(["get", place("db"), "small"]).output.contains("value"))
   }
 
-  @Test func `a new database that may not be as long as its first blocks is not made`() throws {
+  @Test func `a database is not created if the size limit is below its first blocks`() throws {
     let place = try Workplace()
     let (output, status) = try run("ulimit -f 8", ["put", place("db"), "small", "value"])
     #expect(status == ExitCode.inputOutput.rawValue, "\(output)")
     #expect(try Directories.names(in: place.path).filter { !$0.hasSuffix(".lock") } == [])
   }
 
-  @Test func `where few files may be open it works, or an error says so`() throws {
+  @Test func `with few file descriptors the tool works, or an error names the limit`() throws {
     for count in 5...14 {
       let place = try Workplace()
       let (output, status) = try run("ulimit -n \(count)", ["put", place("db"), "key", "value"])

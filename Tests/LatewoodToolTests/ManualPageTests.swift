@@ -4,7 +4,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct ManualPageTests {
-  @Test func `the page has every command and option`() {
+  @Test func `the page describes every command and option`() {
     let text = BuiltTool.run(["help", "--man"]).output
     #expect(text.hasPrefix(".TH LATEWOOD 1"))
     for command in CommandTable.commands {
@@ -15,12 +15,12 @@ import Testing
     #expect(BuiltTool.run(["help", "get", "--man"]).code == .usage)
   }
 
-  @Test func `characters that roff would change are escaped`() {
+  @Test func `characters that are special in roff are escaped`() {
     #expect(ManualPage.escaped(#".a\b-c'd`e^f~g"#) == #"\&.a\eb\-c\(aqd\(gae\(haf\(tig"#)
     #expect(ManualPage.escaped("é…") == #"\[u00E9]\[u2026]"#)
   }
 
-  @Test(.enabled(if: InstalledProgram.path("groff") != nil)) func `groff has nothing to say against it`()
+  @Test(.enabled(if: InstalledProgram.path("groff") != nil)) func `groff accepts the page without warnings`()
     throws
   {
     let (output, status) = try InstalledProgram.shell(

@@ -35,7 +35,7 @@ import Testing
     return try FileMap(InspectedFile(path: "file", on: volume))
   }
 
-  @Test func `a drawing covers the file and stays small however many regions there are`() throws {
+  @Test func `a drawing covers the file and stays small with any number of regions`() throws {
     let map = try Self.busyMap()
     #expect(map.regions.count > 2 * MapDrawing.mostShapes)
     let drawing = MapDrawing(map, name: "file")
@@ -95,7 +95,7 @@ import Testing
     #expect(svg.contains("&lt;many&gt; &amp;") && !svg.contains("<many>"))
   }
 
-  @Test func `letters stand for all of the file`() throws {
+  @Test func `the letters cover the whole file`() throws {
     let map = try Self.busyMap()
     for width in [40, 80, 132, 200] {
       let blocks = BlockMap(map, width: width)
@@ -125,7 +125,7 @@ import Testing
     return try FileMap(InspectedFile(path: "file", on: volume))
   }
 
-  @Test func `a part of a map has the regions of that part`() throws {
+  @Test func `part of a map has the regions in that part`() throws {
     let map = try Self.busyMap()
     for range in [
       0..<map.size, 0..<1, map.size - 1..<map.size, 9000..<20_001, map.regions[7].range, 5000..<map.size,
@@ -150,7 +150,7 @@ import Testing
     #expect(map.part(map.size..<map.size + 5).regions.isEmpty)
   }
 
-  @Test func `letters show the keyspaces, the largest first`() throws {
+  @Test func `letters identify the keyspaces, the largest first`() throws {
     let map = try Self.mapOfKeyspaces(7)
     let blocks = BlockMap(map, width: 80)
     let cells = KeyspaceMap(blocks).cells()
@@ -176,7 +176,7 @@ import Testing
     #expect(KeyspaceMap(BlockMap(map.part(last.range), width: 80)).cells().allSatisfy { $0.character == "G" })
   }
 
-  @Test func `keyspaces that share a node all have their bytes in the legend`() throws {
+  @Test func `keyspaces that share a node are all counted in the legend`() throws {
     let volume = MemoryVolume()
     let store = try Self.store(volume)
     for number in 1...9 {
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func `keyspaces beyond the letters share one`() throws {
+  @Test func `keyspaces beyond the available letters share one`() throws {
     let map = try Self.mapOfKeyspaces(66)
     let characters = Set(KeyspaceMap(BlockMap(map, width: 200)).cells().map(\.character))
     #expect(characters.isSuperset(of: "AZaz09*"))

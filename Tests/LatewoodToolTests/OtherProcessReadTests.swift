@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test(arguments: [false, true], [false, true])
-  func `what another process has begun to read stays as it was, whatever this one does to the file`(
+  func `data that another process is reading stays unchanged, even during a compaction`(
     compacting: Bool, isWriterThere: Bool
   ) throws {
     let store = try open()
@@ -84,7 +84,7 @@ import Testing
     #expect(BuiltTool.run(["verify", path]).code == .success)
   }
 
-  @Test func `when the other process has ended its space is given back`() throws {
+  @Test func `space is freed once the reading process has ended`() throws {
     let store = try open()
     try fill(store, "a")
     let (child, _) = try startReading()

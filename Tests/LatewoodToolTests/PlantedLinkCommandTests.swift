@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a link in the place of an unfinished file is removed and not followed`(_ leadsNowhere: Bool) throws {
+  func `a link in place of an unfinished file is removed and not followed`(_ leadsNowhere: Bool) throws {
     let suffixes = [
       ".exporting", ".salvaging", ".salvaging.lock", ".salvaging.creating", ".compacting", ".backing-up",
       ".creating",
@@ -63,7 +63,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what a link in the place of the target leads to is left alone`(_ leadsNowhere: Bool) throws {
+  func `the file behind a link in place of the target is left alone`(_ leadsNowhere: Bool) throws {
     for command in commands {
       try Directories.makeSymbolicLink(directory.file("target"), to: lead(leadsNowhere))
       let run = CapturedRun(command)
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test func `a file that comes to be while an export runs is not written over`() throws {
+  @Test func `a file that appears during an export is not overwritten`() throws {
     let target = directory.file("target")
     let failure = #expect(throws: Failure.self) {
       try ExportTarget.write(to: target, on: ToolDirectory.console()) { (output) throws(Failure) in
@@ -89,8 +89,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `the shell keeps no lines where a link in the place of its history leads`(_ leadsNowhere: Bool) throws
-  {
+  func `the shell saves no history through a link in its place`(_ leadsNowhere: Bool) throws {
     let history = directory.file("history")
     try Directories.makeSymbolicLink(history, to: lead(leadsNowhere))
     let failure = #expect(throws: Failure.self) { _ = try ShellHistory(path: history) }
@@ -106,7 +105,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `a history that grew long is made shorter without following a link`(_ leadsNowhere: Bool) throws {
+  func `a long history is shortened without following a link`(_ leadsNowhere: Bool) throws {
     let line = String(repeating: "x", count: 2000) + "\n"
     try directory.write(Array(String(repeating: line, count: 600).utf8), to: "history")
     try Directories.makeSymbolicLink(directory.file("history.shorter"), to: lead(leadsNowhere))

@@ -14,7 +14,7 @@ import Testing
     return tool
   }
 
-  @Test func `rows are lines of JSON, and parameters are JSON or texts`() throws {
+  @Test func `rows are printed as JSON lines, and parameters are JSON or text`() throws {
     let tool = try filled()
     let text = "SELECT meta().id, n FROM _ WHERE n IN $list AND meta().id < $end"
     let found = try tool("query", "@", text, "--param", "list=[3, 4]", "--param", "end=d20")
@@ -24,7 +24,7 @@ import Testing
     try #expect(tool("query", "@", "SELECT n FROM none").code == .no)
   }
 
-  @Test func `a plan names the index, and the index that would help`() throws {
+  @Test func `a plan names the index it uses, or the index that would help`() throws {
     let tool = try filled()
     let text = "SELECT t FROM _ WHERE n = 3 AND LENGTH(t[0]) = 1 ORDER BY t[0]"
     #expect(
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test func `an error shows the line with a caret below the place`() throws {
+  @Test func `an error shows its line with a caret below the position`() throws {
     let tool = try filled()
     let result = try tool("query", "@", "SELECT n\r\nFROM _\r\nWHERE n = = 3")
     #expect(result.code == .badInput && result.output.isEmpty)
@@ -60,7 +60,7 @@ import Testing
     ["query", "@", "SELECT 1 FROM _", "--param", "a=1", "--param", "a=2"],
     ["query", "@", "SELECT 1 FROM _", "--param", "=1"],
   ])
-  func `arguments that cannot be are refused`(arguments: [String]) throws {
+  func `invalid arguments are refused`(arguments: [String]) throws {
     let tool = try filled()
     let result = try tool.run(arguments)
     #expect(result.code == .usage && result.output.isEmpty, "\(result.error)")

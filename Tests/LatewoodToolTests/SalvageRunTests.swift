@@ -20,7 +20,7 @@ import Testing
       on: ToolDirectory.console())
   }
 
-  @Test func `a sound file is saved whole`() throws {
+  @Test func `a sound file is salvaged completely`() throws {
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     let before = try directory.bytes(of: "a")
@@ -31,7 +31,7 @@ import Testing
     #expect(try Directories.names(in: directory.path).sorted() == ["a", "a.lock", "b"])
   }
 
-  @Test func `entries that are not certain are counted, and listed up to the limit`() throws {
+  @Test func `uncertain entries are counted, and listed up to the limit`() throws {
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     let whole = try directory.entries(of: "a")
@@ -49,7 +49,7 @@ import Testing
     #expect(saved.keys.sorted() == ["fruit", "roots"])
   }
 
-  @Test func `a keyspace whose name is lost gets one from its number`() throws {
+  @Test func `a keyspace whose name is lost is named after its number`() throws {
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     var bytes = try directory.bytes(of: "a")
@@ -68,7 +68,7 @@ import Testing
     _ = try directory.entries(of: "b")
   }
 
-  @Test func `a target that exists is refused, and a failure leaves nothing`() throws {
+  @Test func `an existing target is refused, and a failure leaves no files`() throws {
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     try directory.write([1, 2, 3], to: "there")
@@ -87,7 +87,7 @@ import Testing
     #expect(try !FileVolume().exists(directory.file("b.salvaging")))
   }
 
-  @Test func `documents come along, and faults between them are counted`() throws {
+  @Test func `documents are salvaged, and faults between them are counted`() throws {
     let directory = try ToolDirectory()
     let store = try DocumentStore.open(at: directory.file("docs"))
     let collection = try #require(try store.collection("_default"))
@@ -110,7 +110,7 @@ import Testing
     _ = try directory.entries(of: "b")
   }
 
-  @Test func `indexes of a file that is not saved whole are made anew`() throws {
+  @Test func `indexes of a partly salvaged file are rebuilt`() throws {
     let directory = try ToolDirectory()
     let store = try DocumentStore.open(at: directory.file("docs"))
     let collection = try #require(try store.collection("_default"))

@@ -96,7 +96,7 @@ import Testing
     #expect((current..<current * 2).contains(after["currentBodies"] ?? 0), "\(after)")
   }
 
-  @Test func `kinds of a collection have their entries and contents`() throws {
+  @Test func `the kinds of a collection have the right entries and sizes`() throws {
     try makeDocuments()
     let report = try survey()
     let films = try #require(report.collections.first { $0.name == "films" })
@@ -121,9 +121,7 @@ import Testing
     #expect(shared.kinds.first { $0.kind == .blobs }?.entries == 5)
   }
 
-  @Test func `the documents that were saved most often are listed, even if their revisions were pruned`()
-    throws
-  {
+  @Test func `the most frequently saved documents are listed, even if their revisions were pruned`() throws {
     try change { store, collection in
       try store.setDepth(5)
       for (id, times) in [("once", 1), ("twice", 2), ("often", 30), ("forgotten", 12)] {
@@ -142,7 +140,7 @@ import Testing
     #expect(text.contains(#/films often +30 +5 /#) && !text.contains(#/films once +1 +1 /#), "\(text)")
   }
 
-  @Test func `a compaction gives back what was said`() throws {
+  @Test func `a compaction frees the predicted space`() throws {
     try makeDocuments()
     try change { store, collection in try store.write { try $0.setExpiry(of: "film-1007", in: collection, 1) }
     }
@@ -165,7 +163,7 @@ import Testing
     #expect(after.savings.supersededBytes == 0)
   }
 
-  @Test func `pruning gives back what was said`() throws {
+  @Test func `pruning frees the predicted space`() throws {
     try makeDocuments()
     func records(_ report: SizeReport) -> UInt64 {
       report.collections.flatMap(\.kinds).reduce(0) { $0 + ($1.kind == .records ? $1.contentBytes : 0) }
@@ -183,7 +181,7 @@ import Testing
     #expect(records(before) - records(after) == said && after.savings.tooDeepBytes == 0)
   }
 
-  @Test func `a log that no checkpoint has merged is told, beside the writer`() throws {
+  @Test func `a log not yet merged is reported, even beside the writer`() throws {
     try change { _, _ in }
     try change { store, collection in
       try store.write { writer in
@@ -231,7 +229,7 @@ import Testing
     #expect(lines.allSatisfy { DisplayWidth.of($0) <= 80 }, "\(lines)")
   }
 
-  @Test func `the parts of every golden file add up, or it is refused`() throws {
+  @Test func `the parts of every readable golden file add up, and others are refused`() throws {
     var surveyed = 0
     for file in try CorpusFile.all() {
       let path = "\(tool.directory)/golden"
@@ -247,7 +245,7 @@ import Testing
     #expect(surveyed > 5)
   }
 
-  @Test func `what is empty or damaged is refused`() throws {
+  @Test func `empty and damaged files are refused`() throws {
     try Repository.write([], to: tool.path)
     #expect(try tool("size", "@").code == .cannotOpen)
     try FileVolume().remove(tool.path)
@@ -268,7 +266,7 @@ import Testing
     }
   }
 
-  @Test func `info, stats, a dry run and size say the same of one file`() throws {
+  @Test func `info, stats, a dry run and size agree about one file`() throws {
     struct Info: Decodable {
       let kinds: [String: UInt64], logBytes, deadBytes, liveBytes, compactionSaves: UInt64
     }
@@ -314,7 +312,7 @@ import Testing
     #expect(try compare().parts.allocatedBytes == compacted.allocatedBytesAfter)
   }
 
-  @Test func `info estimates what a compaction saves, also with many short bodies of old revisions`() throws {
+  @Test func `info predicts the savings of a compaction, even with many short old bodies`() throws {
     try change { store, collection in
       var parents: [Int: RevisionID] = [:]
       for round in 0..<6 {
@@ -349,7 +347,7 @@ import Testing
     #expect(SpaceRole("mine/a", isOfDocuments: true).kind == .entries)
   }
 
-  @Test func `the largest are those that sorting finds`() {
+  @Test func `the largest items match a full sort`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<200 {
       let sizes = (0..<random.below(40)).map { _ in UInt64(random.below(12)) }
@@ -365,7 +363,7 @@ import Testing
     ("films.latewood", "films.latewood"), ("my films", "'my films'"), ("it's", #"'it'\''s'"#), ("$x", "'$x'"),
     ("-x", "'-x'"), ("", "''"), ("größe/a.b", "größe/a.b"),
   ])
-  func `a command can be given to a shell as it is`(path: String, quoted: String) {
+  func `a suggested command can be pasted into a shell`(path: String, quoted: String) {
     #expect(ShellText.quoted(path) == quoted)
   }
 }

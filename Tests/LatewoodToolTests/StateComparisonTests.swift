@@ -17,7 +17,7 @@ import Testing
     return found
   }
 
-  @Test func `states of one file and of two say the same`() throws {
+  @Test func `comparing states of one file and of two gives the same result`() throws {
     let directory = try ToolDirectory()
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
@@ -63,7 +63,7 @@ import Testing
     try store.close()
   }
 
-  @Test func `a watch counts what happened between two looks`() throws {
+  @Test func `a watch counts the events between two samples`() throws {
     let directory = try ToolDirectory()
     try directory.makeDatabase("a", count: 100)
     var options = Store.Options()

@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct TextTests {
-  @Test func `hexadecimal text is read back as the same bytes`() {
+  @Test func `hexadecimal text is decoded to the same bytes`() {
     #expect(Hex.encode([0, 0x7F, 0xFF]) == "007fff")
     #expect(Hex.decode("007FfF".utf8) == [0, 0x7F, 0xFF])
     for text in ["0", "0g", "xx", "00 1"] { #expect(Hex.decode(text.utf8) == nil) }
@@ -12,7 +12,7 @@ import Testing
   @Test(arguments: [
     ("plain", "plain"), ("Łódź 名前", "Łódź 名前"), ("with space", "with space"), ("a\nb", "0x610a62"),
     ("0x", "0x3078"), ("\u{200B}", "0xe2808b"), ("\u{1B}[31m", "0x1b5b33316d"),
-  ]) func `keys are shown so that they can be typed again`(key: String, shown: String) throws {
+  ]) func `keys are shown in a form that can be typed again`(key: String, shown: String) throws {
     #expect(KeyText.shown(Array(key.utf8)) == shown)
     #expect(try KeyText.bytes(Array(shown.utf8)) == Array(key.utf8))
   }
@@ -24,7 +24,7 @@ import Testing
     #expect(throws: Failure.self) { try KeyText.bytes(Array("0x123".utf8)) }
   }
 
-  @Test func `text is fitted by columns`() {
+  @Test func `text is fitted to columns`() {
     #expect(DisplayWidth.of("abc") == 3)
     #expect(DisplayWidth.of("名前") == 4)
     #expect(DisplayWidth.of("e\u{301}") == 1)
@@ -33,7 +33,7 @@ import Testing
     #expect(DisplayWidth.fitted("名前名前", to: 6) == "名前…")
   }
 
-  @Test func `values are cut between characters`() {
+  @Test func `values are cut only between characters`() {
     let text = Array(String(repeating: "名", count: 100).utf8)
     for width in 2...20 {
       let shown = text.withUnsafeBytes { ValueText.shown($0.bytes, in: width) }
@@ -45,7 +45,7 @@ import Testing
     #expect([UInt8]().withUnsafeBytes { ValueText.shown($0.bytes, in: 20) } == "")
   }
 
-  @Test func `quantities read well`() {
+  @Test func `quantities are formatted for reading`() {
     #expect(Quantity.count(0) == "0")
     #expect(Quantity.count(-1_234_567) == "-1,234,567")
     #expect(Quantity.count(1, "entry", "entries") == "1 entry")
@@ -62,7 +62,7 @@ import Testing
     #expect(Quantity.share(0, of: 0) == "0%")
   }
 
-  @Test func `times are those of the calendar`() {
+  @Test func `times are formatted by the calendar`() {
     #expect(Timestamp.exact(microseconds: 0) == "1970-01-01T00:00:00.000000Z")
     #expect(Timestamp.exact(microseconds: 951_782_400_000_001) == "2000-02-29T00:00:00.000001Z")
     #expect(Timestamp.shown(microseconds: 1_700_000_000_123_456) == "2023-11-14 22:13:20")
@@ -76,7 +76,7 @@ import Testing
       ("2000-02-29T00:00:00Z", 951_782_400), ("2000-02-29", 951_782_400),
       ("2000-02-29 02:00+02:00", 951_782_400),
       ("0", 0), ("1700000000", 1_700_000_000), ("+90s", 1090), ("+15m", 1900), ("+2h", 8200), ("+1d", 87_400),
-    ] as [(String, UInt64)]) func `times are read in all their forms`(text: String, seconds: UInt64) throws
+    ] as [(String, UInt64)]) func `times are parsed in all their forms`(text: String, seconds: UInt64) throws
   {
     #expect(try Timestamp.seconds(text, now: 1000) == seconds)
   }
@@ -84,7 +84,7 @@ import Testing
   @Test(arguments: [
     "", "+", "+s", "+5", "+5w", "-5", "+-5s", "soon", "2001-02-29", "1969-12-31", "1099511627776",
     "+99999999999999999999d", "2000-02-29T25:00:00Z", "１",
-  ]) func `text that is no time is refused`(text: String) {
+  ]) func `text that is not a time is refused`(text: String) {
     let failure = #expect(throws: Failure.self) { try Timestamp.seconds(text, now: 1000) }
     #expect(failure?.exitCode == .usage && failure?.advice.isEmpty == false)
   }

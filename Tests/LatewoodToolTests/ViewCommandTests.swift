@@ -24,7 +24,7 @@ import Testing
     return tool
   }
 
-  @Test func `views are listed with their rows, and behind when others have written`() throws {
+  @Test func `views are listed with their rows, and marked as behind after other writes`() throws {
     let tool = try filled()
     #expect(try tool("view", "@").lines == ["by n  version 7  count  3 rows  1 failures"])
     #expect(try tool("view", "rows", "@", "by n").lines == ["0  d0  null", "2  d2  null", "3  d1  null"])
@@ -41,7 +41,7 @@ import Testing
     #expect(try tool("verify", "@").code == .success)
   }
 
-  @Test func `a view is dropped, and one that is not there is named`() throws {
+  @Test func `a view can be dropped, and a missing one is reported`() throws {
     let tool = try filled()
     try #expect(tool("view", "drop", "@", "by n").code == .success)
     try #expect(tool("view", "drop", "@", "by n").code == .no)

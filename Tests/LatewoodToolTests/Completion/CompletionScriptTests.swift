@@ -5,7 +5,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct CompletionScriptTests {
-  @Test(arguments: CompletionScript.allCases) func `each script is one that its shell understands`(
+  @Test(arguments: CompletionScript.allCases) func `each shell accepts its script`(
     script: CompletionScript
   ) throws {
     guard let shell = InstalledProgram.path(script.rawValue) else { return }
@@ -21,7 +21,7 @@ import Testing
     #expect(run.code == .usage && run.error.contains("bash, zsh, fish"))
   }
 
-  @Test func `the answer to a script is its kind and words with meanings`() throws {
+  @Test func `a script is answered with a kind, and with words and their meanings`() throws {
     let place = try Workplace()
     try place.fill()
     #expect(
@@ -35,7 +35,7 @@ import Testing
     #expect(BuiltTool.run(["complete", ""]).output.contains("\nverify\t"))
   }
 
-  @Test func `ids and keys are read from the file, the first hundred of them`() throws {
+  @Test func `the first hundred ids and keys are read from the file`() throws {
     let place = try Workplace()
     try place.fill()
     func offered(_ line: String) -> [String] {

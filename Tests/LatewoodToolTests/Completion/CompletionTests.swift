@@ -24,13 +24,13 @@ import Testing
     return Completion.of(parsed.words, partial: parsed.last ?? "", database: database, names: names)
   }
 
-  @Test func `every command that help shows is offered`() {
+  @Test func `every command shown in help is offered`() {
     #expect(words("") == CommandTable.commands.filter { !$0.isHidden }.map(\.name))
     #expect(words("ver") == ["verify"])
     #expect(words("frob") == [] && words("frob x") == [])
   }
 
-  @Test func `options are offered once, and only where they can be`() {
+  @Test func `options are offered once, and only where they are valid`() {
     #expect(words("list db --key") == ["--keyspace", "--keys-only"])
     #expect(words("list db --keys-only --key") == ["--keyspace"])
     #expect(words("list -- --key").isEmpty)
@@ -38,7 +38,7 @@ import Testing
     #expect(words("info db ") == ["--all", "--json", "--help"])
   }
 
-  @Test func `names come from the database on the line`() {
+  @Test func `names are offered from the database on the line`() {
     #expect(words("list db --keyspace ") == ["default", "users", "user groups"])
     #expect(words("list --limit 3 db --keyspace us") == ["users", "user groups"])
     #expect(words("list db --keyspace='user") == ["--keyspace=users", "--keyspace=user groups"])
@@ -49,7 +49,7 @@ import Testing
     #expect(words("doc list f", inShellOf: "db") == ["films"])
   }
 
-  @Test func `ids, keys, indexes and views come from the collection or keyspace on the line`() {
+  @Test func `ids, keys, indexes and views are offered from the chosen collection or keyspace`() {
     #expect(words("doc get db ") == ["anna", "ben"] && words("doc purge db b") == ["ben"])
     #expect(words("doc get --collection films db al") == ["alien", "aliens"])
     #expect(words("doc get --collection=films db al") == ["alien", "aliens"])
@@ -71,21 +71,21 @@ import Testing
     #expect(words("help comp") == ["compact", "completion"])
   }
 
-  @Test func `paths are left to whoever asks`() {
+  @Test func `paths are left to the caller`() {
     #expect(completion("info ").filesBehind == "")
     #expect(completion("import db fi").filesBehind == "")
     #expect(completion("shell db --history=fi").filesBehind == "--history=")
     #expect(completion("get db ").filesBehind == nil)
   }
 
-  @Test func `inside the shell, the database is there already`() {
+  @Test func `inside the shell, the database is already given`() {
     #expect(!words("", inShellOf: "db").contains("demo") && words("", inShellOf: "db").contains("exit"))
     #expect(words("list --keyspace us", inShellOf: "db") == ["users", "user groups"])
     #expect(completion("import fi", "db").filesBehind == "")
     #expect(completion("get k", "db").filesBehind == nil)
   }
 
-  @Test func `every word of help that stands for an argument has a kind`() {
+  @Test func `every argument word in the help has a kind`() {
     for command in CommandTable.commands {
       for word in command.operands.map(\.name) + command.options.compactMap(\.value) {
         #expect(ArgumentKind(word: word) != nil, "\(command.name): add \(word) to ArgumentKind")

@@ -24,7 +24,7 @@ import Testing
     #expect(trial.runs > 400)
   }
 
-  @Test func `every command ends as documented on files that are wrong somewhere`() throws {
+  @Test func `every command ends as documented on mutated files`() throws {
     let seed = SeededRandom(seed: SeededRandom.seed())
     var random = seed
     let files = try CorpusFile.all()
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test func `files that are no databases are refused by all`() throws {
+  @Test func `every command refuses files that are not databases`() throws {
     let trial = CommandTrial()
     let zeroes = [UInt8](repeating: 0, count: 40_000)
     for bytes in [[], Array("SQLite format 3\0".utf8), zeroes, Array("{\"a\":1}".utf8)] {
@@ -48,7 +48,7 @@ import Testing
     }
   }
 
-  @Test func `paths that lead to no file are refused by all`() throws {
+  @Test func `every command refuses paths that lead to no file`() throws {
     let place = try Workplace()
     try Directories.make(place("directory"))
     for path in [place("nowhere"), place("no/where"), place("directory"), "/dev/null", "/dev/zero"] {

@@ -15,11 +15,11 @@ import Testing
   private static let isRegenerating = CurrentProcess.environmentVariable("LATEWOOD_REGENERATE_OUTPUT") == "1"
   private static let directory = Repository.path("Tests/golden-output")
 
-  @Test func `the files are the same in each run`() throws {
+  @Test func `the generated files have the same bytes in each run`() throws {
     for source in GoldenSource.allCases { #expect(try source.bytes() == source.bytes()) }
   }
 
-  @Test(arguments: GoldenState.allCases) func `every command says what it said before`(state: GoldenState)
+  @Test(arguments: GoldenState.allCases) func `every command prints its recorded output`(state: GoldenState)
     throws
   {
     let place = try Workplace.inMemory()
@@ -38,7 +38,7 @@ import Testing
     }
   }
 
-  @Test func `every command is among them, and no other output`() throws {
+  @Test func `every command has recorded output, and there are no other files`() throws {
     let tried = Set(GoldenCommand.all.flatMap { $0.lines.map { $0[0] } })
     for command in CommandSamples.commands { #expect(tried.contains(command.name), "\(command.name)") }
     for state in GoldenState.allCases {

@@ -31,7 +31,7 @@ import Testing
     try JSONDecoder().decode([Run].self, from: Data(try Repository.read("Tests/schemas/\(name).json")))
   }
 
-  @Test func `every command that prints JSON has a schema that it fits`() throws {
+  @Test func `every command with JSON output matches its schema`() throws {
     let names = try Self.names()
     for command in CommandTable.commands where !command.json.isEmpty {
       #expect(names.contains(command.name), "Tests/schemas/\(command.name).json is missing")
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test func `help tells of every member of a schema`() throws {
+  @Test func `help mentions every member of a schema`() throws {
     for name in try Self.names() where name != "error" {
       let help = try #require(CommandTable.command(named: name)).json.joined()
       // Help may refer to the output of another command by its name.
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test func `a shape is strict`() throws {
+  @Test func `a shape accepts no other values`() throws {
     func fault(_ shape: String, _ value: String) throws -> String? {
       let tree = try JSONDecoder().decode(JSONTree.self, from: Data(shape.utf8))
       return JSONShape(tree: tree).fault(in: try JSONDecoder().decode(JSONTree.self, from: Data(value.utf8)))

@@ -19,7 +19,7 @@ import Testing
     return line
   }
 
-  @Test func `keys are read, whatever the terminal calls them`() {
+  @Test func `keys are recognized in all their terminal encodings`() {
     #expect(
       keys(Array("a\u{1B}[D\u{1B}OC\u{1B}[1~\u{1B}[4~\u{1B}[H\u{1B}OF".utf8)) == [
         .text("a"), .left, .right, .home, .end, .home, .end,
@@ -31,7 +31,7 @@ import Testing
     #expect(keys(Array("\u{1B}[99xé".utf8)) == [.text("é")])
   }
 
-  @Test func `characters may come in pieces`() {
+  @Test func `a character may arrive in pieces`() {
     var decoder = TerminalKeys()
     var found: [TerminalKey] = []
     for byte in "é名\u{1B}[A🙂".utf8 {
@@ -41,7 +41,7 @@ import Testing
     #expect(found == [.text("é"), .text("名"), .up, .text("🙂")])
   }
 
-  @Test func `bytes that are no text are passed over`() {
+  @Test func `bytes that are not text are ignored`() {
     #expect(keys([0x80, 0xC0, 0xFF, 0x61, 0xE5, 0x90, 0x62, 0xF8]) == [.text("a"), .text("b")])
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2_000 {
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `each key does what it says`() {
+  @Test func `each editing key has its effect on the line`() {
     #expect(edited("abc\u{1B}[D\u{1B}[DX").text == "aXbc")
     #expect(edited("abc\u{01}X\u{05}Y").text == "XabcY")
     #expect(edited("abc\u{1B}[D\u{0B}").text == "ab")
@@ -63,7 +63,7 @@ import Testing
     #expect(edited("\u{7F}\u{1B}[D\u{1B}[C\u{17}\u{0B}").isEmpty)
   }
 
-  @Test func `the cursor moves by what people see as a character`() {
+  @Test func `the cursor moves by user-perceived characters`() {
     #expect(edited("e\u{301}x\u{1B}[D\u{7F}").text == "x")
     #expect(edited("名前\u{1B}[DX").text == "名X前")
     #expect(edited("👩‍👩‍👧a\u{1B}[D\u{1B}[DX").before == "X")
@@ -75,7 +75,7 @@ import Testing
     #expect(screen.rows == ["> 名前x"] && screen.column == 6)
   }
 
-  @Test func `a long line stays in its row, with the cursor in sight`() {
+  @Test func `a long line is shown in one row, around the cursor`() {
     let view = LineView(prompt: "> ", style: .plain)
     var line = EditedLine()
     for number in 0..<60 {
@@ -92,7 +92,7 @@ import Testing
     #expect(Screen(Array(view.drawn(line, in: 30).utf8)).column == 2)
   }
 
-  @Test func `a line has a limit`() {
+  @Test func `the length of a line is limited`() {
     var line = EditedLine()
     let hasRoom = [line.insert(String(repeating: "x", count: EditedLine.longest)), line.insert("x")]
     #expect(hasRoom == [true, false])
@@ -102,7 +102,7 @@ import Testing
     #expect(ShellCompletion(database: "db").complete(line.before) == .nothing)
   }
 
-  @Test func `earlier lines come back, and the unfinished one too`() throws {
+  @Test func `earlier lines are recalled, and the unfinished one afterwards`() throws {
     var history = try ShellHistory(path: nil)
     for line in ["one", "two", "two", "  "] { try history.add(line) }
     #expect(history.lines == ["one", "two"])
@@ -112,7 +112,7 @@ import Testing
     #expect(forth == ["two", "new", nil])
   }
 
-  @Test func `the history file is for its user alone, and is read again`() throws {
+  @Test func `the history file is private, and is read again`() throws {
     let place = try Workplace()
     var history = try ShellHistory(path: place("history"))
     for line in ["get a", "put 'x y' é"] { try history.add(line) }

@@ -47,7 +47,7 @@ import Testing
     }
   }
 
-  @Test func `with --keep-going the rest is run, and the first failure counts`() throws {
+  @Test func `with --keep-going all lines run, and the first failure sets the exit code`() throws {
     let place = try Workplace()
     try place.fill()
     let (_, status) = try follow("get nothing\nput after 1\nget 'open\n", in: place, "--keep-going")
@@ -55,7 +55,7 @@ import Testing
     #expect(BuiltTool.run(["get", place("db"), "after"]).output == "1")
   }
 
-  @Test func `exit leaves the shell, and the lines after it are not run`() throws {
+  @Test func `exit ends the shell, and later lines do not run`() throws {
     let place = try Workplace()
     let (output, status) = try follow("put a 1\nexit\nput b 2\n", in: place)
     #expect(output.isEmpty && status == 0)

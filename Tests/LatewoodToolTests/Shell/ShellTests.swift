@@ -15,7 +15,7 @@ import Testing
     return session
   }
 
-  @Test func `a command is edited, run and fetched again`() throws {
+  @Test func `a command can be edited, run and recalled`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try begin(place)
@@ -67,7 +67,7 @@ import Testing
     #expect(try session.wait() == 0)
   }
 
-  @Test func `Ctrl-C gives up the line, and errors leave the shell open`() throws {
+  @Test func `Ctrl-C discards the line, and errors leave the shell open`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try begin(place)
@@ -88,7 +88,7 @@ import Testing
     #expect(try session.wait() == 0)
   }
 
-  @Test func `an interrupt stops the command, and not the shell`() throws {
+  @Test func `an interrupt stops the command, but not the shell`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try begin(place)
@@ -104,7 +104,7 @@ import Testing
     #expect(try session.wait() == 0)
   }
 
-  @Test func `a signal that ends the shell first restores the terminal`() throws {
+  @Test func `a signal that ends the shell restores the terminal first`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try begin(place)
@@ -114,7 +114,7 @@ import Testing
     #expect(try session.editsLines)
   }
 
-  @Test func `the history file carries lines to the next session`() throws {
+  @Test func `the history file carries lines over to the next session`() throws {
     let place = try Workplace()
     try place.fill()
     let first = try begin(place, ["--history", place("history")])
@@ -133,7 +133,7 @@ import Testing
     #expect(try second.wait() == 0)
   }
 
-  @Test func `a narrow terminal and a resize keep the line in its row`() throws {
+  @Test func `a narrow terminal and a resize keep the line in one row`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try begin(place, columns: 40)
@@ -148,7 +148,7 @@ import Testing
     #expect(try session.wait() == 0)
   }
 
-  @Test func `a terminal that knows no sequences gets none`() throws {
+  @Test func `a terminal without escape sequences receives none`() throws {
     let place = try Workplace()
     try place.fill()
     let session = try TerminalSession(["shell", place("db")], environment: ["TERM": "dumb"])

@@ -13,7 +13,7 @@ import Testing
     #expect(try ShellWords.split(line) == words)
   }
 
-  @Test func `an open quote is told with its column`() {
+  @Test func `an open quote is reported with its column`() {
     for (line, part) in [
       ("put 'a", "quote ' in column 5"), ("put a\"b", "quote \" in column 6"), ("put a\\", "backslash"),
     ] {
@@ -24,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `any words can be written`() throws {
+  @Test func `any words can be quoted and split again`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let pieces = ["a", " ", "'", "\"", "\\", "#", "é", "\t", "名", "-"]
     for _ in 0..<2_000 {
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `the unfinished word is apart`() {
+  @Test func `the unfinished word is separate`() {
     #expect(ShellWords(partial: "get").last == "get")
     #expect(ShellWords(partial: "get ").last == nil)
     #expect(ShellWords(partial: "get 'a b").last == "a b")
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  @Test func `the database is filled in where it belongs`() throws {
+  @Test func `the database is inserted at its position`() throws {
     #expect(try arguments("info") == ["info", "DB"])
     #expect(try arguments("get a --keyspace b") == ["get", "DB", "a", "--keyspace", "b"])
     #expect(try arguments("get --keyspace b a") == ["get", "--keyspace", "b", "DB", "a"])
@@ -60,7 +60,7 @@ import Testing
     #expect(try arguments("help get") == ["help", "get"])
   }
 
-  @Test func `any command is parsed as outside the shell`() throws {
+  @Test func `any command is parsed as it would be outside the shell`() throws {
     for command in CommandTable.commands where command.refusalInShell == nil {
       let operands = command.operands.map { $0.choices.first ?? "x" }
       let inside = operands.enumerated().filter { $0.offset != command.databaseOperand }.map(\.element)
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `commands that make no sense inside the shell say so`() {
+  @Test func `commands that make no sense inside the shell are refused`() {
     for line in ["demo", "shell", "shell x", "latewood info", "frobnicate", "completion bash"] {
       let failure = #expect(throws: Failure.self, "\(line)") { _ = try arguments(line) }
       #expect(failure?.exitCode == .usage)

@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test(arguments: ChildProcess.TerminationSignal.allCases)
-  func `a stopped command that writes another file leaves nothing of it`(
+  func `a stopped command leaves nothing of the file it was writing`(
     signal: ChildProcess.TerminationSignal
   ) throws {
     for (command, unfinished) in [
@@ -67,7 +67,8 @@ import Testing
     }
   }
 
-  @Test(arguments: ChildProcess.TerminationSignal.allCases) func `an export to a pipe that nobody reads ends`(
+  @Test(arguments: ChildProcess.TerminationSignal.allCases)
+  func `a signal ends an export to a pipe that is not read`(
     signal: ChildProcess.TerminationSignal
   ) throws {
     let place = try Workplace()
@@ -81,8 +82,7 @@ import Testing
   }
 
   @Test(arguments: ChildProcess.TerminationSignal.allCases)
-  func `an import that is stopped keeps what it had committed`(signal: ChildProcess.TerminationSignal) throws
-  {
+  func `a stopped import keeps the values it had committed`(signal: ChildProcess.TerminationSignal) throws {
     let place = try Workplace()
     try fill(place)
     let session = try TerminalSession(["import", place("db"), "-", "--key", "id"])
@@ -99,7 +99,7 @@ import Testing
     #expect(count >= Self.entries)
   }
 
-  @Test func `commands that only read may be stopped at any time`() throws {
+  @Test func `commands that only read can be stopped at any time`() throws {
     let place = try Workplace()
     try fill(place)
     for (index, command) in ["verify", "map", "salvage", "history", "info", "export"].enumerated() {
@@ -119,7 +119,7 @@ import Testing
     try expectWhole(place)
   }
 
-  @Test func `a signal that is ignored stays ignored`() throws {
+  @Test func `an ignored signal stays ignored`() throws {
     let place = try Workplace()
     try fill(place)
     let (output, status) = try InstalledProgram.shell(
@@ -128,7 +128,7 @@ import Testing
     #expect(status == 0, "\(output)")
   }
 
-  @Test func `help and the manual page say how a signal ends it`() throws {
+  @Test func `help and the manual page document the exit codes of signals`() throws {
     for line in [["help"], ["help", "--man"]] {
       #expect(BuiltTool.run(line).output.contains("129, 130, 143"))
     }

@@ -39,7 +39,8 @@ import Testing
     return session.all
   }
 
-  @Test(arguments: [60, 80, 200]) func `no command is wider than the terminal`(columns: Int) throws {
+  @Test(arguments: [60, 80, 200]) func `no command prints lines wider than the terminal`(columns: Int) throws
+  {
     let place = try Workplace()
     let samples = try prepared(place)
     for command in CommandSamples.commands {
@@ -62,7 +63,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [60, 80]) func `help fits the terminal, but for lines that are to be copied`(columns: Int)
+  @Test(arguments: [60, 80]) func `help fits the terminal, except lines meant to be copied`(columns: Int)
     throws
   {
     for command in [nil] + CommandTable.commands.map({ $0 }) {
@@ -75,7 +76,7 @@ import Testing
     }
   }
 
-  @Test func `colour is for terminals and for those who want it`() throws {
+  @Test func `output is coloured on terminals or on request`() throws {
     let place = try Workplace()
     try place.fill()
     #expect(try screen(["info", place("db")], columns: 80).hasColour)
@@ -94,7 +95,7 @@ import Testing
     #expect(!piped.contains("\u{1B}") && piped.contains("keyspaces"))
   }
 
-  @Test func `documents are indented and coloured on a terminal alone`() throws {
+  @Test func `documents are indented and coloured only on a terminal`() throws {
     let place = try Workplace()
     #expect(BuiltTool.run(["doc", "put", place("films"), "a", #"{"n":[1]}"#]).code == .success)
     let get = ["doc", "get", place("films"), "a"]
@@ -111,7 +112,7 @@ import Testing
     }
   }
 
-  @Test func `the progress line fits, is drawn over, and goes`() throws {
+  @Test func `the progress line fits, is redrawn, and disappears`() throws {
     for width in [40, 80, 200] {
       let console = Console(
         input: ByteInput(descriptor: -1), output: Output(), error: Output(), isTerminal: true, width: width)
@@ -129,7 +130,7 @@ import Testing
     }
   }
 
-  @Test func `progress is not for pipes`() throws {
+  @Test func `no progress is shown in a pipe`() throws {
     let console = Console(input: ByteInput(descriptor: -1), output: Output(), error: Output())
     let progress = Progress("Verifying", on: console, delay: 0)
     try progress.update(1, of: 2, unit: Quantity.bytes)
@@ -137,7 +138,7 @@ import Testing
     #expect(console.error.take().isEmpty)
   }
 
-  @Test func `an import that takes long shows how far it is, and then only what it did`() throws {
+  @Test func `a long import shows its progress, and at the end only its result`() throws {
     let place = try Workplace()
     let session = try TerminalSession(["import", place("db"), "-"], environment: ["NO_COLOR": "1"])
     try session.waitUntil("Importing", repeating: { try session.type("{\"a\":1}\n") })
