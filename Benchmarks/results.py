@@ -28,10 +28,10 @@ divided by the least. If it is further from 1 than a ratio is, that ratio is not
 """
 
 GOALS = """\
-The goals, and whether this run meets them. If several peers were measured, the best of their figures
-is shown. The ratio is how many times better Latewood is. For two readers, and for commits of eight
-threads, the ratio is their rate divided by the rate of one, and the peer's figure is the same ratio
-for the peer. Rates are in operations per second."""
+The table shows the goals, and whether this run meets them. If several peers were measured, the best
+of their figures is shown. The ratio is how many times better Latewood is. For two readers, and for
+commits of eight threads, the ratio is their rate divided by the rate of one, and the peer's figure
+is the same ratio for the peer. Rates are in operations per second."""
 SHORT_RUN = "**This run was smaller than the goals require, and does not allow conclusions about them.**"
 DOCUMENTS = """\
 Microseconds of processor time per operation, with the same JSON in both. The first rows are medians

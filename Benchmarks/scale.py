@@ -126,9 +126,9 @@ def length_name(number):
 class ScalePage(Page):
     TITLE, ROWS, HAS_SPREAD = "How costs grow", "size", False
     EXPLANATION = """\
-This page is written by `Benchmarks/scale.sh`. [WORKLOADS.md](WORKLOADS.md) defines the workloads and
-the setup of each engine. Keys have 16 bytes, and values 100 unless stated otherwise. Figures are
-medians over the rounds. The number in brackets is how many times better Latewood is, in rates as
+This page is written by `Benchmarks/scale.sh`. [WORKLOADS.md](WORKLOADS.md) defines the workloads
+and the setup of each engine. Keys have 16 bytes, and values 100 unless stated otherwise. Figures
+are medians over the rounds. The number in brackets is how many times better Latewood is, in rates as
 well as in costs. **Below 1 the peer is better**, and all such rows are listed again at the end.
 Files are in the page cache except where memory is limited. A file may have holes: its space on the
 disk is the space that the file system has allocated, and may be less than its length. All engines
