@@ -15,13 +15,13 @@ import LatewoodQuery
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
-/// run reads one state of the database, or that of the batch in which it runs. Documents are
+/// run reads one state of the database; inside a batch, the state of the batch. Documents are
 /// ordered by id unless the query is sorted; deleted documents are not found. The first run plans
 /// the query, and later runs reuse the plan while the indexes stay the same: keep a query that runs
 /// often.
 ///
 /// Values of all types have a common order: null, false, true, numbers by value, strings by their
-/// bytes, data, arrays, objects. Missing values come before all of them. CouchDB has the same
+/// bytes, data, arrays, objects. Missing values sort before all of them. CouchDB has the same
 /// order, except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection

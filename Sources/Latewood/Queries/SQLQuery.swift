@@ -4,16 +4,17 @@ import LatewoodQuery
 
 /// A query of a database in SQL++: see ``Database/query(_:_:)-(_,[String:DocumentValue])``.
 ///
-/// A query is a value that can be kept and run again. Each run reads one state of the database, or
-/// that of the batch in which it runs. Rows are ordered by the id of their documents unless the
+/// A query is a value that can be kept and run again. Each run reads one state of the database;
+/// inside a batch, the state of the batch. Rows are ordered by the id of their documents unless the
 /// statement sorts them.
 ///
-/// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
-/// If they need more than 64 MiB, they come in parts, and the documents are read again for each
-/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
-/// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
+/// A sort keeps its rows in memory, with LIMIT only as many as needed, and GROUP BY keeps its
+/// groups. If they need more than 64 MiB, they are produced in parts, and the documents are read
+/// again for each further part. Only the rows of DISTINCT without ORDER BY, and the distinct values
+/// of aggregates such as `COUNT(DISTINCT x)` in one group, must fit into that limit: otherwise the
+/// query throws `invalidParameter`.
 ///
-/// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
+/// Errors: ``DatabaseError`` `notFound` if the collection does not exist, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
 public struct SQLQuery: Sendable {
   private let database: Database
@@ -27,7 +28,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order: each is an object whose members are the columns.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `invalidParameter` if
   ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func rows() throws -> [DocumentValue] {
@@ -41,7 +42,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order, decoded as a type.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `invalidParameter` if
   ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
   ///   row that is not of the type.
@@ -58,9 +59,10 @@ public struct SQLQuery: Sendable {
   /// time, unless the statement sorts or groups. In a batch, the closure must not change the
   /// collection then, because its documents may be read again for further rows.
   ///
-  /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
-  ///   `invalidParameter` if distinct values or the work on a document grow too large; `notOpen`
-  ///   once the database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if the collection does not
+  ///   exist; `invalidParameter` if distinct values or the work on a document grow too large;
+  ///   `notOpen` once the database is closed; `corruptData` or `inputOutput` if the file cannot be
+  ///   read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
   }
@@ -81,7 +83,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `notOpen` once the
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     let reads = try reads()
@@ -134,7 +136,7 @@ extension Database {
   /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
-  /// See <doc:AskingInSQL> for the supported statements, and for those whose memory is bounded.
+  /// See <doc:AskingInSQL> for the supported statements and their memory limits.
   ///
   /// - Parameters:
   ///   - text: the statement, at most 256 KiB.
