@@ -11,8 +11,8 @@ package struct TornTail: Sendable, Equatable {
 }
 
 extension LogReader {
-  /// Whether a finished walk ended before bytes that had been durable, which is damage. A crash, a
-  /// power cut or a full disk leaves a torn tail, which was never acknowledged.
+  /// Returns whether a finished walk ended before bytes that had been durable, which is damage. A
+  /// crash, a power cut or a full disk leaves a torn tail, which was never acknowledged.
   ///
   /// - Parameter floor: the offset up to which the root slots claim durability.
   func endsInDamage(floor: UInt64) throws(StorageError) -> Bool {
@@ -21,7 +21,7 @@ extension LogReader {
     return try isContradictedBeyond()
   }
 
-  /// Whether the rest of the file is empty or all zeros, as preallocated space is.
+  /// Returns whether the rest of the file is empty or all zeros, like preallocated space.
   func isFollowedByZeros() throws(StorageError) -> Bool {
     var at = position.offset
     var readable = readable
@@ -39,12 +39,12 @@ extension LogReader {
     return true
   }
 
-  /// Whether a valid frame beyond the end of the walk claims that more was durable than the walk
-  /// found.
+  /// Returns whether a valid frame beyond the end of the walk claims that more was durable than the
+  /// walk found.
   ///
-  /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
-  /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
-  /// damaged too.
+  /// Checksums are computed only for headers with such a claim. A torn tail does not contain any,
+  /// so the search is cheap. A file crafted with so many claims that the search becomes expensive
+  /// counts as damaged, too.
   private func isContradictedBeyond() throws(StorageError) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
@@ -59,7 +59,7 @@ extension LogReader {
     return false
   }
 
-  /// The next header at or after `at` that claims durability beyond the end of the walk.
+  /// Returns the next header at or after `at` that claims durability beyond the end of the walk.
   private func nextClaim(
     from at: inout UInt64, _ readable: inout ReadableWindow
   ) throws(StorageError) -> FrameHeader? {
@@ -70,13 +70,13 @@ extension LogReader {
       do throws(StorageError) {
         try readable.need(offset, headerLength)
       } catch {
-        // There is no memory for the zeros of a hole, which can be skipped.
+        // Memory is insufficient for the zeros of a hole, which can be skipped.
         guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
         else { throw error }
         at = max(at, end & ~(FileLayout.frameAlignment - 1))
         continue
       }
-      // SAFETY: 56 bytes from `offset` on are below `size`.
+      // SAFETY: 56 bytes starting at `offset` are below `size`.
       guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
         let header = LogReader.header(at: offset, view: view, size: size),
         header.durableThrough > position.offset
@@ -92,7 +92,7 @@ extension DatabaseFile {
   /// only zeros, or bytes that a live writer may be writing.
   ///
   /// - Parameters:
-  ///   - reader: a walk over all of the log known to this process, and no further.
+  ///   - reader: a walk over all of the log known to this process, but no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
   func tornTail(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
@@ -115,7 +115,7 @@ extension DatabaseFile {
     try reader.finish()
     if reader.hasEnded { return nil }
     if try reader.isFollowedByZeros() { return nil }
-    // A writer may have begun an incomplete frame meanwhile.
+    // A writer may have begun an incomplete frame in the meantime.
     if try volume.isLockedForWriting(path) { return nil }
     let start = reader.position.offset
     return TornTail(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))
