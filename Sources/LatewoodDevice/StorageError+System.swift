@@ -1,7 +1,7 @@
 import LatewoodBytes
 
 extension StorageError {
-  /// Makes the error of a failed system call, with its meaning for the caller.
+  /// Creates the error of a failed system call, with its meaning for the caller.
   ///
   /// `action` completes "could not …": "open the file".
   package init(_ error: ErrorNumber, _ action: String, path: String?, offset: UInt64? = nil) {
@@ -52,7 +52,7 @@ extension StorageError {
     }
   }
 
-  /// The error of a missing directory for a file.
+  /// Returns the error for a file whose directory does not exist.
   static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> StorageError {
     var failure = StorageError(error, "find the directory \(directory)", path: path)
     guard failure.kind == .notFound else { return failure }
