@@ -45,7 +45,7 @@ public struct BackgroundCollection {
     return try documents.mutableDocument(id)
   }
 
-  /// Returns whether there is an undeleted document with an id. O(log n), reads no content.
+  /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``.
   public func contains(_ id: String) throws -> Bool {

@@ -28,7 +28,7 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     return try values.document(id)
   }
 
-  /// Returns whether there is a document with an id. O(log n), reads no content.
+  /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func contains(_ id: Value.ID) throws -> Bool {

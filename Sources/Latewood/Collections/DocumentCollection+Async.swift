@@ -205,7 +205,7 @@ extension DocumentCollection {
   }
 
   /// Returns a given revision without blocking the caller's thread; nil if it is no longer kept, or
-  /// its content is gone.
+  /// its content was removed.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.

@@ -16,8 +16,8 @@ extension DocumentCollection {
     }
   }
 
-  /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
-  /// removes the content of revisions that are not current.
+  /// Returns a given revision; nil if it is no longer kept, or its content was removed. A
+  /// compaction removes the content of revisions that are not current.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if the text is not a revision id, whether or not
   ///   the document exists; `notOpen` once the database is closed; `notFound` once the collection

@@ -81,7 +81,7 @@ public final class DocumentCollection: Sendable {
     try document(id)?.toMutable() ?? MutableDocument(id: id)
   }
 
-  /// Returns whether there is a document that is not deleted. O(log n), reads no content.
+  /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -147,8 +147,7 @@ public final class DocumentCollection: Sendable {
   ///     current revision; otherwise nothing is saved. It is called again if someone else has saved
   ///     in the meantime. It must not save.
   /// - Returns: the saved document; nil if the handler returned false.
-  /// - Throws: any error of the handler; ``DatabaseError`` as saving a document does,
-  ///   except `conflict`.
+  /// - Throws: any error of the handler; the errors of saving a document, except `conflict`.
   @discardableResult
   public func save(
     _ document: MutableDocument, conflictHandler handler: (inout MutableDocument, Document?) throws -> Bool
@@ -179,13 +178,14 @@ public final class DocumentCollection: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - id: the id of the document; if there is none, the change begins with an empty one.
+  ///   - id: the id of the document; if it does not exist, the change begins with an empty
+  ///     document.
   ///   - change: changes the document, or sets ``MutableDocument/isDeleted`` to delete it. It
   ///     returns false if nothing should be saved, otherwise true or no value. It may be called
   ///     more than once. It must not save.
   /// - Returns: the saved document; nil if the change returned false.
-  /// - Throws: any error of the change; ``DatabaseError`` as saving a document does, except
-  ///   `conflict`; `badDocumentID` if the document does not exist and the id is not valid.
+  /// - Throws: any error of the change; the errors of saving a document, except `conflict`;
+  ///   `badDocumentID` if the document does not exist and the id is not valid.
   @discardableResult
   public func update<Answer>(
     _ id: String, _ change: (inout MutableDocument) throws -> Answer
@@ -212,7 +212,7 @@ public final class DocumentCollection: Sendable {
   ///   - id: the id of the document.
   ///   - control: the rule if there is a document; default: the value replaces it.
   /// - Throws: the `EncodingError` of a value that cannot be stored; ``DatabaseError``
-  ///   `badDocumentID` if the id is not valid, and as saving a document does.
+  ///   `badDocumentID` if the id is not valid; the errors of saving a document.
   @discardableResult
   public func save(
     _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
@@ -227,7 +227,7 @@ public final class DocumentCollection: Sendable {
   ///   - control: the rule if someone else has saved one of them since it was read. With
   ///     `.failOnConflict` nothing is saved then.
   /// - Returns: the saved documents, in the same order.
-  /// - Throws: ``DatabaseError`` as saving a document does; then nothing is saved.
+  /// - Throws: the errors of saving a document; then nothing is saved.
   @discardableResult
   public func save(
     contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict

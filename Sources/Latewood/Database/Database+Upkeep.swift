@@ -18,7 +18,7 @@ public struct DatabaseVerification: Sendable {
   /// The bytes that a crash left after the last commit. By themselves they are not a fault.
   public var tornTail: TornTail?
 
-  /// Whether there are no faults.
+  /// Whether the verification found no faults.
   public var isSound: Bool { faults.isEmpty }
 }
 

@@ -42,8 +42,7 @@ extension DocumentContent {
   /// Returns the content as canonical JSON: equal documents have the same text. Binary data becomes
   /// text in base64.
   ///
-  /// - Parameter isIndented: whether to write each member and element on a line of its own,
-  ///   indented.
+  /// - Parameter isIndented: whether to write each member and element on a separate, indented line.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
   ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {

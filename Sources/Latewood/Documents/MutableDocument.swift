@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// A document that can be changed and saved: new, or a copy of one that was read.
+/// A document that can be changed and saved: a new document, or a copy of one that was read.
 ///
 /// ```swift
 /// var document = try MutableDocument(id: "anna")

@@ -36,7 +36,8 @@ import LatewoodQuery
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
-  /// Returns the values of all documents at once; nil to create them one by one with `make`.
+  /// A function that returns the values of all documents together; nil to create them one by one
+  /// with `make`.
   private let list: Lister?
   var conditions: [QueryCondition] = []
   var order: [QueryOrder] = []
@@ -46,8 +47,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// which needs no planning.
   private var prepared: PreparedQuery?
 
-  /// Returns the values of all documents that `find` passes on, in an array with an initial
-  /// capacity of `room`.
+  /// A function that returns the values of all documents that `find` passes on, in an array with an
+  /// initial capacity of `room`.
   typealias Lister =
     @Sendable (
       _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void

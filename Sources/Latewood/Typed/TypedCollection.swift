@@ -91,7 +91,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     do { return try document(id)?.value } catch { return nil }
   }
 
-  /// Returns whether there is a document with an id. O(log n), reads no content.
+  /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.

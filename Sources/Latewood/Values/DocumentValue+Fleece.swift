@@ -111,8 +111,7 @@ extension DocumentValue {
 
   /// Returns the value as canonical JSON: equal values have the same text.
   ///
-  /// - Parameter isIndented: whether to write each member and element on a line of its own,
-  ///   indented.
+  /// - Parameter isIndented: whether to write each member and element on a separate, indented line.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
   ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {

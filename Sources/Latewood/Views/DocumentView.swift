@@ -99,7 +99,7 @@ public struct DocumentView: Sendable {
   /// Returns the number of rows in the range of a query, ignoring its skip and limit. O(log n),
   /// plus the rows of the range that no checkpoint has merged yet.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func count(_ query: ViewQuery = ViewQuery()) throws -> Int {
     let (reads, ranges) = (try reads(), try query.ranges)
     return try translating { () throws(DocumentError) in
@@ -119,7 +119,7 @@ public struct DocumentView: Sendable {
   /// - Returns: a number; for ``ViewReduction/stats`` a dictionary with `sum`, `count`, `min`,
   ///   `max` and `sumsqr`; for a custom reduction its result, null if there are no rows.
   /// - Throws: errors of the closures of a custom reduction; ``DatabaseError`` `invalidParameter`
-  ///   if the view has no reduction; otherwise as `rows(_:)`.
+  ///   if the view has no reduction; otherwise the errors of `rows(_:)`.
   public func reduce(_ query: ViewQuery = ViewQuery()) throws -> DocumentValue {
     switch reduction.kind {
     case .none: throw missingReduction
@@ -142,7 +142,7 @@ public struct DocumentView: Sendable {
   /// Expected O(log n).
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the reduction of the view is neither
-  ///   ``ViewReduction/sum`` nor ``ViewReduction/stats``; otherwise as `rows(_:)`.
+  ///   ``ViewReduction/sum`` nor ``ViewReduction/stats``; otherwise the errors of `rows(_:)`.
   public func statistics(_ query: ViewQuery = ViewQuery()) throws -> ViewStatistics {
     guard definition.reduction == .sum || definition.reduction == .stats else { throw missingReduction }
     let (reads, ranges) = (try reads(), try query.ranges)
@@ -161,7 +161,8 @@ public struct DocumentView: Sendable {
   ///   - level: the number of elements by which keys that are arrays are grouped, at least 1; nil
   ///     for whole keys.
   /// - Throws: errors of the closures of a custom reduction; ``DatabaseError`` `invalidParameter`
-  ///   if the view has no reduction, or the level is less than 1; otherwise as `rows(_:)`.
+  ///   if the view has no reduction, or the level is less than 1; otherwise the errors of
+  ///   `rows(_:)`.
   public func groups(_ query: ViewQuery = ViewQuery(), level: Int? = nil) throws -> [ViewGroup] {
     if case .none = reduction.kind { throw missingReduction }
     if let level, level < 1 { throw DatabaseError(.invalidParameter, "the level of groups is \(level)") }
@@ -209,14 +210,14 @@ public struct DocumentView: Sendable {
   /// Catches the view up, if it is behind: see
   /// `view(_:version:reduce:progress:map:)`.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func catchUp() throws { _ = try reads() }
 
   /// Returns the documents for which the map has failed, by id, with the reasons. They have no rows
   /// until they are saved again, or the version of the view changes. O(documents with rows),
   /// O(log n) if there are none.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func failures(limit: Int = .max) throws -> [ViewFailure] {
     let reads = try reads()
     return try translating { () throws(DocumentError) in
