@@ -263,8 +263,8 @@ struct BaseCursor {
   }
 }
 
-/// For each level from 1 on, the branch and the index of the child taken there: 48 bits of offset,
-/// 16 of index.
+/// The path of a cursor: for each level above the leaves, the branch and the index of the child
+/// taken, in 48 bits of offset and 16 bits of index.
 ///
 /// This is a tuple because a cursor cannot own memory, and not all supported systems have a
 /// fixed-size array type.
