@@ -1,6 +1,6 @@
 import LatewoodTree
 
-/// The lengths of keys, by keyspace, in the leaves beside a lost one: keys that sort close to each
+/// The lengths of keys, by keyspace, in the leaves next to a lost one: keys that sort close to each
 /// other tend to have the same form.
 struct KeyLengths {
   private var lengths: [UInt32: (range: ClosedRange<Int>, count: Int)] = [:]
