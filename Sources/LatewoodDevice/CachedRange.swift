@@ -18,7 +18,7 @@ final class CachedRange: @unchecked Sendable {
   struct Segment {
     /// Pages that are completely in memory, one bit each.
     var resident: UInt16 = 0
-    /// Pages that must not be released.
+    /// Pages that are kept in memory.
     var kept: UInt16 = 0
     /// Pages that are being read from the file.
     var filling: UInt16 = 0

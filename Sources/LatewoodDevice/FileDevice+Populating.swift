@@ -25,7 +25,7 @@ extension FileDevice {
   package func readAhead(_ range: Range<UInt64>) {
     // For one request, Linux reads at most the length in the disk's settings, usually 128 KiB.
     let longest: UInt64 = 128 << 10
-    // After `close`, there is no descriptor for the request.
+    // After `close`, the request has no descriptor.
     try? descriptor.use { number throws(StorageError) in
       for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(longest)) {
         SystemCalls.readAhead(number, Int64(start), Int(min(longest, range.upperBound - start)))
@@ -76,8 +76,7 @@ extension FileDevice {
       do throws(StorageError) {
         count = try read(into: .init(rebasing: piece[..<wanted]), at: offset + UInt64(done))
       } catch {
-        // After `close`, there is no descriptor to read with; the mapping shows the contents of the
-        // cache.
+        // After `close`, reading has no descriptor; the mapping shows the contents of the cache.
         if error.kind == .closed { return }
         throw error
       }

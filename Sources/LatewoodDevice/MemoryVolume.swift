@@ -126,7 +126,7 @@ private final class MemoryDevice: Device {
     try checkOpen()
     return try file.map(capacity: capacity)
   }
-  /// Returns nil, because there is no disk behind this memory.
+  /// Returns nil, because the memory does not represent a disk.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
     -> Int?
   {
