@@ -173,7 +173,7 @@ extension FileView {
   /// Reads from the disk, bypassing the cache where the system can. Returns the number of bytes
   /// read.
   ///
-  /// - Parameters: as `Device.readFromDisk`.
+  /// - Parameters: the same as for `Device.readFromDisk`.
   package func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64)
     throws(StorageError)
     -> Int

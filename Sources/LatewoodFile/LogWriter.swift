@@ -310,7 +310,7 @@ package final class LogWriter: @unchecked Sendable {
     return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
 
-  /// - Parameters: as `put`.
+  /// - Parameters: the same as for `put`.
   @inline(__always) private func delete(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
   ) throws(StorageError) -> UInt64 {
