@@ -52,7 +52,7 @@ extension StorageError {
     }
   }
 
-  /// Returns the error for a file whose directory does not exist.
+  /// The error of a missing directory for a file.
   static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> StorageError {
     var failure = StorageError(error, "find the directory \(directory)", path: path)
     guard failure.kind == .notFound else { return failure }

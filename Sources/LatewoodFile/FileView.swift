@@ -120,8 +120,8 @@ extension FileView {
     }.get()
   }
 
-  /// Returns the end of the hole in which part of a range lies; nil if there is none. Throws errors
-  /// of the device.
+  /// The end of the hole in which a part of a range lies; nil if there is none. Throws errors of
+  /// the device.
   func endOfHole(in range: Range<UInt64>) throws(StorageError) -> UInt64? {
     guard let owner else { return nil }
     // SAFETY: the owner lives as long as this view's mapping.

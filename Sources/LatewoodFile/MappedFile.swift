@@ -35,8 +35,8 @@ package final class MappedFile: Sendable {
   let windowsEnd = Atomic<UInt64>(.max)
   /// Whether a timer is running that will clear the proofs.
   private let willForget = Atomic<Bool>(false)
-  /// The end of the part that is read page by page, because the file is larger than the memory that
-  /// could hold it; 0 if it is not. Once the file is larger than memory, that is not checked again.
+  /// The end of the part that is read page by page, because the file takes more than the memory
+  /// that could hold it; 0 if it does not. Once it does, that is not asked again.
   private let randomEnd = Atomic<UInt64>(0)
   /// The allocated size at which the file is next compared with the memory.
   private let nextComparison = Atomic<UInt64>(64 << 20)

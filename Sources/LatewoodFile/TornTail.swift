@@ -21,7 +21,7 @@ extension LogReader {
     return try isContradictedBeyond()
   }
 
-  /// Returns whether the rest of the file is empty or all zeros, like preallocated space.
+  /// Whether the rest of the file is empty or all zeros, as preallocated space is.
   func isFollowedByZeros() throws(StorageError) -> Bool {
     var at = position.offset
     var readable = readable
@@ -42,9 +42,9 @@ extension LogReader {
   /// Returns whether a valid frame beyond the end of the walk claims that more was durable than the
   /// walk found.
   ///
-  /// Checksums are computed only for headers with such a claim. A torn tail does not contain any,
-  /// so the search is cheap. A file crafted with so many claims that the search becomes expensive
-  /// counts as damaged, too.
+  /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
+  /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
+  /// damaged too.
   private func isContradictedBeyond() throws(StorageError) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
@@ -59,7 +59,7 @@ extension LogReader {
     return false
   }
 
-  /// Returns the next header at or after `at` that claims durability beyond the end of the walk.
+  /// The next header at or after `at` that claims durability beyond the end of the walk.
   private func nextClaim(
     from at: inout UInt64, _ readable: inout ReadableWindow
   ) throws(StorageError) -> FrameHeader? {
@@ -70,13 +70,13 @@ extension LogReader {
       do throws(StorageError) {
         try readable.need(offset, headerLength)
       } catch {
-        // Memory is insufficient for the zeros of a hole, which can be skipped.
+        // There is no memory for the zeros of a hole, which can be skipped.
         guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
         else { throw error }
         at = max(at, end & ~(FileLayout.frameAlignment - 1))
         continue
       }
-      // SAFETY: 56 bytes starting at `offset` are below `size`.
+      // SAFETY: 56 bytes from `offset` on are below `size`.
       guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
         let header = LogReader.header(at: offset, view: view, size: size),
         header.durableThrough > position.offset

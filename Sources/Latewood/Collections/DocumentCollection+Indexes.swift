@@ -11,7 +11,7 @@ public struct DocumentIndex: Sendable, Equatable {
   public let isUnique: Bool
   /// Whether the index contains only documents that meet a condition.
   public let isPartial: Bool
-  /// Whether the index is completely built. Queries do not use it before that.
+  /// Whether the index is built. Queries do not use it before.
   public let isReady: Bool
   /// The number of entries.
   public let count: Int

@@ -9,7 +9,7 @@ import LatewoodQuery
 /// ```
 ///
 /// Each aggregate reads one state of the database, in O(documents found), and keeps one value for
-/// each group in memory. Fields are read from an index if possible, as for ``RowQuery``.
+/// each group in memory. Fields come from an index if possible, as for ``RowQuery``.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
   let query: Query<Value>
   private let key: QueryField<Key>

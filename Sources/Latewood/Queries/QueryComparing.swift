@@ -136,8 +136,8 @@ extension QueryField where Value == String {
   /// Returns a condition that holds if the string begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Returns a condition that holds if a regular expression, in the syntax of Swift's `Regex`,
-  /// matches anywhere in the string.
+  /// Holds where a regular expression, in the syntax of Swift's `Regex`, matches anywhere in the
+  /// string.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -145,8 +145,8 @@ extension QueryField where Value == String? {
   /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Returns a condition that holds if the field is a string in which a regular expression, in the
-  /// syntax of Swift's `Regex`, matches anywhere.
+  /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`,
+  /// matches anywhere.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -224,8 +224,8 @@ extension AnyQueryField {
   /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Returns a condition that holds if the field is a string in which a regular expression, in the
-  /// syntax of Swift's `Regex`, matches anywhere.
+  /// Holds where the field is a string in which a regular expression, in the syntax of Swift's
+  /// `Regex`, matches anywhere.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 
   /// Returns a condition that holds if the field is an array with an element that equals a value.

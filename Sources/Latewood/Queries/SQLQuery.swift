@@ -8,11 +8,10 @@ import LatewoodQuery
 /// inside a batch, the state of the batch. Rows are ordered by the id of their documents unless the
 /// statement sorts them.
 ///
-/// A sort keeps its rows in memory, with LIMIT only as many as needed, and GROUP BY keeps its
-/// groups. If they need more than 64 MiB, they are produced in parts, and the documents are read
-/// again for each further part. Only the rows of DISTINCT without ORDER BY, and the distinct values
-/// of aggregates such as `COUNT(DISTINCT x)` in one group, must fit into that limit: otherwise the
-/// query throws `invalidParameter`.
+/// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
+/// If they need more than 64 MiB, they come in parts, and the documents are read again for each
+/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
+/// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
 ///
 /// Errors: ``DatabaseError`` `notFound` if the collection does not exist, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
@@ -28,7 +27,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order: each is an object whose members are the columns.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `invalidParameter` if
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
   ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func rows() throws -> [DocumentValue] {
@@ -42,7 +41,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the rows, in order, decoded as a type.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `invalidParameter` if
+  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
   ///   distinct values or the work on a document grow too large; `notOpen` once the database is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
   ///   row that is not of the type.
@@ -59,10 +58,9 @@ public struct SQLQuery: Sendable {
   /// time, unless the statement sorts or groups. In a batch, the closure must not change the
   /// collection then, because its documents may be read again for further rows.
   ///
-  /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if the collection does not
-  ///   exist; `invalidParameter` if distinct values or the work on a document grow too large;
-  ///   `notOpen` once the database is closed; `corruptData` or `inputOutput` if the file cannot be
-  ///   read.
+  /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
+  ///   `invalidParameter` if distinct values or the work on a document grow too large; `notOpen`
+  ///   once the database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
   }

@@ -13,8 +13,7 @@ extension DocumentValue {
     if let refusal { throw DatabaseError(.invalidParameter, refusal) }
   }
 
-  /// Creates a value without checking that all its parts can be stored. If they cannot, writing the
-  /// value fails.
+  /// Creates a value of which parts may not be storable: writing it fails.
   init(unchecked value: Any?) { self = Self.make(value, FieldTrail()) }
 
   private var refusal: String? {
