@@ -5,8 +5,7 @@ extension Array where Element == UInt8 {
     append(contentsOf: bytes.assumingMemoryBound(to: UInt8.self))
   }
 
-  /// Calls `body` with the bytes. Unlike `withUnsafeBytes`, it throws what `body` throws and no
-  /// other error.
+  /// Calls `body` with the bytes. Unlike `withUnsafeBytes`, it throws only errors of `body`.
   @inlinable @inline(__always) package func withContents<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {

@@ -9,7 +9,7 @@ extension UnsafeRawPointer {
   ) -> Int {
     let (ones, highs) = (0x0101_0101_0101_0101 as UInt64, 0x8080_8080_8080_8080 as UInt64)
     var at = offset
-    // Where there is none, 32 bytes in a few instructions.
+    // Skips 32 bytes at a time that do not contain the value, in a few instructions.
     let wide = SIMD16(repeating: byte)
     while at &+ 32 <= end {
       let equal =

@@ -6,7 +6,7 @@ package enum CivilTime {
   /// - Parameters:
   ///   - seconds: seconds since 1970-01-01 00:00 UTC.
   ///   - separator: the text between date and time.
-  ///   - fraction: the digits after the second, which a `Z` follows; nil for neither.
+  ///   - fraction: the digits after the second, which are followed by a `Z`; nil to omit both.
   package static func text(
     seconds: Int64, separator: String = "T", fraction: (value: Int64, digits: Int)? = nil
   ) -> String {
@@ -58,7 +58,7 @@ package enum CivilTime {
   /// text is not valid.
   ///
   /// Accepts a date, `T` or a blank, hours and minutes, optional seconds with an optional fraction,
-  /// and `Z` or an offset like `+02:00` (default: UTC). A date alone is its midnight in UTC.
+  /// and `Z` or an offset like `+02:00` (default: UTC). A date alone means midnight in UTC.
   package static func parse(_ text: String) -> (seconds: Int64, fraction: Double)? {
     var scanner = Scanner(Array(text.utf8))
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
@@ -88,14 +88,14 @@ package enum CivilTime {
     return (Int64(seconds), fraction)
   }
 
-  /// A number padded with leading zeros.
+  /// Returns a number padded with leading zeros.
   package static func padded(_ number: Int64, _ width: Int) -> String {
     let digits = String(number)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits
   }
 
-  /// The proleptic Gregorian date of a day since 1970, after Howard Hinnant's `civil_from_days`:
-  /// years start in March, so that leap days come last.
+  /// Returns the proleptic Gregorian date of a day since 1970, after Howard Hinnant's
+  /// `civil_from_days`: years start in March, so that leap days come last.
   private static func civil(_ day: Int64) -> (year: Int64, month: Int64, day: Int64) {
     let shifted = day + 719_468
     let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
@@ -107,7 +107,7 @@ package enum CivilTime {
     return (yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, dayOfYear - (153 * march + 2) / 5 + 1)
   }
 
-  /// The number of days since 1970, the inverse of `civil`. Years are 0 to 9999.
+  /// Returns the number of days since 1970, the inverse of `civil`. Years are 0 to 9999.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
     let shifted = month <= 2 ? year - 1 : year
     let era = (shifted >= 0 ? shifted : shifted - 399) / 400

@@ -1,4 +1,4 @@
-/// The bytes of an entry in memory. They belong to whoever made the value.
+/// The bytes of an entry in memory. The creator of the value owns them.
 @usableFromInline package struct EntryBytes {
   @usableFromInline package let key: UnsafeRawBufferPointer
   @usableFromInline package let value: UnsafeRawBufferPointer

@@ -26,12 +26,12 @@
     return aCount &- bCount
   }
 
-  /// Whether `count` bytes of both are equal.
+  /// Returns whether `count` bytes of both are equal.
   @inlinable package static func isEqual(_ a: UnsafeRawPointer, _ b: UnsafeRawPointer, _ count: Int) -> Bool {
     compare(a, count, b, count) == 0
   }
 
-  /// The length of the longest common prefix.
+  /// Returns the length of the longest common prefix.
   @inlinable package static func commonPrefix(
     _ a: UnsafeRawPointer, _ aCount: Int, _ b: UnsafeRawPointer, _ bCount: Int
   ) -> Int {
@@ -46,8 +46,8 @@
     return at
   }
 
-  /// Returns the least key greater than all keys with a prefix; nil if there is none, because all
-  /// of its bytes are 255.
+  /// Returns the least key greater than all keys with a prefix; nil if all bytes of the prefix are
+  /// 255, because such a key does not exist.
   package static func successor(ofPrefix prefix: [UInt8]) -> [UInt8]? {
     var bytes = prefix
     while let last = bytes.last {
@@ -60,7 +60,7 @@
     return nil
   }
 
-  /// The first four bytes as a big-endian number; missing bytes count as zero.
+  /// Returns the first four bytes as a big-endian number; missing bytes count as zero.
   @inlinable @inline(__always) package static func head(_ pointer: UnsafeRawPointer, _ count: Int) -> UInt32 {
     if count >= 4 { return UInt32(bigEndian: pointer.loadUnaligned(fromByteOffset: 0, as: UInt32.self)) }
     var value: UInt32 = 0

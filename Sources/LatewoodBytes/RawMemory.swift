@@ -1,13 +1,13 @@
 import Synchronization
 
-// Little-endian access to unaligned bytes. Callers prove the bounds; nothing here checks them.
+// Little-endian access to unaligned bytes. Callers prove the bounds, which are not checked here.
 
 extension UnsafeRawPointer {
-  /// Begins to load the byte, so that it is in the processor's cache when it is needed. The
-  /// processor does not wait for it.
+  /// Prefetches the byte, so that it is in the processor's cache when it is needed. The processor
+  /// does not wait for it.
   @inlinable @inline(__always) package func touch() {
-    // Atomic, so that the compiler does not remove the load.
-    // SAFETY: any byte is a valid Atomic<UInt8>, and nothing is stored.
+    // An atomic load, so that the compiler does not remove it. SAFETY: any byte is a valid
+    // Atomic<UInt8>, and nothing is stored.
     _ = assumingMemoryBound(to: Atomic<UInt8>.self).pointee.load(ordering: .relaxed)
   }
 
@@ -39,11 +39,12 @@ extension UnsafeMutableRawPointer {
     storeBytes(of: value.littleEndian, toByteOffset: at, as: UInt64.self)
   }
 
-  /// Copies a few bytes, which may not overlap these, faster than a call of `memcpy` does.
+  /// Copies a few bytes, faster than a call of `memcpy`. The source and the target must not
+  /// overlap.
   @inlinable @inline(__always) package func copyShort(from source: UnsafeRawPointer, count: Int) {
     if count >= 8 {
       guard count <= 16 else { return copyMemory(from: source, byteCount: count) }
-      // Both ends, which may share bytes in the middle.
+      // The two ends, which may overlap in the middle.
       let start = source.u64(0)
       set(source.u64(count &- 8), at: count &- 8)
       set(start, at: 0)

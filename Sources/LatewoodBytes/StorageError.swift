@@ -1,7 +1,7 @@
 /// The error type of all layers below the public products.
 ///
-/// An error has a kind, an offset in the file, a reason in one sentence for a person and, if known,
-/// advice on what to do. The public products convert it to their own error types.
+/// An error has a kind, an offset in the file, a reason in one human-readable sentence and, if
+/// known, advice on what to do. The public products convert it to their own error types.
 @usableFromInline package struct StorageError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, Equatable, CaseIterable {
     case notADatabase, tooNew, damaged, emptyFile, isDirectory, notFound, permissionDenied, readOnlyMedia
@@ -17,7 +17,7 @@
   /// The error number of the system call that failed.
   package var errno: Int32?
   package var path: String?
-  /// What to do about it, in one sentence; nil for the usual advice for the kind.
+  /// The advice on what to do, in one sentence; nil for the usual advice for the kind.
   package var advice: String?
 
   package init(

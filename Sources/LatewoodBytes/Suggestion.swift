@@ -4,7 +4,8 @@ package enum Suggestion {
     best(for: word, among: known).map { "Did you mean \($0)?" } ?? otherwise
   }
 
-  /// The known word with the smallest edit distance, if that is small for its length.
+  /// Returns the known word with the smallest edit distance, if that is small relative to its
+  /// length.
   package static func best(for word: String, among known: [String]) -> String? {
     let candidates = known.map { (word: $0, edits: edits(from: Array(word.utf8), to: Array($0.utf8))) }
     guard let best = candidates.min(by: { $0.edits < $1.edits }) else { return nil }
@@ -14,7 +15,7 @@ package enum Suggestion {
   /// The edit distance: insertions, removals and replacements of single bytes, and swaps of
   /// neighbours (optimal string alignment).
   private static func edits(from a: [UInt8], to b: [UInt8]) -> Int {
-    // A word far longer than all commands is a typing error of none of them.
+    // A word far longer than all commands is not a typing error.
     guard a.count < 64 else { return a.count }
     var rows = [Array(0...b.count)]
     for (i, left) in a.enumerated() {

@@ -1,5 +1,5 @@
-/// Unsigned integers in 1 to 10 bytes (LEB128): seven bits a byte, least significant first, the top
-/// bit says "more".
+/// The encoding of unsigned integers in 1 to 10 bytes (LEB128): seven bits in each byte, least
+/// significant first. The top bit is set if more bytes follow.
 @usableFromInline package enum Varint {
   /// The number of bytes that `value` takes.
   @inlinable package static func length(_ value: UInt64) -> Int {

@@ -71,7 +71,7 @@
     return hash ^ (hash &>> 32)
   }
 
-  /// The hash of `count` bytes from `source` on. O(count), above 8 GB/s.
+  /// Returns the hash of `count` bytes starting at `source`. O(count), above 8 GB/s.
   package static func hash(_ source: UnsafeRawPointer, _ count: Int, seed: UInt64) -> UInt64 {
     var at = 0
     var hash: UInt64
@@ -89,7 +89,7 @@
     return finish(hash, source, at, count)
   }
 
-  /// The hashes of the same bytes with two seeds, in one pass over them.
+  /// Returns the hashes of the same bytes with two seeds, in one pass over them.
   package static func hashes(
     _ source: UnsafeRawPointer, _ count: Int, seeds: (UInt64, UInt64)
   ) -> (UInt64, UInt64) {
@@ -110,13 +110,13 @@
     )
   }
 
-  /// The hash of `bytes`.
+  /// Returns the hash of `bytes`.
   package static func hash(_ bytes: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
     guard let start = bytes.baseAddress else { return Stream(seed: seed).finish() }
     return hash(start, bytes.count, seed: seed)
   }
 
-  /// Computes the same hash over bytes that come in pieces.
+  /// Computes the same hash over bytes that arrive in pieces.
   package struct Stream {
     private let seed: UInt64
     private var lanes: Lanes

@@ -2,8 +2,8 @@
 ///
 /// Like `Mutex` of the Synchronization module, but with a POSIX mutex: an uncontended lock costs a
 /// third of the time, and the thread sanitizer understands it.
-// SAFETY: `value` is only accessed in `withLock`. So accesses cannot overlap, and need no check at
-// run time that they do not: a call within another would wait for the lock for ever.
+// SAFETY: `value` is only accessed in `withLock`. Therefore accesses cannot overlap, and need not
+// be checked at run time: a call within another would wait for the lock forever.
 @usableFromInline package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline let monitor = Monitor()
   @exclusivity(unchecked) @usableFromInline var value: Value

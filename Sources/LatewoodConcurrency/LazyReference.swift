@@ -3,10 +3,10 @@ import Synchronization
 /// A reference that is set at most once, and read without a lock.
 ///
 /// Like `AtomicLazyReference` of the Synchronization module, whose functions look up the metadata
-/// of the object's type in every call, which takes longer than all the rest.
+/// of the object's type in every call. That lookup takes longer than everything else.
 ///
 /// Thread safety: all calls from any thread.
-// SAFETY: the bits are 0, or a reference to an object that this value owns until its end.
+// SAFETY: the bits are 0, or a reference to an object that this value owns as long as it exists.
 @usableFromInline package struct LazyReference<Instance: AnyObject & Sendable>: ~Copyable, Sendable {
   @usableFromInline let bits = Atomic<UInt>(0)
 
@@ -19,7 +19,7 @@ import Synchronization
     LazyReference.reference(bits.load(ordering: .acquiring))?.takeUnretainedValue()
   }
 
-  /// Stores an object unless there is one already. Returns the object that is there afterwards.
+  /// Stores an object unless one is already stored. Returns the object that is then stored.
   @inlinable package func storeIfNil(_ new: Instance) -> Instance {
     let reference = Unmanaged.passRetained(new)
     let (isStored, found) = bits.compareExchange(

@@ -4,10 +4,10 @@
 /// An uncontended lock and unlock cost about 6 ns. Not recursive. Every wait must be in a loop that
 /// checks the awaited state, because waits may end without a signal.
 ///
-/// Other layers take the lock without a call into this one: only what is `@usableFromInline`, the
-/// type itself included, can be inlined across modules.
-// SAFETY: the pointers never change; the objects they point to are made for use from many threads,
-// and stay at one address from `init` to `deinit`, as the system requires.
+/// Other layers take the lock without a call into this layer: only `@usableFromInline`
+/// declarations, including the type itself, can be inlined across modules.
+// SAFETY: the pointers never change; the objects they point to are designed for use from many
+// threads, and stay at one address from `init` to `deinit`, as the system requires.
 @usableFromInline package final class Monitor: @unchecked Sendable {
   @usableFromInline let mutex: UnsafeMutablePointer<ThreadCalls.NativeMutex>
   private let condition: UnsafeMutablePointer<ThreadCalls.NativeCondition>
@@ -29,7 +29,7 @@
   }
 
   @inlinable package func lock() { ThreadCalls.lock(mutex) }
-  /// Takes the lock, or returns false at once if it is taken.
+  /// Takes the lock, or returns false immediately if another thread holds it.
   @inlinable package func tryLock() -> Bool { ThreadCalls.tryLock(mutex) }
   @inlinable package func unlock() { ThreadCalls.unlock(mutex) }
 
@@ -74,7 +74,7 @@
 extension Monitor {
   /// A condition variable of a monitor that has several. The rules of `Monitor` apply: the caller
   /// of `wait` holds the monitor, and waits in a loop.
-  // SAFETY: the pointer never changes, and the object it points to is made for use from many
+  // SAFETY: the pointer never changes, and the object it points to is designed for use from many
   // threads.
   package final class Condition: @unchecked Sendable {
     private let monitor: Monitor

@@ -1,14 +1,14 @@
 import Synchronization
 
-/// The registry of running reads: replaced objects are released once no reader can use them, and no
-/// thread ever waits.
+/// The registry of running reads. Replaced objects are released once no reader can use them, and
+/// threads never wait.
 ///
 /// A short read registers instead of counting references: it writes to a cache line that other
 /// threads seldom write to, whereas a lock or a reference count is one cache line shared by all
-/// threads. A thread that replaces an object passes it to `retire`. The object is released at once
-/// if no registered reader could have it, and otherwise by a later call of `retire` or `collect`,
-/// or by one that the registry schedules through `later`. Readers release nothing, and no thread
-/// waits for them.
+/// threads. A thread that replaces an object passes it to `retire`. The object is released
+/// immediately if no registered reader could be using it. Otherwise it is released by a later call
+/// of `retire` or `collect`, or by a call that the registry schedules through `later`. Readers do
+/// not release objects, and threads do not wait for readers.
 ///
 /// ```
 /// line 0      epoch: grows with each retired object, from 1 on
@@ -27,19 +27,20 @@ import Synchronization
 /// 5. clears the slot
 /// ```
 ///
-/// Why that is safe. All of these steps but the reader's last two are sequentially consistent, so
-/// they have one order. A reader that found the object before it was replaced did steps 1 and 2
-/// earlier still: `e` is not greater than `r`, and the scan, which comes later, sees its slot
-/// taken, or taken and cleared. So the object is kept while a slot has an epoch from 1 to `r`.
-/// Readers with a greater epoch found the changed pointer. A slot is cleared with release ordering
-/// and scanned with acquire ordering: everything that a reader did happened before the release of
-/// the object it read, even if others took the slot after it, because taking it changes the value
-/// that the reader left.
+/// Why that is safe: all of these steps except the reader's last two are sequentially consistent,
+/// so they have a single order. A reader that found the object before it was replaced had already
+/// done steps 1 and 2: `e` is not greater than `r`, and the later scan sees its slot taken, or
+/// taken and cleared. Therefore the object is kept while a slot has an epoch from 1 to `r`. Readers
+/// with a greater epoch found the changed pointer. A slot is cleared with release ordering and
+/// scanned with acquire ordering. Therefore everything that a reader did happened before the
+/// release of the object that it read. This holds even if others took the slot afterwards, because
+/// taking it changes the value that the reader left.
 ///
-/// A long read (it may run a caller's closure) would keep everything that is retired meanwhile. But
-/// it has noted which object it uses, so other objects need not wait for it. A scan that sees the
-/// epoch of one reader and the object of the next in the same slot is still right: the next reader
-/// can only have registered after the scan began, when the object could no longer be found.
+/// A long read, which may run a caller's closure, would keep everything that is retired while it
+/// runs. But it has noted which object it uses, so other objects need not wait for it. A scan that
+/// sees the epoch of one reader and the object of the next in the same slot is still correct: the
+/// next reader can only have registered after the scan began, when the object could no longer be
+/// found.
 ///
 /// Invariants:
 /// 1. A reader that registers after an object was retired can no longer find it.
@@ -47,9 +48,9 @@ import Synchronization
 /// 3. There are at most as many unreleased retired objects as there are readers. Retired closures
 ///    wait for every reader that registered before.
 ///
-/// A thread starts at the slot of its own number, and tries others if that is taken: by another
-/// read of the same thread, whose closure reads again, or because there are more threads than
-/// slots. If all are taken, it joins the crowd, which is guarded by a lock.
+/// A thread starts at the slot with its own number. It tries other slots if that one is taken,
+/// because the closure of another read on the same thread reads again, or because there are more
+/// threads than slots. If all are taken, it joins the crowd, which is guarded by a lock.
 ///
 /// Thread safety: any thread. No reader may be registered when it is destroyed.
 // SAFETY: the memory is only accessed atomically and stays at one address from `init` to `deinit`.
@@ -59,8 +60,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     /// The slot; nil for a reader in the crowd.
     fileprivate let slot: UnsafeMutableRawPointer?
     fileprivate let epoch: UInt64
-    /// The registry; nil for a reader that has a slot, to avoid a counted reference, whose count is
-    /// one cache line for all threads.
+    /// The registry; nil for a reader that has a slot. This avoids a counted reference, whose count
+    /// would be one cache line for all threads.
     fileprivate let crowd: Unmanaged<ReaderRegistry>?
 
     /// The ticket of a read that need not be registered.
@@ -104,8 +105,8 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   private struct Waiting {
     var list: [(epoch: UInt64, what: Retired)] = []
-    /// The number of milliseconds until the next attempt; `isAskedFor` tells whether it has been
-    /// scheduled with `later`.
+    /// The number of milliseconds until the next attempt; `isAskedFor` is set once the attempt has
+    /// been scheduled with `later`.
     var pause = shortestPause
     var isAskedFor = false
   }
@@ -198,7 +199,7 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Retiring
 
-  /// Takes over one reference to an object, and releases it when no registered reader can have
+  /// Takes over one reference to an object, and releases it once no registered reader can have
   /// found the object.
   ///
   /// The pointer that held this reference must already have been changed, so that later readers do
@@ -207,8 +208,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     retire(.object(Unmanaged<AnyObject>.fromOpaque(object.toOpaque())))
   }
 
-  /// Calls a closure once, on this thread or another, when no registered reader can use the memory
-  /// that it frees. It must not block.
+  /// Calls a closure once, on this thread or another, as soon as no registered reader can use the
+  /// memory that it frees. The closure must not block.
   package func retire(_ body: @escaping @Sendable () -> Void) { retire(.action(body)) }
 
   private func retire(_ what: Retired) {
@@ -221,8 +222,8 @@ package final class ReaderRegistry: @unchecked Sendable {
     collect()
   }
 
-  /// Keeps a retired object for later. If several references to the same object are retired, as by
-  /// snapshots of one state, only one is kept, with the latest epoch.
+  /// Keeps a retired object for later. If several references to the same object are retired, for
+  /// example by snapshots of one state, only one is kept, with the latest epoch.
   private func wait(for what: Retired, _ retiredIn: UInt64) {
     let identity = what.identity
     let isThere = waiting.withLock { waiting in
@@ -271,7 +272,7 @@ package final class ReaderRegistry: @unchecked Sendable {
 
   // MARK: Waiting without retiring
 
-  /// Ends an epoch and returns it. Readers that register from now on see everything written before.
+  /// Ends an epoch and returns it. Readers that register later see everything written before.
   package func advance() -> UInt64 {
     epoch.pointee.wrappingAdd(1, ordering: .sequentiallyConsistent).oldValue
   }
@@ -298,7 +299,7 @@ package final class ReaderRegistry: @unchecked Sendable {
     forEachUsedSlot { slot in
       let epoch = ReaderRegistry.word(slot, 0).pointee.load(ordering: .sequentiallyConsistent)
       guard epoch != 0, epoch <= retiredIn else { return }
-      // The reader has noted its object, or is about to find one.
+      // A reader that has noted its object, or is about to find one.
       let object = ReaderRegistry.word(slot, 1).pointee.load(ordering: .acquiring)
       if object == 0 || object == identity { isFree = false }
     }

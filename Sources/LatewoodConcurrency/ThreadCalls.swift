@@ -6,14 +6,14 @@
   import Darwin
 #endif
 
-/// Thin wrappers of the C library for threads and clocks, without policy. With `ThreadNumbers`, the
-/// only code of this layer that calls it.
+/// Thin wrappers of the C library's calls for threads and clocks, without policy. Only this type
+/// and `ThreadNumbers` call the C library in this layer.
 @usableFromInline enum ThreadCalls {
   @usableFromInline typealias NativeMutex = pthread_mutex_t
   typealias NativeCondition = pthread_cond_t
 
-  // These can only fail for lack of memory, which no library allocates here, or with wrong
-  // arguments.
+  // These calls can only fail with wrong arguments or for lack of memory, which none of the
+  // supported C libraries allocate here.
   static func start(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     let failure = pthread_mutex_init(mutex, nil)
     precondition(failure == 0, "the system refused a mutex")
@@ -133,7 +133,7 @@ extension ThreadCalls {
   }
 
   private static func run(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    // SAFETY: the pointer is the one that `startThread` made, and is passed here once.
+    // SAFETY: the pointer was created by `startThread`, and is passed here once.
     Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
     return nil
   }
@@ -141,8 +141,8 @@ extension ThreadCalls {
   /// Yields the processor to other threads that are ready, if there are any.
   static func yieldProcessor() { _ = sched_yield() }
 
-  /// Permanently gives this thread a smaller share of the processor: a third on Linux. With the
-  /// lowest priority, a busy machine could delay its work by minutes.
+  /// Permanently reduces this thread's share of the processor, on Linux to a third. It does not set
+  /// the lowest priority, with which a busy machine could delay the thread's work by minutes.
   static func yieldToOthers() {
     #if canImport(Darwin)
       pthread_set_qos_class_self_np(QOS_CLASS_UTILITY, 0)

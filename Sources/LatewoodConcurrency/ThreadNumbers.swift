@@ -6,8 +6,8 @@
   import Darwin
 #endif
 
-/// Small numbers for threads: no two living threads have the same number, and the least free one is
-/// assigned next.
+/// Small numbers for threads: no two living threads have the same number, and the least free number
+/// is assigned next.
 enum ThreadNumbers {
   private static let taken = Guarded<[Bool]>([])
 
@@ -31,8 +31,8 @@ enum ThreadNumbers {
       taken.append(true)
       return taken.count - 1
     }
-    // If the thread cannot store its number, it is freed again, and the next read takes a number
-    // anew: slow, but still right.
+    // If the thread cannot store its number, the number is freed again, and the next read takes a
+    // new one: slow, but still correct.
     if pthread_setspecific(key, UnsafeMutableRawPointer(bitPattern: number + 1)) != 0 {
       taken.withLock { $0[number] = false }
     }
@@ -43,8 +43,8 @@ enum ThreadNumbers {
     taken.withLock { $0[Int(bitPattern: kept) - 1] = false }
   }
 
-  /// The number of this thread: small, starting at 0, and different from that of every other living
-  /// thread unless the system has no space to store it.
+  /// The number of this thread: small, starting at 0, and different from the number of every other
+  /// living thread, unless the system has no space to store it.
   ///
   /// Costs a call into the thread library; the first time on a thread, O(threads).
   static var current: Int {

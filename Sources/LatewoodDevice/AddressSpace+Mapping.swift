@@ -81,13 +81,13 @@ extension AddressSpace {
 
 /// Chooses addresses for new mappings of files, so that they can be extended in place.
 ///
-/// By default Linux puts each mapping right below the previous one, so that none can grow. Here
-/// each gets a separate place, with 63 times as many free addresses behind it.
+/// By default, Linux puts each mapping directly below the previous one, so that none can grow. Here
+/// each gets separate addresses, followed by 63 times as many free ones.
 enum Placement {
   #if os(Linux) && _pointerBitWidth(_64)
-    /// The range to choose from: 16 TiB in the middle of a process's address space, free of
-    /// programs, heaps, stacks, libraries and memory of the sanitizers. If a processor has a
-    /// smaller address space, the system chooses an address itself.
+    /// The range to choose from: 16 TiB in the middle of a process's address space, which programs,
+    /// heaps, stacks, libraries and the sanitizers do not use. If a processor has a smaller address
+    /// space, the system chooses an address itself.
     private static let range: Range<UInt64> = 0x4000_0000_0000..<0x5000_0000_0000
     /// The first address, which is random so that outsiders cannot predict where mappings are.
     private static let start = UInt64.random(in: range) & ~((1 << 30) - 1)

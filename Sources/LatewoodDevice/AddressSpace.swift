@@ -27,23 +27,23 @@ package final class AddressSpace: @unchecked Sendable {
   // SAFETY: the pointers never change, and every user of them holds a reference to this object.
   deinit { release(base, verified) }
 
-  /// The number of bytes of the file that are made readable at once; divides `capacity`.
+  /// The number of bytes of the file that are made readable together; divides `capacity`.
   package static var windowLength: UInt64 { 64 << 10 }
 
-  /// A bitmap with two bits for each window of the file, initially zero: whether it was made
-  /// readable, and whether only part of it could be.
+  /// A bitmap with two bits for each window of the file, initially zero: whether the window was
+  /// made readable, and whether only part of it could be.
   package var windows: UnsafeMutableRawPointer {
     verified + AddressSpace.verifiedLength(for: capacity)
   }
 
-  /// Clears all bits. Bits that other threads set meanwhile may be cleared too.
+  /// Clears all bits. Bits that other threads set during the call may be cleared, too.
   package func clearProofs() {
     // SAFETY: the bitmaps are a separate mapping, and a zero only means that nothing is known.
     SystemCalls.zeroPages(verified, length: AddressSpace.proofLength(for: capacity))
   }
 
   /// Sets the bits that are set in a smaller range over the same file. Other threads may set more
-  /// bits in either meanwhile.
+  /// bits in either bitmap during the call.
   package func mergeProofs(from smaller: AddressSpace) {
     let words = AddressSpace.verifiedLength(for: min(capacity, smaller.capacity)) / 8
     // SAFETY: both bitmaps have this many words, and a zeroed word is a valid Atomic<UInt64>.

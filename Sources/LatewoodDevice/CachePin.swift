@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 
-/// A pin on what a cache hands out, for longer than a single call.
+/// A pin on the memory that a cache provides, for longer than a single call.
 ///
 /// While it is active, everything that was in memory when it was created, or is read later, stays
-/// in memory. So long-lived pins should be paused from time to time, especially while running code
-/// that may take long.
+/// in memory. Therefore long-lived pins should be paused from time to time, especially while
+/// running code that may take long.
 ///
 /// Thread safety: one thread at a time.
 package final class CachePin {
@@ -25,8 +25,8 @@ package final class CachePin {
     isPaused = true
   }
 
-  /// Reactivates the pin. Returns true if anything may have been evicted in the meantime: then
-  /// every address must be requested again.
+  /// Reactivates the pin. Returns true if memory may have been evicted in the meantime: then every
+  /// address must be requested again.
   package func resume() -> Bool {
     let last = ticket
     ticket = cache.enter()

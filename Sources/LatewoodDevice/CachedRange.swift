@@ -18,7 +18,7 @@ final class CachedRange: @unchecked Sendable {
   struct Segment {
     /// Pages that are completely in memory, one bit each.
     var resident: UInt16 = 0
-    /// Pages that must not be released.
+    /// Pages that are kept in memory.
     var kept: UInt16 = 0
     /// Pages that are being read from the file.
     var filling: UInt16 = 0
@@ -73,7 +73,8 @@ final class CachedRange: @unchecked Sendable {
   private let memory: MemoryRange
   private let segments: MemoryRange
   private let proofMemory: MemoryRange
-  /// Segments with pages to keep, in the order in which they were added. Some may have none left.
+  /// The segments with pages to keep, in the order in which they were added. Some may not have such
+  /// pages any longer.
   private(set) var kept: [Int] = []
   private let highest = Atomic<UInt64>(0)
 
@@ -141,13 +142,14 @@ final class CachedRange: @unchecked Sendable {
 
   // MARK: Memory
 
-  /// Reads adjacent pages, and adds to `outcome` how much of each the file had.
+  /// Reads adjacent pages, and adds the number of bytes that the file had for each page to
+  /// `outcome`.
   func read(
     _ run: Range<Int>, of segment: Int, into outcome: inout Filled,
     _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
   ) throws(StorageError) {
     let offset = CachedRange.offset(of: run.lowerBound, in: segment)
-    // SAFETY: the pages are in the range, and by invariant 4 of the cache no reader looks at them.
+    // SAFETY: the pages are in the range, and by invariant 4 of the cache no reader accesses them.
     let target = UnsafeMutableRawBufferPointer(
       start: base + Int(offset), count: run.count * CachedRange.pageLength)
     highest.max(offset + UInt64(target.count), ordering: .relaxed)
@@ -165,7 +167,7 @@ final class CachedRange: @unchecked Sendable {
     _ readFile: (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
   ) throws(StorageError) {
     let offset = CachedRange.offset(of: page, in: segment) + UInt64(valid)
-    // SAFETY: the rest of the page is in the range, and no reader looks at it.
+    // SAFETY: the rest of the page is in the range, and no reader accesses it.
     let target = UnsafeMutableRawBufferPointer(
       start: base + Int(offset), count: CachedRange.pageLength - valid)
     let reached = valid + (try readFile(target, offset))
@@ -176,20 +178,20 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// The offset from which nothing was ever read.
+  /// The offset after which nothing was ever read.
   var reach: UInt64 { highest.load(ordering: .relaxed) }
 
   /// Copies a part of the file into the range.
   ///
   /// - Parameter file: the address that byte 0 of the file would have.
   func copy(_ part: Range<UInt64>, from file: UnsafeRawPointer) {
-    // SAFETY: the caller has these bytes in memory, and no reader looks at them in the range before
+    // SAFETY: the caller has these bytes in memory, and no reader accesses them in the range before
     // they are announced.
     (base + Int(part.lowerBound)).copyMemory(
       from: file + Int(part.lowerBound), byteCount: Int(part.upperBound - part.lowerBound))
   }
 
-  /// Writes the bytes that differ from those in memory. No reader looks at these.
+  /// Writes the bytes that differ from the bytes in memory. Readers do not access these bytes.
   func update(with bytes: UnsafeRawBufferPointer, at offset: UInt64) {
     let target = base + Int(offset)
     for index in 0..<bytes.count where target.load(fromByteOffset: index, as: UInt8.self) != bytes[index] {
@@ -197,7 +199,7 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// Returns the memory of pages to the system. No reader looks at them.
+  /// Returns the memory of pages to the system. Readers do not access these pages.
   func discard(_ pages: UInt16, of segment: Int) {
     for run in CachedRange.runs(of: pages) {
       // SAFETY: whole pages of the range.
@@ -207,7 +209,7 @@ final class CachedRange: @unchecked Sendable {
     }
   }
 
-  /// Clears the proofs of everything that starts in a segment or in the one before it.
+  /// Clears the proofs of all nodes and values that start in a segment or in the previous one.
   func clearProofs(of segment: Int) {
     let first = max(0, segment - 1) * CachedRange.proofWords
     // SAFETY: each segment has this number of words, and a zeroed one is a valid Atomic<UInt64>.

@@ -1,5 +1,5 @@
 /// This process.
 package enum CurrentProcess {
-  /// The value of an environment variable; nil if there is none by this name.
+  /// Returns the value of an environment variable; nil if it is not set.
   package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
 }

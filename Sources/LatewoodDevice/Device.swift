@@ -3,7 +3,7 @@ import LatewoodBytes
 /// An open file. All input and output of the engine goes through this protocol, so that tests can
 /// use a simulated disk instead.
 ///
-/// Thread safety: every call may come from any thread. Reads and writes of ranges that do not
+/// Thread safety: every call can be made from any thread. Reads and writes of ranges that do not
 /// overlap may run at the same time.
 package protocol Device: AnyObject, Sendable {
   /// Reads at `offset` until `target` is full or the file ends; returns the number of bytes read.
@@ -13,8 +13,8 @@ package protocol Device: AnyObject, Sendable {
   /// may have been written.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError)
 
-  /// Makes everything written before survive a power cut. If this throws, nothing is known about
-  /// those writes, and no later call can change that: a sync is never retried.
+  /// Ensures that all earlier writes survive a power cut. If this throws, it is unknown whether
+  /// they do, and a later call cannot change that: a sync is never retried.
   func sync() throws(StorageError)
 
   func size() throws(StorageError) -> UInt64
@@ -28,13 +28,13 @@ package protocol Device: AnyObject, Sendable {
   /// another file to this new one. Does nothing if they are equal.
   ///
   /// Extended attributes other than access control lists are left out if the system refuses them.
-  /// Those of the system itself are not copied, except for security labels.
+  /// Attributes of the system itself are not copied, except for security labels.
   ///
-  /// Throws `permissionDenied` if owner and group cannot be set, and other errors of the system.
-  /// Then the new file must not replace the other one, because different users could open it.
+  /// Throws `permissionDenied` if owner and group cannot be set, and other errors of the system. In
+  /// this case the new file must not replace the other one, because different users could open it.
   func copyAttributes(from other: any Device) throws(StorageError)
 
-  /// Whether the path of the file still leads to it. Takes 3 to 8 microseconds.
+  /// Returns whether the path of the file still refers to it. Takes 3 to 8 microseconds.
   func pathStatus() throws(StorageError) -> PathStatus
 
   /// Maps the first `capacity` bytes of the file, which may be shorter. The mapping shows later
@@ -42,22 +42,22 @@ package protocol Device: AnyObject, Sendable {
   ///
   /// - Parameter capacity: a multiple of 64 KiB.
   ///
-  /// Throws `outOfMemory` if the process cannot get that much address space.
+  /// Throws `outOfMemory` if the process cannot get enough address space.
   func map(capacity: UInt64) throws(StorageError) -> AddressSpace
 
   /// Extends a mapping from `map` or `extend` at the addresses that follow it, so that its readers
   /// can stay at the same addresses.
   ///
-  /// - Parameter capacity: a multiple of 64 KiB, greater than that of `space`.
+  /// - Parameter capacity: a multiple of 64 KiB, greater than the capacity of `space`.
   /// - Returns: a mapping with the same base, which keeps `space`; nil if the addresses are not
   ///   available or the device does not support this.
   func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace?
 
   /// Reads bytes of the file into memory under a mapping, so that accessing them does not fail. The
-  /// system may evict bytes that have not been used for long, and read them again later.
+  /// system may evict bytes that have not been used for a long time, and read them again later.
   ///
   /// - Parameters:
-  ///   - bytes: a part of a mapping of this file, all of it below the file's size.
+  ///   - bytes: a part of a mapping of this file, entirely below the file's size.
   ///   - offset: the file offset of the first byte.
   ///
   /// Throws `inputOutput`, with the offset, if the disk cannot read them. Still works after
@@ -65,15 +65,15 @@ package protocol Device: AnyObject, Sendable {
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError)
 
   /// Returns true only if bytes of the file are certainly in memory, so that `makeReadable` would
-  /// find nothing to do. False means unknown: then call `makeReadable`.
+  /// have nothing to do. If this returns false, call `makeReadable`.
   func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool
 
-  /// The memory that can hold parts of the file, in bytes; nil if all of it always does, or the
-  /// system does not tell.
+  /// The memory that can hold parts of the file, in bytes; nil if the whole file always fits, or
+  /// the system does not report it.
   var memoryLimit: UInt64? { get }
 
-  /// Tells the system that the first `length` bytes of a mapping of this file will be read in no
-  /// order: where a page is not in memory, it should read that page and nothing else. Best effort.
+  /// Tells the system that the first `length` bytes of a mapping of this file will be read in
+  /// random order: if a page is not in memory, the system should read only that page. Best effort.
   func expectRandomReads(of space: AddressSpace, length: UInt64)
 
   /// Asks the system to begin reading a range into its cache, without waiting. Best effort.
@@ -86,7 +86,7 @@ package protocol Device: AnyObject, Sendable {
   /// it. Does nothing if mappings show the file itself. Throws the same as `makeReadable`.
   func pinMapped(_ range: Range<UInt64>) throws(StorageError)
 
-  /// Whether the file is known to be on another machine, or in a file system served by a process.
+  /// Whether the file is known to be on another machine, or in a file system that a process serves.
   /// If such a file becomes unavailable, reading a mapping of it can end this process.
   var isRemote: Bool { get }
 
@@ -97,12 +97,13 @@ package protocol Device: AnyObject, Sendable {
   /// `UInt64.max` means the end of the file. Best effort.
   func dropCache(_ range: Range<UInt64>)
   /// Reads like `read`, but from the disk instead of the system's cache. Earlier writes to the
-  /// range go to the disk first, which does not make them durable. The cache stays as it is.
+  /// range are first written to the disk, which does not make them durable. The cache is not
+  /// changed.
   ///
   /// - Parameters:
   ///   - target: memory whose address and length are multiples of `directAlignment`.
   ///   - offset: also a multiple of `directAlignment`.
-  /// - Returns: the number of bytes read; nil if this is not supported. Then it need not be tried
+  /// - Returns: the number of bytes read; nil if this is not supported; then it need not be tried
   ///   again.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
     -> Int?
@@ -110,21 +111,21 @@ package protocol Device: AnyObject, Sendable {
   /// Asks the system to start writing the range to the disk without waiting. Best effort.
   func startWriteback(offset: UInt64, length: UInt64)
 
-  /// Makes the file long enough for this range and allocates blocks for it; new bytes read as
-  /// zeros. Best effort; never makes a file shorter. A sync after a write into preallocated space
-  /// does not have to record a new size, which takes a third of its time.
+  /// Extends the file to include this range and allocates blocks for it; new bytes read as zeros.
+  /// Best effort; never shortens the file. A sync after a write into preallocated space does not
+  /// have to record a new size, which takes a third of its time.
   func reserve(offset: UInt64, length: UInt64)
 
-  /// Allocates missing blocks for a range, so that writing there needs no more space, without
-  /// changing the length of the file.
+  /// Allocates missing blocks for a range, without changing the length of the file, so that later
+  /// writes to the range do not need more space.
   func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation
 
-  /// The number of bytes that the file system still has for this process; nil if it cannot tell.
+  /// Returns the number of bytes that the file system has left for this process; nil if it does not
+  /// report it.
   func freeSpace() -> UInt64?
 
-  /// Whether the first sync after a write into space that was only reserved is slower than one
-  /// after a write into space that was written before, because the file system records when a block
-  /// comes into use.
+  /// Whether a sync after the first write into reserved space is slower than one after a write into
+  /// space that was written before, because the file system records that a block is now in use.
   var prefersZeroedSpace: Bool { get }
 
   /// The length and alignment of the blocks that can be punched individually; a power of two.
@@ -145,15 +146,15 @@ package protocol Device: AnyObject, Sendable {
   var identity: FileIdentity { get }
 
   /// Takes a lock on the file that is shared with other readers and held until `close`. Waits while
-  /// a writer holds it exclusively, which is only for moments. Throws `lockedByOtherProcess` if the
-  /// lock is still held after 10 seconds.
+  /// a writer holds it exclusively, which only takes a short time. Throws `lockedByOtherProcess` if
+  /// the lock is still held after 10 seconds.
   func lockForReading() throws(StorageError)
 
   /// Takes the lock of readers without waiting; returns false if it is held exclusively.
   func tryLockForReading() throws(StorageError) -> Bool
 
-  /// Takes the lock exclusively, or returns false at once if anyone else holds it, in this process
-  /// or another. For a device that does not hold it for reading.
+  /// Takes the lock exclusively, or returns false immediately if it is held elsewhere, in this
+  /// process or another. The device must not hold it for reading.
   func tryLockExclusively() throws(StorageError) -> Bool
 
   /// Releases the lock taken by `tryLockExclusively`.
@@ -161,7 +162,7 @@ package protocol Device: AnyObject, Sendable {
 
   /// Takes the write lock on this file itself, until `close`; returns false if another open of the
   /// file has it. The lock of the writing process is in a separate file, which can be removed; this
-  /// one cannot be lost. Returns true if the system has no such lock.
+  /// lock cannot be lost. Returns true if the system does not support such a lock.
   func lockForWriting() throws(StorageError) -> Bool
 
   /// Releases the lock taken by `lockForWriting`.
@@ -202,23 +203,24 @@ extension Device {
 /// The outcome of `Device.allocateBlocks`.
 package enum BlockAllocation: Sendable, Equatable {
   case allocated
-  /// There is no space for all of them; some may have been allocated.
+  /// The disk does not have space for all of them; some may have been allocated.
   case full
-  /// The file system cannot do this.
+  /// The file system does not support this.
   case unsupported
 }
 
 /// The state of an open file's name.
 package enum PathStatus: Sendable, Equatable {
-  /// The name still leads to the file, which has this many names (hard links), this one included.
+  /// The name still refers to the file, which has this many names (hard links), including this one.
   case inPlace(links: UInt64)
-  /// Nothing has the name any more, or another file has it.
+  /// The name no longer exists, or refers to another file.
   case lost
-  /// The system does not tell.
+  /// The system does not report it.
   case unknown
 }
 
-/// The alignment of memory and offsets for reads past the cache. No disk has longer blocks.
+/// The alignment of memory and offsets for reads that bypass the cache. Disks do not have longer
+/// blocks.
 package let directAlignment = 4096
 
 /// The identity of a file, independent of its name and the same for every open of it.

@@ -1,20 +1,20 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// Reads a file past the system's cache, through a separate open of it that is made for the first
-/// read.
+/// Reads a file, bypassing the system's cache, through a separate descriptor that is opened for the
+/// first read.
 ///
-/// A separate open, because otherwise all reads and writes of the file would go past the cache. And
-/// because the system reports a failed write once to each open: a failure reported here is still
-/// reported to the next sync.
+/// There are two reasons for a separate descriptor. Otherwise all reads and writes of the file
+/// would bypass the cache. And the system reports a failed write once to each open descriptor, so a
+/// failure that is reported here is still reported to the next sync.
 ///
 /// Thread safety: all calls from any thread.
 final class DirectReads: Sendable {
   private enum State: Sendable {
     case unasked
     case open(OpenDescriptor)
-    /// The operating system or the file system has no such reads, or the file is no longer at its
-    /// path.
+    /// The operating system or the file system does not support such reads, or the file is no
+    /// longer at its path.
     case impossible
     case closed
   }
@@ -22,20 +22,21 @@ final class DirectReads: Sendable {
   private let identity: FileIdentity
   private let state = Guarded(State.unasked)
 
-  /// - Parameter identity: identity that the file at the path must have.
+  /// - Parameter identity: the identity that the file at the path must have.
   init(identity: FileIdentity) { self.identity = identity }
 
-  /// Returns the number of bytes read; nil if there are no such reads. See `Device.readFromDisk`.
+  /// Returns the number of bytes read; nil if such reads are not supported. See
+  /// `Device.readFromDisk`.
   ///
-  /// - Parameter path: last known path of the file.
+  /// - Parameter path: the last known path of the file.
   func read(
     into target: UnsafeMutableRawBufferPointer, at offset: UInt64, path: String
   ) throws(StorageError) -> Int? {
     guard let descriptor = try opened(path), let start = Int64(exactly: offset) else { return nil }
     return try descriptor.use { number throws(StorageError) in
       do throws(ErrorNumber) {
-        // Reading would wait for unwritten pages and block writers of the file meanwhile; this call
-        // does not block them.
+        // Reading would wait for unwritten pages, and block writers of the file during that time;
+        // this call does not block them.
         try retried { () throws(ErrorNumber) in
           try SystemCalls.writeBack(number, start, Int64(target.count))
         }

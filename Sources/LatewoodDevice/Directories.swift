@@ -1,10 +1,10 @@
 import LatewoodBytes
 
-/// Operations on directories, for the command-line tool and the tests. The engine itself makes
-/// none.
+/// Operations on directories, for the command-line tool and the tests. The engine itself does not
+/// use them.
 package enum Directories {
-  /// Makes a new directory in the system's directory for temporary files, readable by this user
-  /// only.
+  /// Creates a new directory in the system's directory for temporary files. Only this user can read
+  /// it.
   package static func makeTemporary(_ name: String = "latewood") throws(StorageError) -> String {
     let parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
     do {
@@ -40,7 +40,7 @@ package enum Directories {
     try SystemCalls.removeDirectory(path)
   }
 
-  /// The names in a directory, in no order.
+  /// Returns the names in a directory, in any order.
   package static func names(in path: String) throws(StorageError) -> [String] {
     do {
       return try SystemCalls.names(inDirectory: path)
@@ -49,7 +49,7 @@ package enum Directories {
     }
   }
 
-  /// Whether there is a directory at `path`. False if that cannot be determined.
+  /// Returns whether there is a directory at `path`; false if that cannot be determined.
   package static func isDirectory(_ path: String) -> Bool {
     do throws(ErrorNumber) {
       return try SystemCalls.status(ofPath: path, followLink: true).kind == .directory

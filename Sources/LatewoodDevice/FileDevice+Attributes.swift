@@ -14,13 +14,14 @@ extension FileDevice {
     do throws(ErrorNumber) {
       isChanged = try copyExtended(source, target) || isChanged
       try SystemCalls.copyAccessList(from: source, to: target)
-      // Last: a list that was set or removed changes the permissions of the group.
+      // The permissions are set last, because setting or removing a list changes the permissions of
+      // the group.
       let permissions = try SystemCalls.status(source).permissions
       if try SystemCalls.status(target).permissions != permissions {
         try SystemCalls.setPermissions(target, permissions)
         isChanged = true
       }
-      // A sync of the data alone need not record any of this.
+      // A sync of only the data need not record these changes.
       if isChanged { try retried { () throws(ErrorNumber) in try SystemCalls.syncAll(target) } }
     } catch {
       throw StorageError(error, "give the new file the permissions and attributes of the old one", path: path)
@@ -41,7 +42,7 @@ extension FileDevice {
       try SystemCalls.setOwner(target, user: wanted.user, group: wanted.group)
       return true
     } catch {
-      // A group without any permissions does not matter.
+      // A group without permissions does not matter.
       if wanted.user == found.user, wanted.permissions & 0o070 == 0 { return false }
       throw StorageError(
         .permissionDenied,
@@ -67,7 +68,7 @@ extension FileDevice {
   }
 
   /// The extended attributes to copy: those set by the file's owner, access control lists, and
-  /// security labels. Empty if the file system has none.
+  /// security labels. Empty if the file system does not support them.
   private static func attributes(_ descriptor: Int32) throws(ErrorNumber) -> [String: [UInt8]] {
     var attributes: [String: [UInt8]] = [:]
     do throws(ErrorNumber) {
@@ -88,9 +89,9 @@ extension FileDevice {
     labels.contains(name) || !(name.hasPrefix("security.") || name.hasPrefix("trusted."))
   }
 
-  /// Runs `body` and ignores its error unless the attribute is an access control list. Without
-  /// that, other users could open the file than before; without any other attribute it is as safe
-  /// as before.
+  /// Runs `body` and ignores its error unless the attribute is an access control list. Without its
+  /// list, the file could be opened by other users than before; without any other attribute, it is
+  /// as safe as before.
   private static func attempt(
     _ name: String, _ body: () throws(ErrorNumber) -> Void
   ) throws(ErrorNumber) {

@@ -6,8 +6,9 @@ extension FileDevice {
   private static let canPopulate = Atomic<Bool>(true)
   private static let pieceLength = 256 << 10
 
-  /// Asks the system, which knows without reading; mapping pages one by one where they are touched
-  /// takes less time than mapping all of them here. Only the owner of a file gets a true answer.
+  /// Asks the system, which can tell without reading. Letting pages be mapped one by one when they
+  /// are touched takes less time than mapping all of them here. The answer is only reliable for the
+  /// owner of a file.
   package func isInMemory(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return true }
     guard isOwnedByUser else { return false }
@@ -22,9 +23,9 @@ extension FileDevice {
   }
 
   package func readAhead(_ range: Range<UInt64>) {
-    // Linux reads no more for one request than the disk's setting says, usually 128 KiB.
+    // For one request, Linux reads at most the length in the disk's settings, usually 128 KiB.
     let longest: UInt64 = 128 << 10
-    // After `close` there is nothing to ask with.
+    // After `close`, the request has no descriptor.
     try? descriptor.use { number throws(StorageError) in
       for start in stride(from: range.lowerBound, to: range.upperBound, by: Int(longest)) {
         SystemCalls.readAhead(number, Int64(start), Int(min(longest, range.upperBound - start)))
@@ -45,7 +46,7 @@ extension FileDevice {
         }
       }
     }
-    // Reading finds the failing place again, with the system's reason.
+    // Reading finds the failing offset again, with the system's reason.
     try readThrough(bytes.count, at: offset)
     if canPopulate { try populateAgain(start, bytes.count, at: offset) }
   }
@@ -75,7 +76,7 @@ extension FileDevice {
       do throws(StorageError) {
         count = try read(into: .init(rebasing: piece[..<wanted]), at: offset + UInt64(done))
       } catch {
-        // After `close` there is nothing to read with; the mapping shows what the cache has.
+        // After `close`, reading has no descriptor; the mapping shows the contents of the cache.
         if error.kind == .closed { return }
         throw error
       }

@@ -4,9 +4,9 @@ import Synchronization
 
 /// A file of the operating system.
 ///
-/// Interrupted and short calls are continued where they stopped. An interrupted sync has reported
-/// nothing and is repeated; a failed sync is not repeated, because the system reports a failure
-/// once and then drops the data.
+/// Interrupted and short calls are continued where they stopped. An interrupted sync has not
+/// reported a result and is repeated. A failed sync is not repeated, because the system reports a
+/// failure once and then drops the data.
 ///
 /// Thread safety: all calls from any thread. `close` does not wait; running calls finish on the
 /// open file.
@@ -16,20 +16,19 @@ package final class FileDevice: Device {
   let descriptor: OpenDescriptor
   private let calls: FileCalls
   private let direct: DirectReads
-  /// The user to whom the file belonged when it was opened; nil if the system did not tell.
+  /// The user to whom the file belonged when it was opened; nil if the system did not report it.
   private let owner: UInt32?
-  /// The offset up to which writes stay within the process's limit for file lengths, as far as is
-  /// known.
+  /// The offset up to which writes are known to stay within the process's limit for file lengths.
   private let allowedEnd = Atomic<UInt64>(0)
 
-  /// The number of bytes behind a write that are taken to be allowed too if the limit allows them:
-  /// asking the system before every write costs a microsecond.
+  /// The number of bytes after a write that are checked together with it and then taken as allowed,
+  /// because asking the system before every write costs a microsecond.
   private static let allowedAhead: UInt64 = 1 << 20
-  /// The maximum number of bytes for one call. Systems transfer at most about 2 GiB at once, and
+  /// The maximum number of bytes for one call. Systems transfer at most about 2 GiB per call, and
   /// some refuse more.
   private static let longestCall = 1 << 30
   private static let leastBlock: UInt64 = 4096
-  /// The longest time that a reader waits for the lock. A writer that punches holes has it for
+  /// The longest time that a reader waits for the lock. A writer that punches holes holds it for
   /// milliseconds at a time, with pauses in between.
   private static let patienceMilliseconds: UInt64 = 10_000
 
@@ -82,8 +81,8 @@ package final class FileDevice: Device {
         do throws(ErrorNumber) {
           try checkLimit(position + UInt64(piece))
           let count = try calls.write(number, .init(rebasing: bytes[done..<done + piece]), Int64(position))
-          // Nothing written and no error: no system returns that for a file, and a retry might loop
-          // forever.
+          // Nothing was written, and there is no error. Systems do not return this for a file, and
+          // a retry might loop forever.
           guard count > 0 else { throw ErrorNumber.inputOutput }
           done += count
         } catch .interrupted {
@@ -96,9 +95,9 @@ package final class FileDevice: Device {
   }
 
   /// Throws if a write would exceed the process's limit for file lengths. The system would not only
-  /// refuse it but also end the process with a signal, unless that is ignored, and a library must
-  /// not change that for a whole process. A limit that is lowered while the file is open is noticed
-  /// within `allowedAhead` bytes.
+  /// refuse it but also end the process with a signal, unless that is ignored. A library must not
+  /// change how a whole process handles signals. A limit that is lowered while the file is open is
+  /// noticed within `allowedAhead` bytes.
   private func checkLimit(_ end: UInt64) throws(ErrorNumber) {
     if end <= allowedEnd.load(ordering: .relaxed) { return }
     let limit = SystemCalls.fileLengthLimit ?? .max
@@ -214,7 +213,7 @@ package final class FileDevice: Device {
   package var prefersZeroedSpace: Bool { true }
 
   /// The block length that the file system reports, but at least a page, because smaller blocks
-  /// gain nothing. A reported length that is no power of two, or very large, is ignored.
+  /// have no benefit. A reported length that is not a power of two, or is very large, is ignored.
   package var blockLength: UInt64 {
     let told = FileDevice.leastBlock
     do {
@@ -289,7 +288,7 @@ package final class FileDevice: Device {
         return true
       } catch {
         if error == .wouldBlock || error == .accessDenied { return false }
-        // The file system has no such lock, so the lock file must suffice.
+        // The file system does not support this lock, so the lock file must suffice.
         if error == .invalid || error == .noLocks || error == .notSupported { return true }
         throw StorageError(error, "lock the file for writing", path: path)
       }
@@ -328,7 +327,8 @@ package final class FileDevice: Device {
 }
 
 extension FileDevice {
-  /// Makes one system call, which touches no disk. False for a closed file.
+  /// Whether the file is known to be remote. Makes one system call, which does not access the disk.
+  /// False for a closed file.
   package var isRemote: Bool {
     do {
       return try descriptor.use { number throws(StorageError) in SystemCalls.isRemote(number) }

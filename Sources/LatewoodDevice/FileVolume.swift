@@ -17,11 +17,11 @@ package final class FileVolume: Volume {
     return try device(over: number, path)
   }
 
-  /// Opens or makes a file of the command-line tool that only this user may access.
+  /// Opens or creates a file of the command-line tool that only this user may access.
   ///
-  /// A symbolic link in its place is refused, because someone else may have put it there to
-  /// redirect writes. If others may read the file, that permission is removed; throws
-  /// `permissionDenied` if the file belongs to another user.
+  /// A symbolic link at the path is refused, because someone else may have created it to redirect
+  /// writes. If others may read the file, that permission is removed; throws `permissionDenied` if
+  /// the file belongs to another user.
   package func openPrivate(_ path: String) throws(StorageError) -> any Device {
     try checkName(path)
     let number: Int32
@@ -42,7 +42,8 @@ package final class FileVolume: Volume {
     return device
   }
 
-  /// Makes a device of an open descriptor, which must be a regular file. Takes over the descriptor.
+  /// Creates a device from an open descriptor, which must be a regular file. Takes over the
+  /// descriptor.
   private func device(over number: Int32, _ path: String) throws(StorageError) -> any Device {
     do throws(ErrorNumber) {
       let status = try SystemCalls.status(number)
@@ -153,7 +154,7 @@ package final class FileVolume: Volume {
     }
   }
 
-  /// The directory of a path, and the name in it.
+  /// Returns the directory of a path, and the name in the directory.
   private func split(_ path: String) -> (directory: String, name: String) {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return (".", path) }
     let name = String(path[path.utf8.index(after: slash)...])

@@ -4,11 +4,11 @@ import Synchronization
 
 /// The bytes of one file of a `MemoryVolume`.
 ///
-/// They are in a range of addresses that is proportional to the file. When the file outgrows it,
-/// they are copied to a larger range. The smaller ranges stay as long as they are mapped, and
-/// writes below their end go to them as well.
+/// They are in a range of addresses that is proportional to the file. When the file outgrows that
+/// range, they are copied to a larger one. The smaller ranges are kept as long as they are mapped,
+/// and writes below their end go to them as well.
 ///
-/// Invariant: every range that is alive has all bytes of the file that it covers.
+/// Invariant: every range that is alive contains all bytes of the file that it covers.
 final class MemoryFile: Sendable {
   private struct Older {
     weak var range: MemoryRange?
@@ -71,7 +71,7 @@ final class MemoryFile: Sendable {
       }
       content.eachAlive { range in
         guard offset < range.capacity else { return }
-        // SAFETY: the part lies within the range; writes to the same place do not overlap in time,
+        // SAFETY: the part lies within the range; writes to the same bytes do not overlap in time,
         // as the protocol requires.
         (range.base + Int(offset)).copyMemory(
           from: address, byteCount: Int(min(UInt64(bytes.count), range.capacity - offset)))
@@ -87,7 +87,7 @@ final class MemoryFile: Sendable {
     }
   }
 
-  /// Makes sure that the newest range has at least the last of these capacities.
+  /// Ensures that the newest range has at least the last of these capacities.
   private static func grow(_ content: inout Content, _ capacities: [UInt64]) throws(StorageError) {
     guard let least = capacities.last, least > content.newest.capacity else { return }
     let larger = try MemoryRange(capacities: capacities)

@@ -1,7 +1,7 @@
-/// The memory that this process may take, with what the system caches of its files.
+/// The memory that this process may use, including the system's cache of its files.
 package enum MemoryLimit {
   /// Returns the limit, in bytes: the memory of the machine, or less if a control group of Linux
-  /// has a limit. Nil if the system does not tell. Reads some small files.
+  /// has a limit. Returns nil if the system does not report it. Reads some small files.
   package static func current() -> UInt64? {
     let groups = ofControlGroups { SystemCalls.contents(ofPath: $0, atMost: 4096) }
     guard let machine = SystemCalls.memoryLength else { return groups }
@@ -17,7 +17,8 @@ package enum MemoryLimit {
   package static func ofControlGroups(_ contents: (_ path: String) -> String?) -> UInt64? {
     var least: UInt64?
     for line in (contents("/proc/self/cgroup") ?? "").split(separator: "\n") {
-      // Number of the hierarchy, its controllers, path. In version 2 no controllers are named.
+      // The number of the hierarchy, its controllers, and the path. In version 2, the list of
+      // controllers is empty.
       let fields = line.split(separator: ":", maxSplits: 2, omittingEmptySubsequences: false)
       guard fields.count == 3 else { continue }
       let isUnified = fields[1].isEmpty

@@ -1,8 +1,8 @@
 import LatewoodBytes
 
-/// A range of zeroed memory that is taken from the system only where it is touched.
+/// A range of zeroed memory. The system provides memory only for pages that are touched.
 // SAFETY: the pointer never changes and is valid until `deinit`; the users of a range never write
-// to the same place at once.
+// to the same bytes at the same time.
 package final class MemoryRange: @unchecked Sendable {
   package let base: UnsafeMutableRawPointer
   package let capacity: UInt64

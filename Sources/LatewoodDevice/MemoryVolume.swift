@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodConcurrency
 import Synchronization
 
-/// A volume of files in memory, which are gone with it, for in-memory stores.
+/// A volume of files in memory, for in-memory stores. The files are freed together with the volume.
 ///
 /// A mapping of a file is the memory that holds its bytes, so nothing is copied, except when the
 /// file outgrows that memory (`MemoryFile`).
@@ -126,7 +126,7 @@ private final class MemoryDevice: Device {
     try checkOpen()
     return try file.map(capacity: capacity)
   }
-  /// Returns nil, because there is no disk behind this memory.
+  /// Returns nil, because the memory does not represent a disk.
   func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
     -> Int?
   {

@@ -4,8 +4,8 @@ import Synchronization
 /// A file descriptor that is closed exactly once, and never while a call uses it.
 ///
 /// The system reuses a descriptor's number for the next file as soon as it is closed, so a late
-/// read would read another file. So calls in flight are counted, and the last of them closes the
-/// descriptor.
+/// read would read another file. Therefore calls in flight are counted, and the last of them closes
+/// the descriptor.
 ///
 /// ```
 /// state   bit 63: closing    bits 0 ..< 63: calls in flight
@@ -38,7 +38,7 @@ final class OpenDescriptor: Sendable {
     return try body(number)
   }
 
-  /// Closes the descriptor when no call uses it any more. Idempotent.
+  /// Closes the descriptor once no call uses it. Idempotent.
   func close() {
     let before = state.bitwiseOr(OpenDescriptor.closing, ordering: .acquiringAndReleasing).oldValue
     if before == 0 { finish() }

@@ -3,14 +3,14 @@ import LatewoodConcurrency
 import Synchronization
 
 extension PageCache {
-  /// Releases memory until the cache is within its budget, as far as readers allow. With the
+  /// Releases memory until the cache is within its budget, as far as readers allow. Called with the
   /// monitor held.
   ///
-  /// Cooling a segment means that no reader can find anything in it any more; it has cooled once
-  /// all readers that had found something in it have left. This usually takes no time, so there is
-  /// always something to release at once: when more than three quarters of the budget are hot,
-  /// segments begin to cool until only half of the budget is hot. There is thus one batch for each
-  /// quarter of the budget that is read, however long a reader stays.
+  /// A segment begins to cool when readers can no longer find anything in it; it has cooled once
+  /// all readers that had found something in it have left. This usually takes hardly any time. To
+  /// always have segments to release immediately, segments begin to cool when more than three
+  /// quarters of the budget are hot, until only half of the budget is hot. There is thus one batch
+  /// for each quarter of the budget that is read, however long a reader stays.
   func evict() {
     let limit = budget / CachedRange.pageLength
     if state.pages - state.cooling > limit * 3 / 4 { cool(to: limit / 2) }
@@ -54,7 +54,8 @@ extension PageCache {
     }
     for id in busy { change(id.range, id.segment) { _ in } }
     if batch.segments.isEmpty { return }
-    // After the proofs are cleared: readers that register from now on do not find them.
+    // The epochs advance after the proofs are cleared, so that readers that register later do not
+    // find them.
     batch.ends = state.registries.map { ($0, $0.advance()) }
     state.batches.append(batch)
   }
@@ -87,11 +88,11 @@ extension PageCache {
 
   // MARK: Holding
 
-  /// Returns a pin on everything handed out to the caller from now on, as long as it is
+  /// Returns a pin on everything that is subsequently provided to the caller, as long as the pin is
   /// retained.
   package func pin() -> CachePin { CachePin(self) }
 
-  /// Pins what is handed out during a single call, until the ticket's `leave`.
+  /// Pins everything that is provided during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket {
     let ticket = pinned.enter()
     // Proofs are checked with relaxed loads, none of which may move before this point.
@@ -99,8 +100,8 @@ extension PageCache {
     return ticket
   }
 
-  /// Whether everything handed out under an earlier ticket is certainly still in memory. The caller
-  /// must have a new ticket.
+  /// Returns whether everything provided under an earlier ticket is certainly still in memory. The
+  /// caller must have a new ticket.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool { pinned.isCurrent(ticket) }
 }
 
@@ -114,7 +115,7 @@ struct CoolingBatch {
   var isOver: Bool { ends.allSatisfy { $0.registry.isPast($0.epoch) } }
 }
 
-/// A segment of one range. Keeps the range alive.
+/// A segment of one range, which it keeps alive.
 struct SegmentID {
   let range: CachedRange
   let segment: Int

@@ -2,15 +2,15 @@ import LatewoodBytes
 import LatewoodConcurrency
 import Synchronization
 
-/// A cache that holds parts of one file in a bounded amount of memory. It takes the place of a
-/// mapping where the file cannot, or should not, be mapped.
+/// A cache that holds parts of one file in a bounded amount of memory. It replaces a mapping where
+/// the file cannot, or should not, be mapped.
 ///
-/// It hands out ranges of addresses that cover the whole file, as a mapping does. But their memory
-/// belongs to the process: it is filled by reading when something in it is first needed, and
-/// released when the budget is exceeded. Every address therefore means the same as in a mapping,
-/// and the same code reads nodes and values in place. It needs no additional test: each node is
-/// tested for its proof anyway, and whatever is released loses its proof. The price is that the
-/// file must fit into the address space of the process.
+/// It provides ranges of addresses that cover the whole file, like a mapping. But their memory
+/// belongs to the process: it is filled by reading when it is first needed, and released when the
+/// budget is exceeded. Every address therefore has the same meaning as in a mapping, and the same
+/// code reads nodes and values in place. An additional test is not necessary: each node is tested
+/// for its proof anyway, and nodes that are released lose their proofs. The price is that the file
+/// must fit into the address space of the process.
 ///
 /// ```
 /// absent -- read: makeReadable --> hot -- over budget, oldest first --> cooling
@@ -20,24 +20,25 @@ import Synchronization
 ///          hot once they are unpinned
 /// ```
 ///
-/// A segment of 64 KiB cools as a whole: its proofs are cleared, so that readers must ask for it
-/// from then on. Its memory is released once all readers that were registered before have left:
-/// short reads in the registries passed to `waitFor`, longer ones with a `CachePin`. Until then it
-/// can be warmed again without reading. The cache never waits for readers; while they stay, it may
-/// hold more than its budget.
+/// A segment of 64 KiB cools as a whole: its proofs are cleared, so that readers must request it
+/// again. Its memory is released once all readers that were registered before have left: short
+/// reads in the registries passed to `waitFor`, longer ones with a `CachePin`. Until then it can be
+/// warmed again without reading. The cache never waits for readers; while they stay, it may use
+/// more than its budget.
 ///
 /// Invariants:
-/// 1. Bytes that were handed out do not change, and are not released, while the reader who asked
-///    for them is registered.
-/// 2. Only what is in memory and not cooling has a proof. Anything longer than a segment has none,
-///    so all proofs about the bytes of a segment start in that segment or in the one before it.
+/// 1. Bytes that were provided to a reader do not change, and are not released, while the reader is
+///    registered.
+/// 2. Only nodes and values that are in memory and not cooling have proofs. If they are longer than
+///    a segment, they do not have proofs, so all proofs about the bytes of a segment start in that
+///    segment or in the previous one.
 /// 3. The valid bytes of a page are its first ones: all of them, or as many as the file had
 ///    (`partial`).
-/// 4. A page is filled only while no reader can look at it, and by one thread.
+/// 4. A page is filled by one thread, and only while readers cannot access it.
 ///
 /// Thread safety: any thread. The lock is not held while reading the file, except by `compare`,
 /// whose comparison must be of one state.
-// SAFETY: `state` is only accessed with the monitor held. The memory that ranges point to stays as
+// SAFETY: `state` is only accessed with the monitor held. The memory that ranges point to exists as
 // long as this object.
 package final class PageCache: @unchecked Sendable {
   struct State {
@@ -51,23 +52,23 @@ package final class PageCache: @unchecked Sendable {
     var cooling = 0
     /// The number of pages that are kept.
     var kept = 0
-    /// The number of valid bytes in each page that the end of the file lies in.
+    /// The number of valid bytes in each page that contains the end of the file.
     var partial: [PageID: Int] = [:]
     /// The number of pins for each offset from which records of the log are needed.
     var floors: [UInt64: Int] = [:]
-    /// The registries of readers that may be looking at verified bytes.
+    /// The registries of readers that may be accessing verified bytes.
     var registries: [ReaderRegistry]
   }
 
   /// The budget if none is given: 64 MiB.
   package static let usualBudget = 64 << 20
 
-  /// The number of bytes in memory that the cache stays within if readers let it, not counting kept
-  /// pages.
+  /// The maximum number of bytes in memory, without kept pages. The cache exceeds it only while
+  /// readers need more.
   package let budget: Int
   let monitor = Monitor()
   var state: State
-  /// The readers that are in no registry passed to `waitFor`: those with a `CachePin` or a ticket
+  /// The readers that are not in a registry passed to `waitFor`, but have a `CachePin` or a ticket
   /// of `enter`.
   let pinned = ReaderRegistry(later: { _, _ in })
   private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
@@ -83,15 +84,15 @@ package final class PageCache: @unchecked Sendable {
     state = State(registries: [pinned])
   }
 
-  /// Makes the cache keep what it hands out to the readers of a registry until they leave. Must be
-  /// called before the first of them registers.
+  /// Lets the cache keep the memory that it provides to the readers of a registry until they leave.
+  /// Must be called before the first of them registers.
   package func waitFor(_ registry: ReaderRegistry) {
     locked { state in
       if !state.registries.contains(where: { $0 === registry }) { state.registries.append(registry) }
     }
   }
 
-  /// The number of bytes in memory: those that can be released, and those that are kept.
+  /// The numbers of bytes in memory that can be released, and that are kept.
   package var length: (cached: Int, kept: Int) {
     locked { ($0.pages * CachedRange.pageLength, $0.kept * CachedRange.pageLength) }
   }
@@ -105,9 +106,9 @@ package final class PageCache: @unchecked Sendable {
   // MARK: Addresses
 
   /// Returns addresses for at least the first `capacity` bytes of the file. Their contents are read
-  /// when `makeReadable` asks for them.
+  /// when `makeReadable` requests them.
   ///
-  /// Throws `outOfMemory` if the process cannot get that much address space.
+  /// Throws `outOfMemory` if the process cannot get enough address space.
   func addresses(for capacity: UInt64) throws(StorageError) -> AddressSpace {
     let range = try CachedRange(capacities: PageCache.capacities(for: capacity))
     locked { $0.ranges.append(range) }
@@ -122,8 +123,8 @@ package final class PageCache: @unchecked Sendable {
     ) { _, _ in withExtendedLifetime((self, range)) {} }
   }
 
-  /// Returns the capacities to try: first more than requested, because every new range reads the
-  /// kept pages again.
+  /// Returns the capacities to try. The first are greater than requested, because every new range
+  /// reads the kept pages again.
   private static func capacities(for capacity: UInt64) -> [UInt64] {
     let (ample, overflow) = capacity.multipliedReportingOverflow(by: 4)
     return overflow ? [capacity] : [max(ample, 16 << 20), capacity]
@@ -131,7 +132,7 @@ package final class PageCache: @unchecked Sendable {
 
   // MARK: Reading
 
-  /// Implements `Device.makeReadable`. The caller must be registered, unless nothing else can
+  /// Implements `Device.makeReadable`. The caller must be registered, unless no other call can
   /// release this file's memory.
   func makeReadable(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return }
@@ -150,7 +151,7 @@ package final class PageCache: @unchecked Sendable {
     for range in state.ranges {
       let part = part.clamped(to: 0..<range.capacity)
       if part.isEmpty { continue }
-      // Marked as kept before it is read, so that it is not released in between.
+      // The part is marked as kept before it is read, so that it is not released in between.
       for piece in CachedRange.pieces(of: part) {
         change(range, piece.segment) { $0.kept |= piece.pages }
         range.noteKept(piece.segment)
@@ -172,7 +173,7 @@ package final class PageCache: @unchecked Sendable {
       for run in CachedRange.runs(of: pages) {
         let start = CachedRange.offset(of: run.lowerBound, in: segment)
         let part = start..<start + UInt64(run.count * CachedRange.pageLength)
-        // Only as far as the file goes: these pages were read before.
+        // Read only as far as the file extends: these pages were read before.
         try load(part.clamped(to: 0..<range.capacity), in: range, isWhole: false)
       }
     }
@@ -246,7 +247,7 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Changes a segment and updates the cache's counts. With the monitor held.
+  /// Changes a segment and updates the cache's counts. Called with the monitor held.
   func change(_ range: CachedRange, _ segment: Int, _ body: (inout CachedRange.Segment) -> Void) {
     var changed = range[segment]
     let before = changed
@@ -263,15 +264,15 @@ package final class PageCache: @unchecked Sendable {
     range[segment] = changed
   }
 
-  /// Stops a segment from cooling because a reader needs it again. With the monitor held.
+  /// Stops a segment from cooling because a reader needs it again. Called with the monitor held.
   private func warm(_ range: CachedRange, _ segment: Int) {
     if range[segment].batch != 0 { change(range, segment) { $0.batch = 0 } }
   }
 
   // MARK: Proofs
 
-  /// Calls `body`, which records a proof for some bytes, but only if that proof would be cleared
-  /// before their memory is released.
+  /// Calls `body`, which records a proof for the given bytes, but only if the proof would be
+  /// cleared before their memory is released.
   package func noteProof(of bytes: UnsafeRawBufferPointer, _ body: () -> Void) {
     guard let start = bytes.baseAddress, bytes.count <= CachedRange.segmentLength else { return }
     monitor.lock()
@@ -308,7 +309,7 @@ package final class PageCache: @unchecked Sendable {
         guard let valid = state.partial[id] else { continue }
         resident &= ~(1 << page)
         let part = piece.part(in: page)
-        // There is a gap before the new bytes: the rest of the page is read when it is needed.
+        // The new bytes follow a gap, so the rest of the page is read when it is needed.
         if part.lowerBound > CachedRange.offset(of: page, in: piece.segment) + UInt64(valid) { continue }
         range.copy(part, from: file)
         let reached = max(valid, piece.end(in: page))
@@ -319,9 +320,9 @@ package final class PageCache: @unchecked Sendable {
     for page in CachedRange.pages(in: resident) { range.copy(piece.part(in: page), from: file) }
   }
 
-  /// Brings the cache up to date after other processes may have written to reserved space from an
-  /// offset on. Pages that no reader looks at are read again when they are needed; kept pages are
-  /// compared with the file now. No reader looks at the bytes that differ.
+  /// Brings the cache up to date after other processes may have written to reserved space after an
+  /// offset. Pages that readers do not access are read again when they are needed; kept pages are
+  /// compared with the file now. Readers do not access the bytes that differ.
   package func compare(from offset: UInt64) throws(StorageError) {
     monitor.lock()
     defer { monitor.unlock() }
@@ -347,8 +348,8 @@ package final class PageCache: @unchecked Sendable {
     }
   }
 
-  /// Drops everything read at or after an offset, because the file may have changed there. No
-  /// reader uses these bytes.
+  /// Drops everything that was read at or after an offset, because these bytes of the file may have
+  /// changed. Readers do not use them.
   package func forget(from offset: UInt64) {
     monitor.lock()
     defer { monitor.unlock() }

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// The way in which files are brought into memory.
 package enum FileReading: Sendable, Equatable {
-  /// Maps the file, unless it is remote or the system cannot map it; then reads it through a cache.
+  /// Maps the file. If it is remote, or the system cannot map it, reads it through a cache instead.
   case automatic
   case mapped
   /// Reads each file into a cache of this size, in memory of the process.
@@ -30,8 +30,8 @@ package final class ReadingVolume: Volume {
     }
   }
 
-  /// Returns whether the system can map a whole file. Makes a few system calls, which touch no page
-  /// of it.
+  /// Returns whether the system can map a whole file. Makes a few system calls, which do not touch
+  /// pages of the file.
   private static func canBeMapped(_ device: any Device) throws(StorageError) -> Bool {
     guard let capacity = Reservation.capacities(covering: try device.size()).last else { return true }
     do throws(StorageError) {

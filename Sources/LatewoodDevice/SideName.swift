@@ -1,25 +1,26 @@
 import LatewoodBytes
 
-/// The names of files beside a database: its lock file, and unfinished files.
+/// The names of the files next to a database: its lock file, and unfinished files.
 ///
-/// Such a name is that of the database with a suffix. If that would be too long for a file name, it
-/// is the start of the database's name, a hash of the whole name, and the suffix. So every possible
-/// database name has side names.
+/// Such a name is the name of the database with a suffix. If that would be too long for a file
+/// name, it is the start of the database's name, a hash of the whole name, and the suffix.
+/// Therefore every possible database name has side names.
 package enum SideName {
   package static let lock = ".lock"
-  /// The greatest length of a file name, in bytes, on common file systems.
+  /// The maximum length of a file name, in bytes, on common file systems.
   static let longest = 255
   private static let hashLength = 16
 
   /// - Parameters:
-  ///   - path: path of the database.
+  ///   - path: the path of the database.
   ///   - suffix: at most 100 bytes.
   package static func path(_ path: String, _ suffix: String) -> String {
     let start = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { path.utf8.index(after: $0) }
     let name = path[(start ?? path.startIndex)...]
     guard name.utf8.count + suffix.utf8.count > longest else { return path + suffix }
     var end = name.utf8.index(name.startIndex, offsetBy: longest - suffix.utf8.count - hashLength - 1)
-    // Not within a character, because some file systems require names to be valid text.
+    // The name is not cut within a character, because some file systems require names to be valid
+    // text.
     while end.samePosition(in: path.unicodeScalars) == nil { end = name.utf8.index(before: end) }
     return path[..<end] + "-" + hash(of: name) + suffix
   }

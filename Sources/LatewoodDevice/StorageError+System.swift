@@ -1,7 +1,7 @@
 import LatewoodBytes
 
 extension StorageError {
-  /// Makes the error of a failed system call, with its meaning for the caller.
+  /// Creates the error of a failed system call, with its meaning for the caller.
   ///
   /// `action` completes "could not …": "open the file".
   package init(_ error: ErrorNumber, _ action: String, path: String?, offset: UInt64? = nil) {

@@ -17,11 +17,11 @@ extension SystemCalls {
   #if canImport(Glibc)
     private typealias SyncFileRange = @convention(c) (Int32, Int64, Int64, UInt32) -> Int32
 
-    // The importer does not show sync_file_range, but the library has it.
+    // Swift does not import sync_file_range, but the library has it.
     private static let syncFileRange: SyncFileRange? = {
       guard let symbol = dlsym(nil, "sync_file_range") else { return nil }
-      // SAFETY: the type is that of sync_file_range(2) with 64-bit offsets, on 64-bit Linux the
-      // only one there is.
+      // SAFETY: this is the type of sync_file_range(2) with 64-bit offsets, the only variant on
+      // 64-bit Linux.
       return unsafeBitCast(symbol, to: SyncFileRange.self)
     }()
   #endif
@@ -29,12 +29,12 @@ extension SystemCalls {
   #if canImport(Glibc)
     private typealias Allocate = @convention(c) (Int32, Int32, Int64, Int64) -> Int32
 
-    // The importer does not show fallocate either. posix_fallocate would write zeros if the file
-    // system does not support preallocation.
+    // Swift does not import fallocate either. posix_fallocate would write zeros if the file system
+    // does not support preallocation.
     private static let allocate: Allocate? = {
       guard let symbol = dlsym(nil, "fallocate") else { return nil }
-      // SAFETY: the type is that of fallocate(2) with 64-bit offsets, on 64-bit Linux the only one
-      // there is.
+      // SAFETY: this is the type of fallocate(2) with 64-bit offsets, the only variant on 64-bit
+      // Linux.
       return unsafeBitCast(symbol, to: Allocate.self)
     }()
   #endif
@@ -45,8 +45,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Allocates blocks for a range of a file, whose size stays. Throws `notSupported` or
-  /// `noSuchCall` if that is not supported.
+  /// Allocates blocks for a range of a file, without changing the file's size. Throws
+  /// `notSupported` or `noSuchCall` if that is not supported.
   static func allocateBlocks(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let keepSize: Int32 = 1
@@ -57,8 +57,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Frees the blocks of a range of a file, whose size stays. Throws `notSupported` or `noSuchCall`
-  /// if that is not supported.
+  /// Frees the blocks of a range of a file, without changing the file's size. Throws `notSupported`
+  /// or `noSuchCall` if that is not supported.
   static func punchHole(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let keepSize: Int32 = 1
@@ -73,10 +73,10 @@ extension SystemCalls {
     #endif
   }
 
-  /// The first hole from `offset` on that is followed by data or the end of the file; nil if there
-  /// is none, or the system cannot tell.
+  /// Returns the first hole at or after `offset` that is followed by data or the end of the file;
+  /// nil if there is none, or the system does not report holes.
   static func seekHole(_ descriptor: Int32, from offset: Int64) throws(ErrorNumber) -> Range<Int64>? {
-    // The importer does not show these names everywhere.
+    // Swift does not import these names on all systems.
     #if canImport(Darwin)
       let (seekHole, seekData) = (Int32(3), Int32(4))
     #else
@@ -101,12 +101,12 @@ extension SystemCalls {
     #if canImport(Glibc) || canImport(Musl)
       return madvise(address, length, MADV_DONTNEED) == 0
     #else
-      // On other systems the advice need not zero them.
+      // On other systems the advice may not zero them.
       return false
     #endif
   }
 
-  /// Reads the pages of a part of a mapping, as if each were touched, but throws where touching one
+  /// Reads the pages of a part of a mapping, as if each were touched, but throws if touching a page
   /// would end the process. Throws `invalid` or `noSuchCall` if that is not supported.
   static func populate(_ start: UnsafeRawPointer, length: Int) throws(ErrorNumber) {
     #if os(Linux)
@@ -120,8 +120,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Tells the system that parts of a mapping will be read in no order, so that it reads only the
-  /// page that is touched.
+  /// Tells the system that parts of a mapping will be read in random order, so that it reads only
+  /// the page that is touched.
   static func expectRandomReads(_ start: UnsafeRawPointer, length: Int) {
     _ = madvise(UnsafeMutableRawPointer(mutating: start), length, MADV_RANDOM)
   }
@@ -136,9 +136,9 @@ extension SystemCalls {
     #endif
   }
 
-  /// Returns whether all pages of a part of a mapping are in memory, so that touching them reads
-  /// nothing from the disk; nil if the system does not say. Linux always returns true to users who
-  /// neither own nor may write the file (mincore(2)).
+  /// Returns whether all pages of a part of a mapping are in memory, so that touching them does not
+  /// read from the disk; nil if the system does not report it. Linux always returns true to users
+  /// who neither own nor may write the file (mincore(2)).
   static func isInMemory(_ start: UnsafeRawPointer, length: Int) -> Bool? {
     #if canImport(Glibc) || canImport(Musl)
       let skipped = Int(UInt(bitPattern: start) & UInt(pageLength - 1))
@@ -154,7 +154,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// The memory of the machine, in bytes; nil if the system does not tell.
+  /// The memory of the machine, in bytes; nil if the system does not report it.
   static var memoryLength: UInt64? {
     let pages = sysconf(Int32(_SC_PHYS_PAGES))
     return pages > 0 ? UInt64(pages) * pageLength : nil
@@ -170,8 +170,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Waits until the range has been written to the disk; returns at once if the system has no call
-  /// for that. Throws if writing failed.
+  /// Waits until the range has been written to the disk; returns immediately if the system has no
+  /// call for that. Throws if writing failed.
   static func writeBack(_ descriptor: Int32, _ offset: Int64, _ length: Int64) throws(ErrorNumber) {
     #if canImport(Glibc)
       let waitBeforeWriteWaitAfter: UInt32 = 7

@@ -29,7 +29,7 @@ extension SystemCalls {
       @convention(c) (Int32, UnsafePointer<CChar>, UnsafeRawPointer?, Int, Int32) -> Int32
     private typealias Remove = @convention(c) (Int32, UnsafePointer<CChar>) -> Int32
 
-    // The importer does not show sys/xattr.h, but the library has these four functions.
+    // Swift does not import sys/xattr.h, but the library has these four functions.
     private static func function<F>(_ name: String, _ type: F.Type) -> F? {
       guard let symbol = dlsym(nil, name) else { return nil }
       // SAFETY: the callers below pass the types of flistxattr(2), fgetxattr(2), fsetxattr(2) and
@@ -68,7 +68,7 @@ extension SystemCalls {
     #endif
   }
 
-  /// The names of all extended attributes that this process may see.
+  /// Returns the names of all extended attributes that this process may see.
   package static func attributeNames(_ descriptor: Int32) throws(ErrorNumber) -> [String] {
     let bytes = try grown { list(descriptor, $0, $1) }
     return bytes.split(separator: 0).map { String(decoding: $0, as: UTF8.self) }
@@ -103,8 +103,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// The result of a call that returns the needed length if it is given no buffer. Tries again if
-  /// the result grows meanwhile.
+  /// Returns the result of a call that, without a buffer, returns the required length. Tries again
+  /// if the result has grown in the meantime.
   private static func grown(
     _ body: (UnsafeMutableRawPointer?, Int) -> Int
   ) throws(ErrorNumber) -> [UInt8] {
@@ -123,12 +123,12 @@ extension SystemCalls {
   // MARK: Apple systems
 
   /// Copies the access control list and the data protection class to another file. On other systems
-  /// the former is an extended attribute, and the latter does not exist.
+  /// the access control list is an extended attribute, and the protection class does not exist.
   static func copyAccessList(from source: Int32, to target: Int32) throws(ErrorNumber) {
     #if canImport(Darwin)
       _ = try checked(fcopyfile(source, target, nil, copyfile_flags_t(COPYFILE_ACL)))
-      // F_GETPROTECTIONCLASS and F_SETPROTECTIONCLASS, which the importer may not show. A volume
-      // without protection refuses both.
+      // F_GETPROTECTIONCLASS and F_SETPROTECTIONCLASS, which Swift may not import. A volume without
+      // protection refuses both.
       let kind = fcntl(source, 63)
       if kind >= 0, kind != fcntl(target, 63) { _ = fcntl(target, 64, kind) }
     #endif

@@ -9,8 +9,8 @@
 
 extension SystemCalls {
   static func environmentVariable(_ name: String) -> String? {
-    // SAFETY: getenv returns nil or a terminated string; the engine never changes the environment,
-    // so it is copied whole.
+    // SAFETY: getenv returns nil or a terminated string, which is copied whole because the engine
+    // never changes the environment.
     getenv(name).map { String(cString: $0) }
   }
 
@@ -25,7 +25,7 @@ extension SystemCalls {
   }
   static func removeDirectory(_ path: String) throws(ErrorNumber) { _ = try checked(rmdir(path)) }
 
-  /// The names in a directory, without `.` and `..`.
+  /// Returns the names in a directory, without `.` and `..`.
   static func names(inDirectory path: String) throws(ErrorNumber) -> [String] {
     guard let stream = opendir(path) else { throw ErrorNumber(errno) }
     defer { closedir(stream) }

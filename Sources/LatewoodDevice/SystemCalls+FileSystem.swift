@@ -17,7 +17,7 @@ extension SystemCalls {
       return unsafeBitCast(symbol, to: FileSystemStatus.self)
     }()
 
-    /// The numbers of file systems whose files are on another machine or are served by a process:
+    /// The numbers of file systems whose files are on another machine, or that a process serves:
     /// NFS, SMB and CIFS, 9P, FUSE, AFS, Ceph, Coda, vboxsf.
     private static let remoteFileSystems: Set<UInt32> = [
       0x6969, 0x517B, 0xFE53_4D42, 0xFF53_4D42, 0x0102_1997, 0x6573_5546, 0x5346_414F, 0x00C3_6400,
@@ -25,8 +25,8 @@ extension SystemCalls {
     ]
   #endif
 
-  /// Returns whether an open file is known to be on another machine, or in a file system served by
-  /// a process.
+  /// Returns whether an open file is known to be on another machine, or in a file system that a
+  /// process serves.
   static func isRemote(_ descriptor: Int32) -> Bool {
     #if os(Linux)
       // Larger than the `statfs` structure of any system.
@@ -45,8 +45,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// The number of bytes that the file system of an open file has left for this process; nil if it
-  /// does not say.
+  /// Returns the number of bytes that the file system of an open file has left for this process;
+  /// nil if it does not report it.
   static func freeSpace(_ descriptor: Int32) -> UInt64? {
     var status = statvfs()
     guard fstatvfs(descriptor, &status) == 0 else { return nil }

@@ -9,11 +9,12 @@ import LatewoodBytes
 #endif
 
 extension SystemCalls {
-  /// The file that a path leads to, without following a link at its end, and the number of its
-  /// names.
+  /// Returns the identity of the file that a path refers to, without following a link at its end,
+  /// and the number of its names.
   ///
-  /// Unlike `status`, this does not ask for times. Linux notes that the times of a file were seen,
-  /// and then updates them at the next write: a commit after such a call took 60 µs longer to sync.
+  /// Unlike `status`, this does not request times. Linux records that the times of a file were
+  /// read, and then updates them at the next write: a commit after such a call took 60 µs longer to
+  /// sync.
   static func place(ofPath path: String) throws(ErrorNumber) -> (identity: FileIdentity, links: UInt64) {
     #if canImport(Glibc)
       if let extendedStatus { return try place(ofPath: path, by: extendedStatus) }
@@ -26,10 +27,10 @@ extension SystemCalls {
     private typealias ExtendedStatus =
       @convention(c) (Int32, UnsafePointer<CChar>, Int32, UInt32, UnsafeMutableRawPointer) -> Int32
 
-    // The importer does not show statx, but the library has it since 2.28.
+    // Swift does not import statx, but the library has had it since 2.28.
     private static let extendedStatus: ExtendedStatus? = {
       guard let symbol = dlsym(nil, "statx") else { return nil }
-      // SAFETY: the type is that of statx(2).
+      // SAFETY: this is the type of statx(2).
       return unsafeBitCast(symbol, to: ExtendedStatus.self)
     }()
 
@@ -40,7 +41,7 @@ extension SystemCalls {
       static let inode = 32
       static let majorDevice = 136
       static let minorDevice = 140
-      /// The mask that asks for the number of names and the inode, and for no times.
+      /// The mask that requests the number of names and the inode, but no times.
       static let wanted: UInt32 = 0x4 | 0x100
     }
 
@@ -68,7 +69,7 @@ extension SystemCalls {
       return place
     }
 
-    /// A device number as in stat(2): makedev(3).
+    /// Returns a device number as in stat(2): makedev(3).
     private static func deviceNumber(major: UInt64, minor: UInt64) -> UInt64 {
       (major & 0xFFFF_F000) << 32 | (major & 0xFFF) << 8 | (minor & 0xFFFF_FF00) << 12 | minor & 0xFF
     }

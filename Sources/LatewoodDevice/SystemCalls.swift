@@ -1,5 +1,5 @@
-// The files named SystemCalls are the only ones of this layer that import the C library. This one
-// has the calls for files, locks and mappings.
+// The files named SystemCalls are the only ones of this layer that import the C library. This file
+// contains the calls for files, locks and mappings.
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -38,7 +38,7 @@ package struct ErrorNumber: Error, Equatable, Sendable {
   package static let nameTooLong = ErrorNumber(ENAMETOOLONG)
   package static let tooManyLinks = ErrorNumber(ELOOP)
 
-  /// The system's message for it.
+  /// The system's message for the error.
   package var message: String {
     // SAFETY: strerror returns a terminated string, which is copied before this thread can call it
     // again.
@@ -88,13 +88,14 @@ package enum SystemCalls {
     }
   }
 
-  /// Opens a file for reads past the cache. Throws `notSupported` if the system has none.
+  /// Opens a file for reads that bypass the cache. Throws `notSupported` if the system does not
+  /// support them.
   static func openDirect(_ path: String) throws(ErrorNumber) -> Int32 {
     guard let direct else { throw .notSupported }
     return try checked(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW | direct))
   }
 
-  /// O_DIRECT, which the importer does not show. Its value differs between architectures.
+  /// O_DIRECT, which Swift does not import. Its value differs between architectures.
   private static var direct: Int32? {
     #if os(Linux) && (arch(x86_64) || arch(i386) || arch(riscv64) || arch(s390x))
       0o40000
@@ -105,7 +106,7 @@ package enum SystemCalls {
     #endif
   }
 
-  /// Opens or makes a file that only this user may open. Does not follow a symbolic link.
+  /// Opens or creates a file that only this user may open. Does not follow a symbolic link.
   static func openPrivate(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode_t(0o600)))
   }
@@ -132,7 +133,7 @@ package enum SystemCalls {
   }
 
   package static func closeFile(_ descriptor: Int32) {
-    // The descriptor is gone even if close reports an error, so errors are ignored.
+    // The descriptor is closed even if close reports an error, so errors are ignored.
     _ = close(descriptor)
   }
 
@@ -142,8 +143,8 @@ package enum SystemCalls {
     try checked(pread(descriptor, target.baseAddress, target.count, off_t(offset)))
   }
 
-  /// Returns the text of a small file, such as the system makes of its state; nil if it cannot be
-  /// read.
+  /// Returns the text of a small file, such as a report of the system on its state; nil if it
+  /// cannot be read.
   static func contents(ofPath path: String, atMost length: Int) -> String? {
     guard let descriptor = try? openFile(path, .readOnly) else { return nil }
     defer { closeFile(descriptor) }
@@ -162,8 +163,8 @@ package enum SystemCalls {
 
   static func syncData(_ descriptor: Int32) throws(ErrorNumber) {
     #if canImport(Darwin)
-      // fsync leaves the data in the drive's own cache here; F_FULLFSYNC does not. Network and some
-      // foreign file systems lack it.
+      // On this system, fsync leaves the data in the drive's cache; F_FULLFSYNC does not. Network
+      // file systems and some others do not support it.
       if fcntl(descriptor, F_FULLFSYNC) == 0 { return }
       let code = errno
       guard code == ENOTSUP || code == EINVAL || code == ENOTTY || code == ENODEV else {
@@ -204,7 +205,8 @@ package enum SystemCalls {
     #else
       let result = getrlimit(RLIMIT_FSIZE, &limit)
     #endif
-    // "No limit" is the greatest number on some systems, and the greatest signed one on others.
+    // "No limit" is the greatest unsigned number on some systems, and the greatest signed number on
+    // others.
     guard result == 0, limit.rlim_cur < rlim_t(Int64.max) else { return nil }
     return UInt64(limit.rlim_cur)
   }
@@ -220,8 +222,7 @@ package enum SystemCalls {
   /// The path without symbolic links. It must exist.
   static func realPath(_ path: String) throws(ErrorNumber) -> String {
     guard let resolved = realpath(path, nil) else { throw ErrorNumber(errno) }
-    // SAFETY: realpath returned a terminated string of its own, which is freed once, after the
-    // copy.
+    // SAFETY: realpath allocated the terminated string, which is freed once, after the copy.
     defer { free(resolved) }
     return String(cString: resolved)
   }
@@ -236,8 +237,8 @@ package enum SystemCalls {
     _ = flock(descriptor, LOCK_UN)
   }
 
-  /// Takes an open-file lock on a byte beyond every file, which is independent of the `flock` that
-  /// readers take. Throws `wouldBlock` if another open has it.
+  /// Takes an open-file lock on a byte beyond the end of any file. It is independent of the `flock`
+  /// that readers take. Throws `wouldBlock` if another open of the file holds it.
   static func lockWriting(_ descriptor: Int32) throws(ErrorNumber) {
     #if os(Linux)
       _ = try checked(writingLock(descriptor, Int16(F_WRLCK)))
@@ -252,8 +253,8 @@ package enum SystemCalls {
 
   #if os(Linux)
     private static func writingLock(_ descriptor: Int32, _ kind: Int16) -> Int32 {
-      // F_OFD_SETLK, which the importer does not show. Unlike with F_SETLK, the lock belongs to the
-      // open file, so closing another open of it does not release the lock.
+      // F_OFD_SETLK, which Swift does not import. Unlike with F_SETLK, the lock belongs to the open
+      // file, so closing another open of it does not release the lock.
       let setLock: Int32 = 37
       var request = flock()
       request.l_type = kind
@@ -270,8 +271,8 @@ package enum SystemCalls {
   ///
   /// - Parameters:
   ///   - offset: the file offset of the first byte, a multiple of the page length.
-  ///   - wish: the requested address. The system may choose another one, and does if a page there
-  ///     is taken.
+  ///   - wish: the requested address. The system may choose another one, and does so if a page in
+  ///     the requested range is taken.
   static func mapFile(
     _ descriptor: Int32, offset: Int = 0, length: Int, at wish: UnsafeRawPointer? = nil
   ) throws(ErrorNumber) -> UnsafeMutableRawPointer {
@@ -282,7 +283,7 @@ package enum SystemCalls {
         position))
   }
 
-  /// Maps zeroed memory, which is taken from the system page by page as it is touched.
+  /// Maps zeroed memory. The system provides it page by page when it is touched.
   static func mapZeroes(length: Int) throws(ErrorNumber) -> UnsafeMutableRawPointer {
     #if canImport(Darwin)
       let flags = MAP_PRIVATE | MAP_ANON | MAP_NORESERVE
@@ -305,8 +306,8 @@ package enum SystemCalls {
   private static func mapped(_ address: UnsafeMutableRawPointer?) throws(ErrorNumber)
     -> UnsafeMutableRawPointer
   {
-    // mmap reports a failure with the address -1, which the importer does not show as MAP_FAILED on
-    // every platform.
+    // mmap reports a failure with the address -1. Swift does not import it as MAP_FAILED on every
+    // platform.
     guard let address, address != UnsafeMutableRawPointer(bitPattern: -1) else { throw ErrorNumber(errno) }
     return address
   }

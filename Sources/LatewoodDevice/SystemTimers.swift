@@ -6,12 +6,12 @@ import LatewoodConcurrency
 package enum SystemTimers {
   private static let isReady = Guarded(false)
 
-  /// Makes sure that timers work. Only the first call in a process does anything; it takes about a
+  /// Ensures that timers work. Only the first call in a process has an effect; it takes about a
   /// millisecond.
   ///
   /// On Linux, Dispatch opens descriptors for the first timer of each clock, and ends the process
-  /// if there are none left. So the first timers are set here, after a check that descriptors are
-  /// available.
+  /// if there are none left. Therefore the first timers are set here, after a check that
+  /// descriptors are available.
   ///
   /// Throws `inputOutput` if too many files are open.
   package static func prepare() throws(StorageError) {

@@ -8,7 +8,7 @@ package enum OpenMode: Sendable, Equatable {
   case createExclusive(permissions: UInt16)
 }
 
-/// A file system: the operations that the engine needs besides those on open files.
+/// A file system: the operations that the engine needs, other than operations on open files.
 package protocol Volume: AnyObject, Sendable {
   func open(_ path: String, _ mode: OpenMode) throws(StorageError) -> any Device
   func exists(_ path: String) throws(StorageError) -> Bool
@@ -45,8 +45,8 @@ extension Volume {
     }
   }
 
-  /// Removes the file with this name if there is one. Also removes a dangling symbolic link, which
-  /// `exists` does not see and which would prevent creating a file in its place.
+  /// Removes the file with this name if there is one. Also removes a dangling symbolic link:
+  /// `exists` does not report it, but it would prevent the creation of a file at the path.
   package func removeIfPresent(_ path: String) throws(StorageError) {
     do throws(StorageError) {
       try remove(path)

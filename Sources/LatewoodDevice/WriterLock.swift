@@ -77,8 +77,8 @@ final class WriterLock: FileLock {
 
   deinit { unlock() }
 
-  /// Opens or makes the lock file. A file made by root is given to the owner of the database, who
-  /// could not lock it otherwise.
+  /// Opens or creates the lock file. A file created by root is given to the owner of the database,
+  /// who could not lock it otherwise.
   private static func openFile(_ path: String, of database: String) throws(ErrorNumber) -> Int32 {
     do throws(ErrorNumber) { return try SystemCalls.openExistingPrivate(path) } catch .noSuchFile {}
     let number: Int32
@@ -87,14 +87,15 @@ final class WriterLock: FileLock {
     } catch .exists {
       return try SystemCalls.openExistingPrivate(path)
     }
-    // Only for a file that was just made: nobody can have put another user's file in its place.
+    // Only for a file that was just created, because it cannot have been replaced by another user's
+    // file.
     do throws(ErrorNumber) {
       let owner = try SystemCalls.status(ofPath: database, followLink: true)
       if owner.user != SystemCalls.effectiveUser {
         try SystemCalls.setOwner(number, user: owner.user, group: owner.group)
       }
     } catch {
-      // There is no database yet, or this process may not change owners.
+      // The database does not exist yet, or this process may not change owners.
     }
     return number
   }
@@ -127,8 +128,8 @@ final class WriterLock: FileLock {
 
   /// Whether any process holds the lock whose file is at `path`.
   ///
-  /// The only way to find out is to take the lock for a moment, shared with other processes that
-  /// check it too.
+  /// The only way to find out is to take the lock briefly, shared with other processes that check
+  /// it, too.
   static func isHeld(path: String) throws(StorageError) -> Bool {
     let number: Int32
     do {

@@ -106,7 +106,7 @@ package struct CheckpointRecord: Sendable, Equatable {
       }
       return nil
     }
-    // The nodes of a tree are written before the checkpoint that names it.
+    // The nodes of a tree are written before the checkpoint that refers to it.
     guard offset >= FileLayout.logStart, offset % FileLayout.nodeAlignment == 0, length > 0,
       length <= FileLayout.nodeLimit, offset <= frame, UInt64(length) <= frame - offset
     else {

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// The steps of a checkpoint in the file. The log is verified; nodes are written into reserved
 /// space (`LogWriter.reserveNodes`) and synced; a frame (`LogWriter.appendCheckpoint`) and a root
-/// slot name their tree. Then holes are punched where only older checkpoints had bytes.
+/// slot then refer to their tree. Finally, bytes that only older checkpoints used are punched.
 extension DatabaseFile {
   package static let nodePieceLength = 32 << 10
   /// The maximum length punched by one system call, in bytes: a multiple of every block length.
@@ -29,7 +29,7 @@ extension DatabaseFile {
 
   // MARK: Nodes
 
-  /// Writes nodes into space reserved by `LogWriter.reserveNodes`. From any thread.
+  /// Writes nodes into space reserved by `LogWriter.reserveNodes`. Can be called from any thread.
   ///
   /// Writes in pieces of 32 KiB by default, so that a concurrent commit waits for at most one
   /// piece, about 10 µs; pass larger pieces for a file without concurrent commits. Throws
@@ -45,7 +45,7 @@ extension DatabaseFile {
     progress.extendReadable(through: end)
   }
 
-  /// Makes the written nodes, and everything else in the file, durable. From any thread.
+  /// Syncs the written nodes, and everything else in the file. Can be called from any thread.
   ///
   /// A flush is not enough: commits beyond a region may have been synced before its nodes were
   /// written. The first failure ends all writing.
@@ -57,13 +57,14 @@ extension DatabaseFile {
 
   // MARK: Root slots
 
-  /// Overwrites the older root slot with one that names `checkpoint`. From one thread at a time.
+  /// Overwrites the older root slot with one that refers to `checkpoint`. Called from one thread at
+  /// a time.
   ///
   /// The slot is not synced: until it is durable, recovery starts from the older checkpoint and
   /// replays more. But if `needsCheckpoint` is set, this syncs the checkpoint and then the slot,
   /// after which transactions can begin again.
   ///
-  /// Throws as `flush`. `outOfSpace` leaves everything as it was.
+  /// Throws like `flush`. After `outOfSpace`, nothing has changed.
   package func writeSlot(naming checkpoint: AppendedCheckpoint) throws(StorageError) {
     // A checkpoint that replays from before the gap does not satisfy `needsCheckpoint`.
     let replayStart = checkpoint.record.replay.offset
@@ -106,11 +107,11 @@ extension DatabaseFile {
 
   // MARK: Hole punching (FORMAT.md, section 1)
 
-  /// The frames between two log positions, without the payloads of nodes frames: the bytes that a
-  /// replay from `start` needs and one from `end` does not.
+  /// Returns the frames between two log positions, without the payloads of nodes frames: the bytes
+  /// that a replay from `start` needs, but a replay from `end` does not.
   ///
-  /// Stops early at a gap, after which the log restarted. O(bytes of the log between). From any
-  /// thread. Throws errors of the device.
+  /// Stops early at a gap, after which the log restarted. O(bytes of the log between). Can be
+  /// called from any thread. Throws errors of the device.
   ///
   /// - Returns: the ranges, and whether they reach `end`.
   package func frames(
@@ -134,8 +135,8 @@ extension DatabaseFile {
     return (ranges, reader.position.offset >= end)
   }
 
-  /// Whether the bytes between two dead ranges are zeros, as between nodes, and not a frame header.
-  /// False if they cannot be read.
+  /// Returns whether the bytes between two dead ranges are zeros, as between nodes, and not a frame
+  /// header. Returns false if they cannot be read.
   package func isPadding(_ bytes: Range<UInt64>) -> Bool {
     let view = view
     guard bytes.upperBound <= view.limit else { return false }
@@ -147,8 +148,8 @@ extension DatabaseFile {
       .allSatisfy { $0 == 0 }
   }
 
-  /// Punches blocks, last ones first, until `enough` returns true. Only while no reader has the
-  /// file locked.
+  /// Punches blocks, starting with the last, until `enough` returns true. Does so only while no
+  /// reader has the file locked.
   ///
   /// - Parameter blocks: unreferenced ranges of complete blocks of `device.blockLength`. Punched
   ///   blocks are removed from the array.
@@ -182,7 +183,7 @@ extension DatabaseFile {
     return .done
   }
 
-  /// Whether a reader, in this process or another, has the file locked now.
+  /// Returns whether a reader, in this process or another, has locked the file.
   package func hasReaders() throws(StorageError) -> Bool {
     try frames.checkOwner()
     guard try device.tryLockExclusively() else { return true }
@@ -216,12 +217,12 @@ extension LogWriter {
   /// *No transaction open.* Appends the frame of a checkpoint. All nodes and values of its tree
   /// must already be durable.
   ///
-  /// If the log has no operations from the record's replay position on, the replay position is
-  /// moved to the checkpoint's own frame, so that opening the file does not walk over the frames of
-  /// nodes, whatever the length of the tree.
+  /// If the log has no operations after the record's replay position, the replay position is moved
+  /// to the checkpoint's own frame. Opening the file then does not walk over the frames of nodes,
+  /// regardless of the length of the tree.
   ///
   /// Throws `unsupported` if the checkpoint was begun before a gap in the log (invariant 2 of
-  /// `DatabaseFile`) and must be started again; otherwise as `reserveNodes`.
+  /// `DatabaseFile`) and must be started again; otherwise like `reserveNodes`.
   package func appendCheckpoint(_ record: CheckpointRecord) throws(StorageError) -> AppendedCheckpoint {
     precondition(!isInTransaction)
     try prepareToAppend()
@@ -241,8 +242,8 @@ extension LogWriter {
   }
 
   /// *No transaction open.* Appends a frame that only records how far the file is known to be
-  /// durable. `DatabaseFile.flush` writes it; it needs no sync. Does nothing right after another
-  /// seal.
+  /// durable. `DatabaseFile.flush` writes it; a sync is not necessary. Does nothing directly after
+  /// another seal.
   package func appendSeal() throws(StorageError) {
     precondition(!isInTransaction)
     try prepareToAppend()
@@ -265,7 +266,7 @@ extension LogWriter {
   package func setReserve(_ lengths: ReserveLengths) { reserve.set(lengths) }
 
   /// Releases the reserve, so that another file can be written; until `refillReserve` only
-  /// transactions that free space can commit. Returns false if there was no reserve.
+  /// transactions that free space can commit. Returns false if a reserve did not exist.
   package func lendReserve() -> Bool { reserve.lend(from: tail) }
 
   /// Tries to allocate the full reserve again.

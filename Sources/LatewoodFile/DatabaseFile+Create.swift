@@ -44,7 +44,8 @@ extension DatabaseFile {
 
   /// Writes the first 16 KiB of a new file.
   ///
-  /// - Parameter databaseID: nil for a new database with a new id.
+  /// - Parameter databaseID: the id of an existing database; nil for a new database, which gets a
+  ///   new id.
   static func writeEmptyFile(
     to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
   ) throws(StorageError) -> FileHeader {

@@ -57,7 +57,7 @@ extension DatabaseFile {
     }
   }
 
-  /// Makes sure that no other process writes to this file, even if the lock file was removed.
+  /// Ensures that other processes cannot write to this file, even if the lock file was removed.
   private static func claim(_ device: any Device, _ path: String, on volume: any Volume) throws(StorageError)
   {
     guard try device.lockForWriting() else {
@@ -74,19 +74,20 @@ extension DatabaseFile {
     try letReadersIn(to: device, asking: there)
   }
 
-  /// Releases the write lock on the file where it would lock out readers, including those in this
-  /// process.
+  /// Releases the write lock on the file on systems where it would lock out readers, including
+  /// readers in this process.
   ///
   /// Readers take a `flock`, and the write lock is a byte-range lock beyond the end of the file, so
   /// both can be held at the same time. But NFS and SMB turn each `flock` into a lock on all
-  /// possible bytes of a file, so there only the lock file keeps writers apart.
+  /// possible bytes of a file, so on these only the lock file excludes other writers.
   ///
   /// - Parameter other: another open device for the same file.
   static func letReadersIn(to device: any Device, asking other: any Device) throws(StorageError) {
     if try other.tryLockForReading() { return }
     device.unlockWriting()
     if try other.tryLockForReading() { return }
-    // Another process briefly holds an exclusive lock.
+    // The lock failed because another process briefly holds an exclusive lock, so the write lock is
+    // taken again.
     _ = try device.lockForWriting()
   }
 

@@ -12,10 +12,11 @@ package struct LogRecoveryReport: Sendable, Equatable {
   package var transactionsReplayed = 0
   /// The number of bytes in commit frames.
   package var bytesReplayed: UInt64 = 0
-  /// The range after the log that holds remains of unacknowledged commits; nil if there are none.
+  /// The range after the log that contains the remains of unacknowledged commits; nil if there are
+  /// none.
   package var tornTail: Range<UInt64>?
-  /// Whether the older slot was used because the newest one, or the checkpoint it names, was not
-  /// sound.
+  /// Whether the older slot was used because the newest one, or the checkpoint that it refers to,
+  /// was not sound.
   package var usedOlderSlot = false
   /// Whether a checkpoint must be written; see `DatabaseFile.needsCheckpoint`.
   package var needsCheckpoint = false
@@ -28,8 +29,8 @@ extension DatabaseFile {
   /// each committed transaction to `apply` in order.
   ///
   /// `apply` is called only after the entire log was verified, and once for each record. A writer
-  /// appends after the end of the log or, if there was a torn tail, past the end of the file; then
-  /// `needsCheckpoint` is set.
+  /// appends after the end of the log or, if there was a torn tail, past the end of the file; in
+  /// the latter case `needsCheckpoint` is set.
   ///
   /// O(bytes of the log since the checkpoint). Throws `damaged` with the offset, and errors of the
   /// device.
@@ -40,7 +41,7 @@ extension DatabaseFile {
   ) throws(StorageError) -> LogRecoveryReport {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
-    // The end of the log is looked at twice: to find where it ends, and to decide where to append.
+    // The end of the log is read twice: to find the end, and to decide where to append.
     var disk = DiskView(of: device)
     let found = try findNewest(&disk)
     let size = found.size
@@ -49,7 +50,8 @@ extension DatabaseFile {
     requireRecords(from: choice.replay.offset)
     let view = found.reader.view
     begin(view)
-    // Starts over: a reader calls `recover` again when there is a newer checkpoint.
+    // The replay starts over, because a reader calls `recover` again when there is a newer
+    // checkpoint.
     var replay = LogReplay()
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.reader.position.offset, apply)
@@ -61,7 +63,7 @@ extension DatabaseFile {
     checkpointSeen = choice.slot.checkpointOffset
     oldestWholeCheckpoint = choice.slot.oldestWhole
     writer.branch = choice.checkpoint?.branch ?? 0
-    // A backup opened for writing becomes a database of its own, with its own branch.
+    // A backup that is opened for writing becomes a separate database, with its own branch.
     if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
     var report = LogRecoveryReport()
@@ -113,8 +115,8 @@ extension DatabaseFile {
   }
 
   private func findOnce(_ disk: inout DiskView) throws(StorageError) -> Found {
-    // In this order: a checkpoint is written before the slot that names it, so it lies below a size
-    // that is read after the slot.
+    // The slots are read first: a checkpoint is written before the slot that refers to it, so it
+    // lies below a size that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
     // Since the last checkpoint that was read, the writer may have filled the space it had reserved
     // for the next one's nodes.
@@ -143,8 +145,8 @@ extension DatabaseFile {
   /// Ends the log before the first frame that differs between disk and mapping, because its bytes
   /// may be lost at any time.
   ///
-  /// The payload of a nodes frame is not compared. Nodes have checksums of their own, and are
-  /// durable before a slot leads to them.
+  /// The payload of a nodes frame is not compared. Nodes have separate checksums, and are durable
+  /// before a slot refers to them.
   private func endWhereDiskEnds(_ found: inout Found, _ disk: inout DiskView) throws(StorageError) {
     let end = found.reader.position.offset
     guard end > found.floor else { return }
@@ -169,12 +171,12 @@ extension DatabaseFile {
 
   // MARK: Root slots
 
-  /// The newest valid root slot and the checkpoint it names.
+  /// The newest valid root slot and the checkpoint that it refers to.
   struct SlotChoice {
     var slot: RootSlot
     var checkpoint: CheckpointRecord?
     var replay = ReplayPosition.start
-    /// The newest transaction that the slot's checkpoint or its frame names.
+    /// The newest transaction number in the slot's checkpoint or its frame.
     var newestTransaction: UInt64 = 0
     var isOlder = false
     /// The greater *durable through* of the two slots.
@@ -198,9 +200,9 @@ extension DatabaseFile {
     throw StorageError.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
   }
 
-  /// The slots with valid bytes of their own, the newest first.
+  /// Returns the slots whose own bytes are valid, the newest first.
   ///
-  /// - Parameter fromDisk: whether to read past the cache where the system can; see `DiskView`.
+  /// - Parameter fromDisk: whether to bypass the cache if the system can; see `DiskView`.
   func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
     try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
       let offset = FileLayout.slotOffset(0)
@@ -230,7 +232,7 @@ extension DatabaseFile {
     do throws(StorageError) {
       count = try device.readFromDisk(into: block, at: offset)
     } catch {
-      // The system may have reported an earlier failure, which it does once.
+      // The system may have reported an earlier failure, which it reports only once.
       count = try device.readFromDisk(into: block, at: offset)
     }
     if let count { return count }
@@ -255,8 +257,8 @@ extension DatabaseFile {
     if !isReadOnly { device.dropCache(range) }
   }
 
-  /// Returns the checkpoint whose frame is at `offset`; nil if there is none that FORMAT.md,
-  /// section 7 accepts.
+  /// Returns the checkpoint whose frame is at `offset`; nil if there is none, or it is not valid by
+  /// FORMAT.md, section 7.
   ///
   /// - Parameter view: a view of this file.
   ///
@@ -305,7 +307,7 @@ extension DatabaseFile {
   }
 
   /// Positions the writer at the end of the log, or past the end of the file if the space after the
-  /// log must not be used.
+  /// log cannot be used.
   private func startAppending(
     after found: Found, lastTransaction: UInt64, _ disk: inout DiskView
   ) throws(StorageError) {
@@ -321,13 +323,14 @@ extension DatabaseFile {
   /// Punches the space that an earlier writer preallocated after the log. Returns false if appended
   /// bytes might not reach the disk there.
   ///
-  /// A write to one of its blocks may have failed undetectably, because cache and disk both show
-  /// zeros there. As long as a process has such a page mapped, ext4 reports the next write there as
-  /// durable, but has zeros there after the next mount. So these blocks are never reused: the space
-  /// is punched, which drops the pages for every process, and is preallocated again when needed.
+  /// A write to one of its blocks may have failed undetectably, because both the cache and the disk
+  /// show zeros. As long as a process has such a page mapped, ext4 reports the next write to it as
+  /// durable, but the page contains zeros after the next mount. Therefore these blocks are never
+  /// reused: the space is punched, which drops the pages for every process, and is preallocated
+  /// again when needed.
   ///
-  /// Readers see zeros there before and after. Throws errors of the device if a second read fails
-  /// too.
+  /// Readers see zeros in this space before and after. Throws errors of the device if a second read
+  /// fails, too.
   private func reclaimPreallocation(behind found: Found, _ disk: inout DiskView) throws(StorageError) -> Bool
   {
     let end = found.reader.position.offset
@@ -350,8 +353,8 @@ extension DatabaseFile {
     }
   }
 
-  /// Whether part of a block, which must be in the file, reached the disk. False for zeros, which a
-  /// failed write leaves too.
+  /// Returns whether part of a block, which must be in the file, reached the disk. Returns false
+  /// for zeros, which a failed write also leaves.
   private func isWritten(_ part: Range<UInt64>, _ disk: inout DiskView) throws(StorageError) -> Bool {
     if part.isEmpty { return true }
     let view = try view(through: part.upperBound)
@@ -364,7 +367,7 @@ extension DatabaseFile {
     return try disk.agrees(on: part, mappedAt: base)
   }
 
-  /// The start of the first block past the end of the file; nil on overflow.
+  /// Returns the start of the first block past the end of the file; nil on overflow.
   func beyond(_ size: UInt64) -> UInt64? {
     let mask = device.blockLength - 1
     let (sum, overflow) = size.addingReportingOverflow(mask)
@@ -379,7 +382,7 @@ extension LogWriter {
   ///   - tail: the offset at which the next frame starts.
   ///   - reader: the walk that has reached the end of the log.
   ///   - floor: the offset up to which the log is known to have been durable.
-  ///   - hasGap: whether `tail` follows bytes that must not be used.
+  ///   - hasGap: whether `tail` follows bytes that cannot be used.
   ///   - lastTransaction: the greatest number of a transaction in the file.
   fileprivate func begin(
     at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64

@@ -6,7 +6,7 @@ package enum RefreshOutcome: Sendable, Equatable {
   case unchanged
   /// Transactions were applied.
   case advanced
-  /// There is a newer checkpoint: call `recover` again. Nothing was applied.
+  /// A newer checkpoint exists: call `recover` again. Nothing was applied.
   case newCheckpoint
   /// The file was replaced; `reopened` opens the new one. Nothing was applied.
   case replaced
@@ -38,7 +38,8 @@ extension DatabaseFile {
     return replay.transactions > before ? .advanced : .unchanged
   }
 
-  /// Walks the log from where it was last read to its end; nil if there is a newer checkpoint.
+  /// Walks the log from the end of the last read to its current end; nil if there is a newer
+  /// checkpoint.
   private func findNewer() throws(StorageError) -> LogReader? {
     var pause: UInt64 = 2
     while true {
@@ -53,7 +54,7 @@ extension DatabaseFile {
     }
   }
 
-  /// Opens the file that is at this one's path now, read-only. Call `recover` on it first.
+  /// Opens, read-only, the file that is now at this file's path. Call `recover` on it first.
   package func reopened() throws(StorageError) -> DatabaseFile {
     try DatabaseFile.open(on: volume, path: path, readOnly: true, environment: environment)
   }

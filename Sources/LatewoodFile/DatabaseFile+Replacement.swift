@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Writing a second file, as a compaction does, to replace this one or to become a copy of it.
+/// Methods that write a second file, for example in a compaction, which replaces this one or
+/// becomes a copy of it.
 ///
 /// ```
 /// createReplacement     NAME.compacting, under the lock of NAME
@@ -18,8 +19,8 @@ extension DatabaseFile {
   /// Permission bits that let the owner read and write.
   static let ownerWrites: UInt16 = 0o600
 
-  /// *Writer.* Creates an empty file beside this one and opens it for writing under this one's
-  /// lock. Call `recover` on it first.
+  /// *Writer.* Creates an empty file next to this one and opens it for writing under the lock of
+  /// this file. Call `recover` on it first.
   ///
   /// Leftovers of an earlier attempt are removed. The new file gets the owner, permissions and
   /// attributes of this one.
@@ -37,7 +38,7 @@ extension DatabaseFile {
   }
 
   /// *Writer.* Checks that this file can be replaced: throws the errors that `createReplacement`
-  /// would throw because of its path, its hard links or its owner. Leaves no file behind.
+  /// would throw because of its path, its hard links or its owner. Does not leave a file behind.
   package func checkReplaceable() throws(StorageError) {
     try checkWriting()
     try checkPathAndLinks()
@@ -55,8 +56,8 @@ extension DatabaseFile {
   /// Creates an empty file that will be a separate database at `path`, and opens it for writing
   /// under its own lock. Call `recover` on it first.
   ///
-  /// The copy belongs to this process's user and is writable by its owner; otherwise its
-  /// permissions are those of this file. Attributes are not copied.
+  /// The copy belongs to this process's user and is writable by its owner; apart from that it has
+  /// the same permissions as this file. Attributes are not copied.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
   /// volume and the device.
@@ -106,7 +107,7 @@ extension DatabaseFile {
   /// Whether this file is being written to replace another one, which holds the lock.
   package var isReplacement: Bool { keepsLock }
 
-  /// Renames a copy, all of which must be durable, to its path.
+  /// Renames a copy to its path. The whole copy must be durable.
   package func renameToPath() throws(StorageError) {
     try rename()
     try volume.syncDirectory(containing: path)
@@ -117,17 +118,17 @@ extension DatabaseFile {
     device.wasRenamed(to: path)
   }
 
-  /// Replaces `old` by this file, all of which must be durable.
+  /// Replaces `old` with this file, which must be entirely durable.
   ///
   /// Copies owner, permissions and attributes from the old file once more. Throws `fileMoved` if
-  /// the old file is no longer at its path, where another file must not be overwritten; and
-  /// `hardLinked` if it has a second name, which would keep the old file. After these errors, or a
-  /// failed rename, nothing has changed. If the directory cannot be synced, it is unknown which
-  /// file a power cut would leave, so both files are poisoned.
+  /// the old file is no longer at its path, because another file there must not be overwritten; and
+  /// `hardLinked` if it has a second name, which would still refer to the old file. After these
+  /// errors, or a failed rename, nothing has changed. If the directory cannot be synced, it is
+  /// unknown which file a power cut would leave, so both files are poisoned.
   package func replace(_ old: DatabaseFile) throws(StorageError) {
     try old.checkPathAndLinks()
     try device.copyAttributes(from: old.device)
-    // Commits still being written to the old file are in this one too.
+    // Commits that are still being written to the old file are already in this one.
     old.group.setReplaced(true)
     do throws(StorageError) {
       try rename()
@@ -190,7 +191,7 @@ extension DatabaseFile {
     do {
       try volume.removeIfPresent(path)
     } catch {
-      // A leftover only takes space; opening the database matters more than removing it.
+      // A leftover only takes space; opening the database is more important than removing it.
       return
     }
   }

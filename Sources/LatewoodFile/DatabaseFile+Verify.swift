@@ -13,10 +13,10 @@ package struct LogVerification: Sendable, Equatable {
 
 extension DatabaseFile {
   /// Verifies both copies of the header, both root slots, the frames from the newest checkpoint's
-  /// replay offset, or from `known` if that comes first, to `end`, and the bytes after the log.
+  /// replay offset, or from `known` if that is lower, to `end`, and the bytes after the log.
   ///
   /// Reads the disk instead of the cache where the system can. O(bytes of that part of the log).
-  /// From any thread; commits continue meanwhile. Throws errors of the device.
+  /// Can be called from any thread, while commits continue. Throws errors of the device.
   package func verify(
     from known: ReplayPosition? = nil, through end: UInt64
   ) throws(StorageError) -> LogVerification {
@@ -30,13 +30,13 @@ extension DatabaseFile {
     for index in 0..<2 where !slots.contains(where: { $0.index == index }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(index), "a root slot is damaged"))
     }
-    // Sized after the slots were read: they may name a checkpoint that another process has just
-    // written.
+    // The size is read after the slots, which may refer to a checkpoint that another process has
+    // just written.
     let view = try view(through: try checkedSize())
     let choice = try chooseSlot(slots, in: view)
     var start = choice.replay
     if let known, known.offset < start.offset { start = known }
-    // Frames after a gap do not count yet.
+    // Frames after a gap are not valid yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     var reader = LogReader(view: view, size: view.limit, from: start)
     do throws(StorageError) {

@@ -16,22 +16,23 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Offsets are known when a record is encoded, and never change. A record is read from the chunk
-///    until it is written, and then from the mapping: the same bytes.
+///    until it is written, and then from the mapping, where it has the same bytes.
 /// 2. No offset is used twice. After a torn tail, or a write that failed for lack of space, the log
-///    continues past everything that may have been written, with a *previous checksum* of 0. No
-///    walk crosses this gap, so `needsCheckpoint` is set, and no transaction can begin, until a
-///    slot that names a checkpoint beyond it is durable.
+///    continues past everything that may have been written, with a *previous checksum* of 0. Walks
+///    do not cross this gap, so `needsCheckpoint` is set, and transactions cannot begin, until a
+///    slot that refers to a checkpoint beyond the gap is durable.
 /// 3. A frame's *durable through* never lies beyond such a gap until that slot is durable.
 ///
 /// Thread safety:
-/// 1. `writer` and calls marked *writer* need the store's writer lock: one thread at a time, each
-///    seeing what the one before did. `create`, `open`, `recover` and `refresh` come before or
-///    instead of a writer, and count as writer calls.
+/// 1. `writer` and calls marked *writer* need the store's writer lock, so one thread at a time
+///    makes them and sees the effects of earlier calls. `create`, `open`, `recover` and `refresh`
+///    are called before or instead of a writer, and count as writer calls.
 /// 2. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
-///    come from any thread.
-/// 3. `writeSlot`, `writeBothSlots` and `punch` come from one thread at a time: the one that
-///    checkpoints. They need no writer lock.
-// SAFETY: by these three rules every variable belongs to one thread at a time, or guards itself.
+///    can be called from any thread.
+/// 3. `writeSlot`, `writeBothSlots` and `punch` are called from one thread at a time, the thread
+///    that checkpoints. They do not need the writer lock.
+// SAFETY: by these three rules, every variable is accessed by one thread at a time, or guards
+// itself.
 package final class DatabaseFile: @unchecked Sendable {
   package let path: String
   package let isReadOnly: Bool
@@ -43,12 +44,12 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
-  /// The pins on the file, retained until this is closed; versions retain them too.
+  /// The pins on the file, retained until it is closed. Versions retain them, too.
   private let pins: Guarded<Pins?>
 
   private struct Pins: Sendable {
     var file: FilePin
-    /// Pins log records of a file that is read through a `PageCache`.
+    /// The pin on the log records of a file that is read through a `PageCache`.
     var records: LogPin?
   }
   /// Whether another `DatabaseFile` has taken over the writer lock.
@@ -90,16 +91,16 @@ package final class DatabaseFile: @unchecked Sendable {
 
   deinit { close() }
 
-  /// The bytes of the file that exist now. Valid as long as this object or `mapping`. From any
-  /// thread.
+  /// The existing bytes of the file. Valid as long as this object or `mapping`. Can be called from
+  /// any thread.
   package var view: FileView {
-    // In this order: the mapping was made before the limit was raised.
+    // The limit is read first, because the mapping was created before the limit was raised.
     let limit = progress.readableThrough
     return view(of: mapping.space, limit: limit)
   }
 
-  /// The first `size` bytes of the file, all of which exist. Throws `outOfMemory` if they cannot be
-  /// mapped.
+  /// Returns the first `size` bytes of the file, all of which exist. Throws `outOfMemory` if they
+  /// cannot be mapped.
   func view(through size: UInt64) throws(StorageError) -> FileView {
     view(of: try mapping.grown(toCover: size), limit: size)
   }
@@ -109,39 +110,40 @@ package final class DatabaseFile: @unchecked Sendable {
       base: space.base, verified: space.verified, seed: header.seed, limit: limit, owner: mapping)
   }
 
-  /// The offset before which everything survives a power cut. From any thread.
+  /// The offset before which everything survives a power cut. Can be called from any thread.
   package var durableThrough: UInt64 { progress.durableThrough }
 
-  /// Whether a failed write or sync has ended all writing. From any thread.
+  /// Whether a failed write or sync has ended all writing. Can be called from any thread.
   package var isPoisoned: Bool { progress.failure != nil }
 
   /// Whether the file was found to be removed, renamed or replaced, which ends all writing.
-  /// Acknowledged commits can still be read. From any thread.
+  /// Acknowledged commits can still be read. Can be called from any thread.
   package var isMoved: Bool { progress.failure?.kind == .fileMoved }
 
-  /// Throws `poisoned`, `fileMoved` or `closed` if writing has ended. From any thread.
+  /// Throws `poisoned`, `fileMoved` or `closed` if writing has ended. Can be called from any
+  /// thread.
   package func checkWriting() throws(StorageError) { try progress.check() }
 
-  /// Whether a checkpoint, and a slot that names it, must be written before anything can be
-  /// acknowledged. From any thread.
+  /// Whether a checkpoint, and a slot that refers to it, must be written before commits can be
+  /// acknowledged. Can be called from any thread.
   package var needsCheckpoint: Bool { progress.needsCheckpoint }
 
-  /// Whether a write failed for lack of space, and `recoverFromOutOfSpace` has not been called
-  /// since. From any thread.
+  /// Whether a write has failed for lack of space since the last call of `recoverFromOutOfSpace`.
+  /// Can be called from any thread.
   package var isOutOfSpace: Bool { progress.isOutOfSpace }
 
-  /// Whether `isOutOfSpace` or `needsCheckpoint` prevents transactions from beginning. From any
-  /// thread.
+  /// Whether `isOutOfSpace` or `needsCheckpoint` prevents transactions from beginning. Can be
+  /// called from any thread.
   package var isInterrupted: Bool { progress.isInterrupted }
 
-  /// The end of all commits. From any thread.
+  /// The end of all commits. Can be called from any thread.
   package var committedPosition: CommitPosition { CommitPosition(offset: progress.committedThrough) }
-  /// The end of the log in the file. Later commits and reservations are still in memory. From any
-  /// thread.
+  /// The end of the log in the file. Later commits and reservations are still in memory. Can be
+  /// called from any thread.
   package var writtenPosition: CommitPosition { CommitPosition(offset: progress.writtenThrough) }
 
-  /// A reference that pins the mapping, and the file's blocks under it, as long as it is retained.
-  /// From any thread.
+  /// A reference that, as long as it is retained, pins the mapping and the file's blocks under it.
+  /// Can be called from any thread.
   package var pin: any AnyObject & Sendable {
     pins.withLock { pins in
       guard let pins else { return mapping }
@@ -149,7 +151,8 @@ package final class DatabaseFile: @unchecked Sendable {
     }
   }
 
-  /// Declares that versions made from now on need no log records before `floor`. From any thread.
+  /// Declares that versions created after this call do not need log records before `floor`. Can be
+  /// called from any thread.
   package func requireRecords(from floor: UInt64) {
     guard let cache = device.cache else { return }
     // Releasing the old pins frees memory, so it happens outside the lock.
@@ -160,7 +163,7 @@ package final class DatabaseFile: @unchecked Sendable {
     withExtendedLifetime(old) {}
   }
 
-  /// Whether another `DatabaseFile` has the writer lock, so that closing this one does not release
+  /// Whether another `DatabaseFile` has the writer lock, so that closing this file does not release
   /// it.
   var keepsLock: Bool {
     get { isLockElsewhere.load(ordering: .sequentiallyConsistent) }
@@ -187,17 +190,17 @@ package final class DatabaseFile: @unchecked Sendable {
 }
 
 extension DatabaseFile {
-  /// Refuses all writing from now on. From any thread.
+  /// Refuses all further writing. Can be called from any thread.
   package func endWriting(_ error: StorageError) { progress.end(with: error) }
 
   /// *Writer, no transaction open.* Restarts the log after a write that failed for lack of space.
   ///
-  /// Discards the frames waiting in memory: flushes of them throw `outOfSpace` from now on, and
-  /// neither a crash nor a power cut brings them back. Before calling this, the store undoes, in
-  /// memory, every transaction that was not flushed. Afterwards `needsCheckpoint` is set, and the
-  /// store writes a checkpoint of the remaining state at the current `LogWriter.replayPosition`; a
-  /// checkpoint in progress must be started again. If there is still no space, that fails in the
-  /// same way, and this is called again.
+  /// Discards the frames waiting in memory: flushing them then throws `outOfSpace`, and they do not
+  /// reappear after a crash or a power cut. Before calling this, the store undoes, in memory, every
+  /// transaction that was not flushed. Afterwards `needsCheckpoint` is set, and the store writes a
+  /// checkpoint of the remaining state at the current `LogWriter.replayPosition`; a checkpoint in
+  /// progress must be started again. If the disk is still full, that fails in the same way, and
+  /// this is called again.
   ///
   /// Does nothing if no write failed. Throws `poisoned`, `closed`, `fileTooLarge`, and errors of
   /// the device.
@@ -215,8 +218,8 @@ extension DatabaseFile {
     writer.restart(at: tail)
   }
 
-  /// Makes sure that the log ends before the discarded frames. All of them depend on the first,
-  /// which `FrameWriter` completes last.
+  /// Ensures that the log ends before the discarded frames. All of them depend on the first, which
+  /// `FrameWriter` completes last.
   ///
   /// No known device fails a write after storing all of its bytes. But if the first frame is in the
   /// file, it is durably overwritten with zeros. Otherwise nothing is synced, because a sync that

@@ -2,7 +2,7 @@
 package struct DeadRange: Sendable, Equatable {
   package var start: UInt64
   /// The end, which is below ``FileLayout/fileLimit``, and the flag `endsInNode` in the highest
-  /// bit: there may be a range for each value in the log.
+  /// bit. They share a word to save memory, because there may be a range for each value in the log.
   private var bits: UInt64
 
   private static let flag: UInt64 = 1 << 63
@@ -36,10 +36,11 @@ package struct DeadRange: Sendable, Equatable {
 /// ```
 ///
 /// Invariants:
-/// 1. `ranges` ascend and neither overlap nor touch.
-/// 2. A range holds only inserted bytes and the padding between two nodes. Live bytes between the
-///    end of a node and the next dead byte are at least as long as a frame header: a node starts at
-///    a multiple of 64 and is longer than `leastNode`, and anything else follows a frame header.
+/// 1. `ranges` ascend, and do not overlap or touch.
+/// 2. A range contains only inserted bytes and the padding between two nodes. Live bytes between
+///    the end of a node and the next dead byte are at least as long as a frame header: a node
+///    starts at a multiple of 64 and is longer than `leastNode`, and anything else follows a frame
+///    header.
 package struct DeadRanges: Sendable {
   package private(set) var ranges: [DeadRange] = []
 
@@ -50,7 +51,7 @@ package struct DeadRanges: Sendable {
 
   package var isEmpty: Bool { ranges.isEmpty }
 
-  /// Inserts ranges in any order. They may overlap each other and the ranges already here.
+  /// Inserts ranges in any order. They may overlap each other and the existing ranges.
   ///
   /// O(all ranges). `isPadding` is called for the bytes, fewer than 64, between two ranges if their
   /// number alone is not conclusive.
@@ -81,7 +82,7 @@ package struct DeadRanges: Sendable {
     guard let first = added.first else { return }
     var old = ranges.count
     var new = added.count
-    // A doubled array would stay half empty.
+    // Reserves little more than necessary, because a doubled array would stay half empty.
     let count = old + new
     if ranges.capacity < count { ranges.reserveCapacity(count + count / 8) }
     ranges.append(contentsOf: repeatElement(first, count: new))
@@ -108,7 +109,7 @@ package struct DeadRanges: Sendable {
     of length: UInt64, isPadding: (_ bytes: Range<UInt64>) -> Bool = { _ in false }
   ) -> [Range<UInt64>] {
     var blocks: [Range<UInt64>] = []
-    // What follows the blocks of a range.
+    // The rests of ranges after their last complete blocks.
     var ends: [DeadRange] = []
     var count = 0
     for index in ranges.indices {
@@ -136,8 +137,8 @@ package struct DeadRanges: Sendable {
   }
 }
 
-/// The space that a new tree makes dead: bytes that only its predecessor refers to, and the values
-/// in the log that the new tree still uses.
+/// The space that dies with a new tree: the bytes that only its predecessor refers to, and, as
+/// exceptions, the values in the log that the new tree still uses.
 package struct DeadSpace: Sendable {
   /// Dead nodes and extents, in the order in which they died, with neighbouring nodes joined.
   package private(set) var ranges: [DeadRange] = []
@@ -194,7 +195,7 @@ package struct DeadSpace: Sendable {
           ranges.append(DeadRange(start: at, end: value.lowerBound, endsInNode: false))
         }
         at = max(at, value.upperBound)
-        // A value that reaches into the next range counts there too.
+        // A value that extends into the next range is also subtracted there.
         if value.upperBound > range.end { break }
         index += 1
       }

@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The bytes of a file on the disk, for comparison with its mapping. What has been read is kept as
-/// long as this exists, so the file must not be written meanwhile.
+/// The bytes of a file on the disk, for comparison with its mapping. Bytes that have been read are
+/// kept as long as this value exists, so the file must not be written during that time.
 ///
 /// After a failed sync the page cache keeps bytes that never reached the disk, in pages marked
 /// clean. The system drops them on request, but not while another process, or a snapshot in this
-/// one, has them mapped. Writing the same bytes again does not help: ext4 was seen to report the
-/// second write as durable, and to have zeros there after the next mount.
+/// one, has them mapped. Writing the same bytes again does not help: ext4 has been observed to
+/// report the second write as durable, but to contain zeros after the next mount.
 struct DiskView: ~Copyable {
   private static let windowLength = 1 << 20
 
   private let device: any Device
-  /// What has been read; empty until then.
+  /// The bytes that have been read; empty until the first read.
   private var window = UnsafeMutableRawBufferPointer(start: nil, count: 0)
   /// The range of the file that is in the window.
   private var loaded: Range<UInt64> = 0..<0
@@ -22,8 +22,8 @@ struct DiskView: ~Copyable {
 
   deinit { window.deallocate() }
 
-  /// Returns whether disk and mapping agree on a range of the file. True if the disk cannot be read
-  /// past the cache.
+  /// Returns whether disk and mapping agree on a range of the file. Returns true if the system
+  /// cannot read the disk past its cache.
   ///
   /// - Parameter base: the address where the file is mapped.
   ///
@@ -57,7 +57,7 @@ struct DiskView: ~Copyable {
     do throws(StorageError) {
       count = try device.readFromDisk(into: window, at: start)
     } catch {
-      // The system may have reported an earlier failure, which it does once.
+      // The system may have reported an earlier failure, which it reports only once.
       count = try device.readFromDisk(into: window, at: start)
     }
     isImpossible = count == nil

@@ -56,7 +56,7 @@ package struct FileHeader: Sendable, Equatable {
   package func encode(into target: UnsafeMutableRawBufferPointer) {
     precondition(target.count >= FileLayout.headerLength)
     guard let base = target.baseAddress else { return }
-    // SAFETY: every offset is below the 4096 bytes that the precondition asks for.
+    // SAFETY: every offset is below the 4096 bytes that the precondition requires.
     base.initializeMemory(as: UInt8.self, repeating: 0, count: FileLayout.headerLength)
     base.set(FileHeader.magic, at: Offset.magic)
     base.set(FileHeader.formatVersion, at: Offset.formatVersion)
@@ -113,7 +113,7 @@ package struct FileHeader: Sendable, Equatable {
   }
 }
 
-/// Identifies a database, whichever file it is in.
+/// The identity of a database, regardless of the file that it is in.
 package struct DatabaseID: Sendable, Hashable {
   package var first: UInt64
   package var last: UInt64

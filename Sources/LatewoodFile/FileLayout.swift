@@ -15,7 +15,7 @@
   @inlinable package static var keyLimit: Int { 16384 }
   /// The maximum length of a key prefixed with its keyspace number.
   @inlinable package static var fullKeyLimit: Int { keyLimit + 4 }
-  /// A bound of a range may be the successor of the longest key.
+  /// The maximum length of a bound of a range, which may be the successor of the longest key.
   @inlinable package static var boundLimit: Int { fullKeyLimit + 1 }
   /// The maximum length of a value: more than an array can hold on a 32-bit platform.
   @inlinable package static var valueLimit: UInt64 { 2_147_483_648 }

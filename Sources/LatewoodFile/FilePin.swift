@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// A pin on an open file, retained by everything that may read its mapping: its `DatabaseFile`, and
-/// each version made from it.
+/// A pin on an open file. Everything that may read the file's mapping retains it: the
+/// `DatabaseFile`, and each version created from it.
 ///
-/// A writer punches dead blocks, which become zeros for everyone who reads the mapping. It spares
-/// the blocks that versions of its own store still use, and punches nothing while another process
-/// or store has locked the file for reading. So the read lock must last as long as the mapping is
-/// read, which can be longer than the `DatabaseFile` is open: a scan continues while its store is
+/// A writer punches dead blocks, which then read as zeros in every mapping. It spares the blocks
+/// that versions of its store still use, and does not punch while another process or store has
+/// locked the file for reading. Therefore the read lock must be held as long as the mapping is
+/// read. That can be longer than the `DatabaseFile` is open: a scan continues while its store is
 /// closed.
 ///
 /// ```
@@ -22,7 +22,8 @@ import LatewoodDevice
 final class FilePin: Sendable {
   private let mapping: MappedFile
   private let device: any Device
-  /// The writer lock, kept if the read lock could not be taken, so that no one else can write.
+  /// The writer lock, which is kept if the read lock could not be taken, so that other processes
+  /// cannot write.
   private let writerLock = Guarded<(any FileLock)?>(nil)
 
   init(_ mapping: MappedFile, on device: any Device) {

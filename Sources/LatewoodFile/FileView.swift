@@ -3,8 +3,8 @@ import LatewoodConcurrency
 import LatewoodDevice
 import Synchronization
 
-/// A reader's view of a file: its bytes in memory, how many of them may be accessed, and which have
-/// been verified.
+/// A reader's view of a file: its bytes in memory, the number of bytes that may be accessed, and a
+/// record of the verified parts.
 ///
 /// A plain value of raw pointers, so that hot paths copy it without counting references. Its owner
 /// also keeps the `AddressSpace` that it points into.
@@ -50,7 +50,7 @@ import Synchronization
       .assumingMemoryBound(to: Atomic<UInt64>.self)
   }
 
-  /// Whether the node or extent at `offset`, which is below `limit`, has been verified.
+  /// Returns whether the node or extent at `offset`, which is below `limit`, has been verified.
   @inlinable @inline(__always) package func isVerified(_ offset: UInt64, _ proof: UInt64) -> Bool {
     let bit = (offset &>> 6) &* 2 | proof
     return word(bit).pointee.load(ordering: .relaxed) & (1 &<< (bit & 63)) != 0
@@ -68,8 +68,8 @@ import Synchronization
     cache.noteProof(of: UnsafeRawBufferPointer(start: start, count: length), mark)
   }
 
-  /// Returns the bytes of a value in a commit frame. Checks bounds each time, the checksum only the
-  /// first time.
+  /// Returns the bytes of a value in a commit frame. Checks the bounds each time, but the checksum
+  /// only the first time.
   @inlinable package func extent(
     offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(StorageError) -> UnsafeRawBufferPointer {
@@ -85,8 +85,8 @@ import Synchronization
     return UnsafeRawBufferPointer(start: start, count: count)
   }
 
-  /// Begins to load both ends of a verified value, without waiting for them, so that a scan waits
-  /// for the memory of several values at once. Does nothing if the value has not been verified.
+  /// Prefetches both ends of a verified value, so that a scan waits for the memory of several
+  /// values together. Does nothing if the value has not been verified.
   @inline(__always) package func touchExtent(_ offset: UInt64, _ length: Int) {
     guard offset < limit, length > 0, UInt64(truncatingIfNeeded: length) <= limit &- offset,
       isVerified(offset, Proof.extent)
@@ -138,16 +138,16 @@ extension FileView {
   /// The cache that contains the bytes; nil if the file is mapped.
   var cache: PageCache? { isBuffered ? owner?.takeUnretainedValue().device.cache : nil }
 
-  /// Returns a pin on everything read through this view from now on; nil if nothing is ever
-  /// evicted. A caller that reads in place needs a pin, unless it is in a registry that the file's
-  /// cache waits for.
+  /// Returns a pin on everything that is subsequently read through this view; nil if pages are
+  /// never evicted. A caller that reads in place needs a pin, unless it is in a registry that the
+  /// file's cache waits for.
   package func pin() -> CachePin? { cache?.pin() }
 
-  /// Pins what is read during a single call, until the ticket's `leave`.
+  /// Pins everything that is read during a single call, until the ticket's `leave`.
   package func enter() -> ReaderRegistry.Ticket { cache?.enter() ?? .none }
 
-  /// Whether everything read under an earlier ticket is certainly still in memory. The caller must
-  /// hold a new ticket.
+  /// Returns whether everything read under an earlier ticket is certainly still in memory. The
+  /// caller must hold a new ticket.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
     cache?.isUndisturbed(since: ticket) ?? true
   }
@@ -173,7 +173,7 @@ extension FileView {
   /// Reads from the disk, bypassing the cache where the system can. Returns the number of bytes
   /// read.
   ///
-  /// - Parameters: as `Device.readFromDisk`.
+  /// - Parameters: the same as for `Device.readFromDisk`.
   package func readFromDisk(into target: UnsafeMutableRawBufferPointer, at offset: UInt64)
     throws(StorageError)
     -> Int

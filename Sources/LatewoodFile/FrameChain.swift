@@ -4,7 +4,7 @@ import LatewoodBytes
 ///
 /// The caller reads each frame and verifies its checksum.
 package struct FrameChain: Sendable {
-  /// The position of the next frame, and the checksum that it must name.
+  /// The position of the next frame, and the checksum that it must contain for the frame before it.
   package private(set) var position: ReplayPosition
   /// The greatest *durable through* of the frames so far.
   package private(set) var durableThrough: UInt64 = 0

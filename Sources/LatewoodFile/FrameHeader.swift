@@ -27,9 +27,9 @@ package struct FrameHeader: Sendable, Equatable {
   package static let length = 56
   /// `LWFR` in ASCII, as a little-endian number.
   package static let magic: UInt32 = 0x5246_574C
-  /// In the flags of a commit frame: the transaction continues in the next one.
+  /// The flag of a commit frame whose transaction continues in the next one.
   package static let continuesFlag: UInt8 = 1
-  /// In the flags of a seal: the log ends here, regardless of the bytes that follow.
+  /// The flag of a seal at which the log ends, regardless of the bytes that follow.
   package static let endsLogFlag: UInt8 = 1
 
   package var checksum: UInt64 = 0
@@ -76,7 +76,7 @@ package struct FrameHeader: Sendable, Equatable {
     target.set(payloadLength, at: Offset.payloadLength)
   }
 
-  /// Writes all fields, including the checksum as it is, to 56 bytes.
+  /// Writes all fields, including the existing checksum, to 56 bytes.
   func encodeWithChecksum(into target: UnsafeMutableRawPointer) {
     encodeFields(into: target)
     target.set(checksum, at: Offset.checksum)
@@ -129,7 +129,7 @@ package struct FrameHeader: Sendable, Equatable {
     kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
   }
 
-  /// Whether the frame at `source` matches the checksum in its header. All bytes up to
+  /// Returns whether the frame at `source` matches the checksum in its header. All bytes up to
   /// `requiredEnd` must be readable.
   func checksumMatches(_ source: UnsafeRawPointer, seed: UInt64) -> Bool {
     let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))

@@ -6,8 +6,8 @@ import Synchronization
 /// Writes frames, and the bytes between them, to the file.
 ///
 /// Invariant: a walk finds all frames that are written together, or none, because the header of the
-/// first is written last. So a write that runs out of space part way leaves none of them in the
-/// log, neither for concurrent readers nor after the process ends.
+/// first is written last. Therefore a write that runs out of space part way does not leave any of
+/// them in the log, neither for concurrent readers nor after the process ends.
 ///
 /// Thread safety: `write(_:_:from:through:)` by one thread at a time; the rest by any.
 final class FrameWriter: Sendable {
@@ -24,7 +24,7 @@ final class FrameWriter: Sendable {
     self.fileLock = fileLock
   }
 
-  /// Throws in a forked child, which inherits the file but none of its locks.
+  /// Throws in a forked child, which inherits the file but not its locks.
   func checkOwner() throws(StorageError) {
     if let fileLock, !fileLock.isOwnedByThisProcess {
       throw StorageError(
@@ -46,7 +46,7 @@ final class FrameWriter: Sendable {
     // its header complete in memory.
     let header = first.memory + Int(from - first.offset)
     let end = FrameHeader.decode(from: header, at: from)?.end.flatMap(FileLayout.alignedToFrame)
-    // A walk rejects a single incomplete frame. But the first of several could be complete.
+    // A walk rejects a single incomplete frame, but the first of several frames could be complete.
     let isAlone = (end ?? from) >= through
     let start = isAlone ? from : from + UInt64(FrameHeader.length)
     for segment in waiting { try write(segment, from: start) }
@@ -65,7 +65,7 @@ final class FrameWriter: Sendable {
     try device.write(bytes, at: segment.offset + UInt64(done))
   }
 
-  /// Keeps a segment in memory, because readers find its records through the mapping from now on.
+  /// Keeps a segment in memory, because readers now find its records through the mapping.
   private func pin(_ segment: Segment, from: UInt64) throws(StorageError) {
     let end = segment.offset + UInt64(segment.length)
     if end > from { try device.pinMapped(max(from, segment.offset)..<end) }
@@ -89,8 +89,8 @@ final class FrameWriter: Sendable {
   /// Yields to a thread that is writing frames.
   ///
   /// File systems let one thread at a time change a file, without fairness: writing piece after
-  /// piece, or punching block after block, would delay a small commit by milliseconds. So this is
-  /// called before each piece. It waits only briefly and guarantees nothing.
+  /// piece, or punching block after block, would delay a small commit by milliseconds. Therefore
+  /// this is called before each piece. It only waits briefly, and does not guarantee a turn.
   func yieldToFrames() {
     let turn = writes.load(ordering: .relaxed)
     if turn & 1 == 0 { return }

@@ -2,29 +2,29 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
 
-/// Writes and syncs commits on behalf of many threads at once.
+/// Writes and syncs commits on behalf of many threads.
 ///
-/// The first thread that needs a commit in the file writes everything that is complete; the first
-/// that needs it durable writes and then syncs. Other threads wait while their commits are written
-/// along. No background thread is involved: a single caller just writes.
+/// The first thread that needs a commit in the file writes all complete frames; the first that
+/// needs durability writes them and then syncs. Other threads wait while their commits are written
+/// with them. No background thread is involved: a single caller simply writes.
 ///
-/// Writing and syncing have separate turns (``FlushTurns``), so that others write during a long
-/// sync. A sync covers everything that was in the file when it began. A thread that asks for
-/// durability during a sync waits for the next one, which first writes what has accumulated.
+/// Writing and syncing have separate turns (``FlushTurns``), so that others can write during a long
+/// sync. A sync covers everything that was in the file when it began. A thread that requests
+/// durability during a sync waits for the next one, which first writes the accumulated frames.
 ///
 /// Invariants:
-/// 1. `turns` is only touched with the monitor of `progress` held. Only the thread that has the
-///    turn writes frames, or syncs, without holding the monitor.
+/// 1. `turns` is only accessed with the monitor of `progress` held. Only the thread that has the
+///    turn writes frames, or syncs, and it does so without holding the monitor.
 /// 2. Waiting segments and the complete part of the open one never change, so the thread that
 ///    writes reads them without a lock.
-/// 3. After the first failed sync, or a failed write for anything but lack of space, nothing is
-///    ever written again.
-/// 4. After a write that failed for lack of space nothing is written until a restart of the log has
-///    discarded the waiting frames.
-/// 5. Syncs do not overlap: the system reports a failure only once, so of two overlapping syncs one
+/// 3. After the first failed sync, or a write that failed for any reason other than lack of space,
+///    nothing is ever written again.
+/// 4. After a write that failed for lack of space, nothing is written until a restart of the log
+///    has discarded the waiting frames.
+/// 5. Syncs do not overlap: the system reports a failure only once, so one of two overlapping syncs
 ///    would wrongly succeed.
 ///
-/// Thread safety: calls marked *writer* need the store's writer lock; the rest come from any
+/// Thread safety: calls marked *writer* need the store's writer lock; the rest can be made from any
 /// thread.
 // SAFETY: the pointer `turns` never changes, and the monitor guards the memory it points to.
 final class GroupCommit: @unchecked Sendable {
@@ -90,8 +90,8 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// Makes everything written to the file so far durable, not only frames. The first failure ends
-  /// all writing. Waiting threads get that failure; later calls throw `poisoned`.
+  /// Syncs everything that has been written to the file so far, not only frames. The first failure
+  /// ends all writing. Waiting threads get that failure; later calls throw `poisoned`.
   func sync() throws(StorageError) {
     progress.monitor.lock()
     defer { progress.monitor.unlock() }
@@ -113,7 +113,7 @@ final class GroupCommit: @unchecked Sendable {
   }
 
   /// Wakes all waiting threads, because the caller may have been woken to lead, and returns
-  /// `failure`. With the monitor held.
+  /// `failure`. Called with the monitor held.
   private func wakingOthers(_ failure: StorageError) -> StorageError {
     turns.pointee.writing.wakeAll()
     turns.pointee.syncing.wakeAll()
@@ -123,7 +123,7 @@ final class GroupCommit: @unchecked Sendable {
   /// Writes all complete frames. The monitor is held and the turn free, both on entry and on
   /// return.
   ///
-  /// - Parameter isSyncing: whether a sync follows: then space is preallocated for the next
+  /// - Parameter isSyncing: whether a sync follows. If so, space is preallocated for the next
   ///   commits, and the file must still be at its path.
   private func leadWrite(isSyncing: Bool) {
     let (from, through) = (progress.held.writtenThrough, progress.held.completedThrough)
@@ -148,8 +148,8 @@ final class GroupCommit: @unchecked Sendable {
     turns.pointee.writing.end(isDone: failure == nil, isLast: progress.held.isStopped)
   }
 
-  /// Syncs, and then a few more times for threads that began to wait meanwhile. Waking one of them
-  /// to lead would leave the disk idle until it runs.
+  /// Syncs, and then syncs a few more times for threads that have begun to wait in the meantime.
+  /// Waking one of them to lead would leave the disk idle until that thread runs.
   private func leadSyncs() {
     var rest = GroupCommit.turnsForOthers
     while leadSync(mayContinue: rest > 0) {
@@ -157,7 +157,7 @@ final class GroupCommit: @unchecked Sendable {
       progress.monitor.unlock()
       for _ in 0..<GroupCommit.pausesForOthers { Monitor.yieldProcessor() }
       progress.monitor.lock()
-      // A running thread has taken the turn, and wakes others at its end.
+      // Another thread has taken the turn, and wakes others when its turn ends.
       if turns.pointee.syncing.isTaken || !isSyncWanted { return }
     }
   }
@@ -166,7 +166,8 @@ final class GroupCommit: @unchecked Sendable {
   /// turn free, both on entry and on return.
   ///
   /// - Parameter mayContinue: whether the caller can lead another turn.
-  /// - Returns: whether it must, because threads wait for that turn and none of them was woken.
+  /// - Returns: whether the caller must lead another turn, because threads wait for it and none of
+  ///   them was woken.
   @discardableResult
   private func leadSync(mayContinue: Bool = false) -> Bool {
     let writes =
@@ -184,8 +185,8 @@ final class GroupCommit: @unchecked Sendable {
       }
       if let failure = unlocked(sync) {
         var failure = failure
-        // Some file systems report only at the sync that the disk is full. Unlike after a refused
-        // write, the written frames are lost, so writing cannot continue.
+        // Some file systems do not report a full disk before the sync. Unlike after a refused
+        // write, the written frames are then lost, so writing cannot continue.
         if failure.kind == .outOfSpace { failure.kind = .inputOutput }
         progress.held.end(with: failure)
       } else {
@@ -199,18 +200,18 @@ final class GroupCommit: @unchecked Sendable {
     return continues
   }
 
-  /// Whether a thread waits for durability. With the monitor held.
+  /// Whether a thread waits for durability. Called with the monitor held.
   private var isSyncWanted: Bool {
     turns.pointee.wantedDurable > progress.held.syncedThrough
   }
 
-  /// The range to preallocate before a write. With the monitor held.
+  /// Returns the range to preallocate before a write. Called with the monitor held.
   private func rangeToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
     turns.pointee.preallocation.rangeToReserve(
       from: from, through: through, isZeroed: frames.device.prefersZeroedSpace)
   }
 
-  /// Runs `body` without the monitor; returns the error that it threw, or nil.
+  /// Runs `body` without holding the monitor; returns the error that it threw, or nil.
   private func unlocked(_ body: () throws(StorageError) -> Void) -> StorageError? {
     progress.monitor.unlock()
     defer { progress.monitor.lock() }
@@ -278,7 +279,8 @@ final class GroupCommit: @unchecked Sendable {
 
   // MARK: Path
 
-  /// Ends all writing if the file is no longer at its path, where later commits could not be found.
+  /// Ends all writing if the file is no longer at its path, because later commits could not be
+  /// found.
   func checkPath() throws(StorageError) { try endWriting(ifLost: try path.isLost()) }
 
   private func endWriting(ifLost isLost: Bool) throws(StorageError) {
@@ -295,19 +297,20 @@ final class GroupCommit: @unchecked Sendable {
 
 extension DatabaseFile {
   /// Waits until everything before `position` is in the file and, if `durable`, would survive a
-  /// power cut. From any thread.
+  /// power cut. Can be called from any thread.
   ///
-  /// The first thread writes, or syncs, for all waiting threads; a caller that does not ask for
-  /// durability waits for no sync. The first failed sync, or write that fails for any reason but
-  /// lack of space, ends all writing: waiting threads get the failure itself, later calls
-  /// `poisoned`. Throws `outOfSpace` if there was no space for the commit: it will never be in the
-  /// file, and `recoverFromOutOfSpace` must be called.
+  /// The first thread writes, or syncs, for all waiting threads; a caller that does not request
+  /// durability does not wait for a sync. The first failed sync, or write that fails for any reason
+  /// other than lack of space, ends all writing: waiting threads get the failure itself, later
+  /// calls `poisoned`. Throws `outOfSpace` if there was no space for the commit: it will never be
+  /// in the file, and `recoverFromOutOfSpace` must be called.
   package func flush(through position: CommitPosition, durable: Bool) throws(StorageError) {
     try group.flush(through: position.offset, durable: durable)
   }
 }
 
-/// Turns at writing frames, or at syncing, which one thread at a time does for all waiting threads.
+/// The turns of threads at writing frames, or at syncing. One thread at a time does the work for
+/// all waiting threads.
 ///
 /// ```
 ///            begin                               end
@@ -319,11 +322,12 @@ extension DatabaseFile {
 /// Invariants (all calls with the flush's monitor held):
 /// 1. Turns do not overlap.
 /// 2. Each thread waits for the first turn that can cover its target: the running one or the next.
-///    It is woken when that turn ends and not before, except the thread that leads it.
-/// 3. A thread that was woken to lead but gives up calls `wakeAll`, so that another one leads.
+///    It is woken when that turn ends, and not earlier unless it is the thread that leads the turn.
+/// 3. A thread that was woken to lead but cannot calls `wakeAll`, so that another one leads.
 struct FlushTurns {
   private(set) var isTaken = false
-  /// The number of turns begun, which is also the number of the running turn, or of the last one.
+  /// The number of turns that have begun, which is also the number of the running turn, or of the
+  /// last one.
   private(set) var begun: UInt64 = 0
   /// The number of the last turn whose work succeeded.
   private(set) var done: UInt64 = 0
@@ -359,10 +363,11 @@ struct FlushTurns {
     }
   }
 
-  /// The condition to wait for, while a turn runs, until everything before `target` is done.
+  /// Returns the condition to wait for, while a turn runs, until everything before `target` is
+  /// done.
   func ended(covering target: UInt64) -> Monitor.Condition { ended(target <= through ? begun : begun + 1) }
 
-  /// The condition that signals the end of a turn, the running one or the next.
+  /// Returns the condition that signals the end of a turn, which is the running one or the next.
   func ended(_ number: UInt64) -> Monitor.Condition { number & 1 == 0 ? even : odd }
 
   func wakeAll() {

@@ -20,19 +20,19 @@ import LatewoodDevice
 /// 3. The mapping covers everything that may be appended before the next `cover`.
 /// 4. Frames handed over do not change until they have been written.
 ///
-/// Belongs to the writer of the log.
+/// Owned by the writer of the log.
 struct LogBuffer: ~Copyable {
-  /// The least free space in a chunk, in bytes, with which a frame is begun.
+  /// The minimum free space in a chunk, in bytes, for beginning a frame.
   private static let minimumFree = 4096
   private static let valuePieceLength = 1 << 20
 
-  /// The log's last frame, which the next one names.
+  /// The log's last frame, to which the next one refers.
   private struct LastFrame {
     /// Its checksum; 0 at the start of the log and after a gap.
     var checksum: UInt64 = 0
     var isSeal = false
-    /// The offset of the last frame with operations. Everything before the frame at which this
-    /// writer began counts as one.
+    /// The offset of the last frame with operations. Everything before the first frame of this
+    /// writer counts as one such frame.
     var commitOffset: UInt64 = 0
   }
 
@@ -112,15 +112,14 @@ struct LogBuffer: ~Copyable {
   private mutating func begin(in chunk: UnsafeMutableRawPointer, at tail: UInt64, after frame: LastFrame) {
     last = frame
     reuse(chunk, at: tail)
-    // Earlier frames are not known here, so all of them count as commits.
+    // Earlier frames are not known here, so they all count as commits.
     last.commitOffset = tail &- 1
   }
 
-  /// Takes note of flushes by other threads, and makes space to begin a frame. No frame may be
-  /// open.
+  /// Takes note of flushes by other threads, and makes space for a new frame. No frame may be open.
   ///
-  /// - Parameter isTransaction: whether a transaction begins: then no checkpoint may be needed, and
-  ///   space is preallocated.
+  /// - Parameter isTransaction: whether a transaction begins. If so, throws if a checkpoint is
+  ///   needed, and preallocates space.
   mutating func prepare(isTransaction: Bool) throws(StorageError) {
     let tail = tail
     let isUsed = frameStart > 0
@@ -218,8 +217,8 @@ struct LogBuffer: ~Copyable {
     throw refusal
   }
 
-  /// Completes the open frame, marks its transaction as continuing, and hands it over. At once,
-  /// because the next frame may be refused, but this one stays part of the log.
+  /// Completes the open frame, marks its transaction as continuing, and hands it over immediately:
+  /// even if the next frame is refused, this one stays part of the log.
   mutating func continueFrame() {
     closeFrame(continues: true)
     handOver()
@@ -289,7 +288,7 @@ struct LogBuffer: ~Copyable {
   /// operation is not known yet.
   ///
   /// - Parameters:
-  ///   - headLimit: an upper bound of the bytes of the frame besides its value.
+  ///   - headLimit: an upper bound of the length of the frame without its value, in bytes.
   ///   - encode: encodes the record up to its value at an address, and returns the end.
   mutating func append(
     largeValue value: UnsafeRawBufferPointer, headLimit: Int,
@@ -355,8 +354,8 @@ struct LogBuffer: ~Copyable {
 
   /// Hands the chunk's frames over and continues in an empty chunk.
   ///
-  /// The full chunk is written at once, so that a transaction of any size takes little memory. But
-  /// while another thread writes, the writer takes a spare or new chunk and continues.
+  /// The full chunk is written immediately, so that a transaction of any size takes little memory.
+  /// While another thread is writing, however, the writer takes a spare or new chunk and continues.
   mutating func switchChunk() throws(StorageError) {
     handOver()
     guard group.isWriting, let chunk = chunks.next(progress) else { return try flush() }

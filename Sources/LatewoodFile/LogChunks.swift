@@ -3,7 +3,7 @@ import LatewoodBytes
 /// The memory that the writer of the log fills with frames: at most three chunks. A chunk is reused
 /// once everything in it has been written.
 struct LogChunks: ~Copyable {
-  /// The length of a chunk, in bytes: this much is encoded in memory before it is written.
+  /// The length of a chunk, in bytes: the amount that is encoded in memory before it is written.
   static let length = 4 << 20
   private static let limit = 3
 
@@ -16,18 +16,18 @@ struct LogChunks: ~Copyable {
     for chunk in chunks { chunk.deallocate() }
   }
 
-  /// Allocates a chunk, to be owned by the `LogChunks` it is passed to.
+  /// Allocates a chunk, which will be owned by the `LogChunks` that it is passed to.
   static func makeChunk(isReadOnly: Bool = false) -> UnsafeMutableRawPointer {
     .allocate(byteCount: length(isReadOnly: isReadOnly), alignment: 4096)
   }
 
-  /// A read-only file's chunk is never used.
+  /// Returns the length of a chunk, which is small for a read-only file because it is never used.
   static func length(isReadOnly: Bool) -> Int { isReadOnly ? 64 : length }
 
   /// The number of bytes of memory in chunks.
   var memoryLength: UInt64 { UInt64(chunks.count * LogChunks.length) }
 
-  /// Returns a chunk without unwritten frames, besides the open one; nil if there is none.
+  /// Returns a chunk without unwritten frames, other than the open one; nil if there is none.
   mutating func next(_ progress: SharedProgress) -> UnsafeMutableRawPointer? {
     let all = chunks
     let spare = progress.locked { progress in

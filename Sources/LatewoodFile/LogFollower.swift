@@ -13,8 +13,8 @@ package struct LogFollower {
     offset = start.offset
   }
 
-  /// Passes the operations of the transactions that end before `position`, which must be flushed,
-  /// to `apply`, after verifying each frame once more.
+  /// Passes the operations of the transactions that end before `position` to `apply`, after
+  /// verifying each frame once more. `position` must have been flushed.
   ///
   /// Throws `outOfSpace` if the log had to restart after a gap beyond `offset`; and errors of
   /// `apply`.

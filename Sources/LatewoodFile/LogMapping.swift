@@ -1,7 +1,7 @@
 import LatewoodBytes
 
-/// The mapping of the file in which the writer of the log reads what it has written. It covers all
-/// that may be appended next, because growing it may move it.
+/// The mapping of the file through which the writer of the log reads its written records. It also
+/// covers everything that may be appended next, because growing the mapping may move it.
 struct LogMapping {
   /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
   /// of a large value.
@@ -18,7 +18,7 @@ struct LogMapping {
     capacity = file.space.capacity
   }
 
-  /// Maps the file up to `end`, and what may be appended after that.
+  /// Maps the file up to `end`, and the bytes that may be appended after that.
   mutating func cover(_ end: UInt64) throws(StorageError) {
     guard end + LogMapping.ahead > capacity else { return }
     let space = try file.grown(toCover: end, ahead: LogMapping.ahead)
@@ -33,13 +33,13 @@ struct LogMapping {
   }
 
   /// Returns the record at `offset`, from a segment that waits to be written or, if that has been
-  /// written meanwhile, from the mapping.
+  /// written in the meantime, from the mapping.
   func record(at offset: UInt64, waitingIn progress: SharedProgress) throws(StorageError) -> LogRecord {
     let waiting = progress.locked { progress in
       progress.waitingSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
     }
     if let waiting { return LogRecord(trusted: waiting) }
-    // In this order: the mapping was made before the limit was raised.
+    // The limit is read first, because the mapping was created before the limit was raised.
     let limit = progress.readableThrough
     // SAFETY: the bytes below the limit exist.
     guard let record = LogRecord.validated(at: offset, base: file.space.base, end: limit) else {

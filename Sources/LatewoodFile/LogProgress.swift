@@ -16,8 +16,8 @@ import LatewoodBytes
 ///    +------------------------------> ended                         until the file is opened again
 /// ```
 ///
-/// On a full disk, `restart` discards the frames in memory and continues after a gap, which no walk
-/// from an older checkpoint crosses.
+/// On a full disk, `restart` discards the frames in memory and continues after a gap, which a walk
+/// from an older checkpoint does not cross.
 ///
 /// Invariant: while a checkpoint is needed, `durableMark` does not move, so the log never claims
 /// durability beyond such a gap.
@@ -26,7 +26,7 @@ import LatewoodBytes
 struct LogProgress {
   private enum Stage {
     case writing
-    /// No space for frames: nothing is written until `restart`.
+    /// The disk has no space for frames: nothing is written until `restart`.
     case full(StorageError)
     /// Writing has ended for good; `after` is an earlier lack of space, if any.
     case ended(StorageError, after: StorageError?)
@@ -34,7 +34,7 @@ struct LogProgress {
 
   private var stage = Stage.writing
   private(set) var isClosed = false
-  /// Whether appending is refused. A plain flag, because every begin and commit reads it.
+  /// Whether appending is refused. This is a plain flag, because every begin and commit reads it.
   private(set) var isStopped = false
 
   /// Segments that wait to be written, oldest first.
@@ -53,8 +53,8 @@ struct LogProgress {
   private(set) var chainStart: UInt64 = FileLayout.logStart
   /// The end of the log before the gap. Only valid while a checkpoint is needed.
   private var gapStart: UInt64 = FileLayout.logStart
-  /// Ranges whose commits were discarded for lack of space. A commit that ends in one will never be
-  /// in the file.
+  /// Ranges whose commits were discarded for lack of space. A commit that ends in such a range will
+  /// never be in the file.
   private var discarded: [Range<UInt64>] = []
 
   init(open: Segment) { self.open = open }
@@ -91,7 +91,7 @@ struct LogProgress {
     isStopped = true
   }
 
-  /// Ends all writing for good. The first failure counts.
+  /// Ends all writing for good. The first failure is kept.
   mutating func end(with error: StorageError) {
     if failure == nil { stage = .ended(error, after: shortage) }
     isStopped = true
@@ -114,7 +114,7 @@ struct LogProgress {
 
   // MARK: Errors
 
-  /// The error for every write from now on; nil if writing is possible, or stopped only for lack of
+  /// The error for every further write; nil if writing is possible, or stopped only for lack of
   /// space.
   var refusal: StorageError? {
     if !isStopped { return nil }
@@ -132,7 +132,7 @@ struct LogProgress {
     return refusal ?? shortage ?? .commitWithoutSpace
   }
 
-  /// The error of a flush of everything before `target`; nil if it can proceed.
+  /// Returns the error of a flush of everything before `target`; nil if it can proceed.
   ///
   /// Threads that were waiting get the failure itself; later ones get `poisoned`. A lack of space
   /// does not prevent a sync of bytes already in the file, which readers may have seen.
@@ -144,20 +144,20 @@ struct LogProgress {
 
   // MARK: Flushing
 
-  /// Whether everything before `target` is in the file or, if `durable`, synced.
+  /// Returns whether everything before `target` is in the file or, if `durable`, synced.
   func isDone(_ target: UInt64, durable: Bool) -> Bool {
     target <= (durable ? syncedThrough : writtenThrough) && !isDiscarded(target)
   }
 
-  /// Whether everything before `target` is in the file, and can still be synced.
+  /// Returns whether everything before `target` is in the file, and can still be synced.
   func isSyncable(_ target: UInt64) -> Bool { target <= writtenThrough && failure == nil && !isClosed }
 
   private func isDiscarded(_ target: UInt64) -> Bool {
     !discarded.isEmpty && discarded.contains { $0.lowerBound < target && target <= $0.upperBound }
   }
 
-  /// Notes that everything before `through` has been written; `written` is the open segment as it
-  /// was when the write began.
+  /// Records that everything before `through` has been written; `written` is the open segment as of
+  /// the start of the write.
   mutating func finishWriting(through: UInt64, open written: Segment) {
     writtenThrough = through
     for segment in waiting where segment.end <= through {
@@ -174,7 +174,7 @@ struct LogProgress {
     if !needsCheckpoint { durableMark = max(durableMark, syncedThrough) }
   }
 
-  /// Notes that the bytes before `end` exist.
+  /// Records that the bytes before `end` exist.
   mutating func extendReadable(through end: UInt64) { readableThrough = max(readableThrough, end) }
 
   // MARK: Appending
@@ -220,7 +220,7 @@ struct LogProgress {
   mutating func setReadable(through size: UInt64) { readableThrough = size }
 
   /// Begins to append at `tail` to a log that ends at `end` and is known to be durable before
-  /// `floor`. If there is a gap before `tail`, no walk crosses it, and a checkpoint is needed.
+  /// `floor`. A gap before `tail` is not crossed by any walk, so a checkpoint is then needed.
   mutating func begin(at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool) {
     noteCommitted(through: tail)
     syncedThrough = floor
@@ -236,7 +236,7 @@ struct LogProgress {
   /// The gap that the needed checkpoint must replay beyond; nil if no checkpoint is needed.
   var gap: Range<UInt64>? { needsCheckpoint ? gapStart..<max(gapStart, chainStart) : nil }
 
-  /// Whether a checkpoint that replays from `start` does so beyond the last gap.
+  /// Returns whether a checkpoint that replays from `start` does so beyond the last gap.
   func isBeyondGap(_ start: UInt64) -> Bool { start >= chainStart }
 
   /// Records that a checkpoint which replays from `start` is durable.

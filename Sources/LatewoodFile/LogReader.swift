@@ -20,7 +20,7 @@ struct LogReader {
   private var chain: FrameChain
   /// The bytes that this walk has made readable.
   private(set) var readable: ReadableWindow
-  /// Pins the walked frames in memory.
+  /// The pin that keeps the walked frames in memory.
   private let pin: CachePin?
 
   var position: ReplayPosition { chain.position }
@@ -45,8 +45,8 @@ struct LogReader {
     readable = ReadableWindow(view)
   }
 
-  /// Returns the frame at `offset`; nil if it is not valid by itself, regardless of the frames
-  /// before it.
+  /// Returns the frame at `offset`; nil if it is not valid. The frames before it are not
+  /// considered.
   ///
   /// Throws `inputOutput` if the disk cannot read its bytes.
   static func frame(at offset: UInt64, view: FileView, size: UInt64) throws(StorageError) -> FrameHeader? {

@@ -9,7 +9,7 @@ import LatewoodBytes
 }
 
 /// One operation of a commit frame, decoded in place. The pointers are valid as long as the bytes
-/// it was read from.
+/// that it was read from.
 ///
 /// ```
 /// put           1 | varint keyCount | varint valueCount |               key | value
@@ -28,7 +28,7 @@ import LatewoodBytes
   /// The checksum of an extent; otherwise 0.
   @usableFromInline package let valueChecksum: UInt32
 
-  /// Decodes a record in private memory, never in a file that others can change.
+  /// Decodes a record in private memory. It must not be used for a file that others can change.
   @inlinable @inline(__always) package init(trusted start: UnsafeRawPointer) {
     code = start.u8(0)
     let (keyLength, keyBytes) = Varint.readTrusted(start + 1)
@@ -73,8 +73,8 @@ import LatewoodBytes
 }
 
 extension LogRecord {
-  /// Returns the record at `offset` of a mapping that starts at `base`; nil if it is not below
-  /// `end`, or if the bytes there are not a valid record.
+  /// Returns the record at `offset` of a mapping that starts at `base`; nil if it does not lie
+  /// below `end`, or if the bytes are not a valid record.
   static func validated(at offset: UInt64, base: UnsafeRawPointer, end: UInt64) -> LogRecord? {
     guard offset < end else { return nil }
     return validated(
@@ -135,7 +135,7 @@ extension LogRecord {
       at += 4
     }
     guard lengthsAreLegal(code, first.value, second) else { return nil }
-    // Both are now known to be so small that their sum cannot overflow.
+    // Both have been checked to be so small that their sum cannot overflow.
     return Lengths(
       code: code, key: Int(first.value), value: Int(second), valueChecksum: checksum, start: at - start)
   }
@@ -163,7 +163,7 @@ extension LogRecord {
   /// An upper bound of a record's length without key and value.
   static var overhead: Int { 32 }
 
-  /// Throws `keyEmpty` or `keyTooLong` if no full key has this length.
+  /// Throws `keyEmpty` or `keyTooLong` if a full key cannot have this length.
   @inline(__always) static func checkKey(_ fullCount: Int) throws(StorageError) {
     if fullCount &- 5 >= 0, fullCount <= FileLayout.fullKeyLimit { return }
     throw fullCount > FileLayout.fullKeyLimit

@@ -8,11 +8,11 @@ package typealias ReplayAction = (
 
 /// Applies the operations of frames that a walk has accepted.
 ///
-/// A transaction is applied once its last frame has been read; until then only the ranges of its
+/// A transaction is applied once its last frame has been read. Until then only the ranges of its
 /// frames are kept, even from one refresh to the next, so a transaction may arrive in parts.
 struct LogReplay {
-  /// The maximum length of a frame that is copied for verification, in bytes. Longer ones, of large
-  /// values, are verified in the mapping.
+  /// The maximum length of a frame that is copied for verification, in bytes. Longer frames, which
+  /// contain large values, are verified in the mapping.
   private static let longestCopy: UInt64 = 64 << 20
 
   /// Whether frames are copied to memory and verified again before they are applied, for callers
@@ -29,7 +29,7 @@ struct LogReplay {
   /// Applies the frames in `start ..< end`, all of which a walk over the same bytes has accepted.
   ///
   /// If this throws, the replay is unchanged. The same frames can be applied again once the caller
-  /// has undone what `action` did.
+  /// has undone the effects of `action`.
   mutating func apply(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(StorageError) {
@@ -47,7 +47,7 @@ struct LogReplay {
     var readable = ReadableWindow(view)
     while offset < end {
       try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
-      // A walk has accepted these frames, so this fails only if the file has changed since.
+      // A walk has accepted these frames, so this fails only if the file has changed since then.
       guard let header = LogReader.header(at: offset, view: view, size: view.limit),
         let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)

@@ -13,11 +13,11 @@ import LatewoodBytes
 /// abort: the open frame is dropped
 /// ```
 ///
-/// Frames marked as continuing cannot be taken back. Without the last frame readers skip them.
+/// Frames marked as continuing cannot be taken back. Without the last frame, readers skip them.
 ///
-/// Thread safety: all calls need the store's writer lock: one thread at a time, each seeing what
-/// the one before did.
-// SAFETY: the memory at `state` belongs to the thread that has the writer lock, as `branch` does.
+/// Thread safety: all calls need the store's writer lock, so one thread at a time uses the writer
+/// and sees the effects of earlier calls.
+// SAFETY: only the thread that has the writer lock accesses `branch` and the memory at `state`.
 package final class LogWriter: @unchecked Sendable {
   /// The minimum length of values that are written straight from the caller's memory.
   package static let largeValueLength = 1 << 20
@@ -34,7 +34,7 @@ package final class LogWriter: @unchecked Sendable {
   private struct OpenTransaction {
     var isOpen = false
     var hasPut = false
-    /// The end of the log when it began.
+    /// The end of the log when the transaction began.
     var start = FileLayout.logStart
     /// The number of its complete frames, which can no longer be taken back.
     var closedFrames = 0
@@ -45,8 +45,8 @@ package final class LogWriter: @unchecked Sendable {
   let progress: SharedProgress
   private let seed: UInt64
   private let isReadOnly: Bool
-  /// The state that every record reads and changes. It is in raw memory, so that a put counts no
-  /// references and checks no exclusivity.
+  /// The state that every record reads and changes. It is in raw memory, so that a put does not
+  /// count references or check exclusivity.
   private let state: UnsafeMutablePointer<State>
   /// The `CheckpointRecord.branch` of new checkpoints.
   var branch: UInt64 = 0
@@ -141,13 +141,14 @@ package final class LogWriter: @unchecked Sendable {
   /// Completes the transaction in memory; `DatabaseFile.flush` writes it to the file.
   ///
   /// If this throws, the transaction was aborted, and the caller must undo its operations. A
-  /// transaction without operations writes nothing. Throws `poisoned`, `closed`, `outOfSpace`, and
-  /// the error of a put after which the transaction can only be aborted.
+  /// transaction without operations does not write anything. Throws `poisoned`, `closed`,
+  /// `outOfSpace`, and the error of a put after which the transaction can only be aborted.
   ///
   /// - Parameters:
-  ///   - freesSpace: whether it may use the reserve; nil to allow that unless it has a put.
+  ///   - freesSpace: whether the transaction may use the reserve; nil to allow that unless it has a
+  ///     put.
   ///   - refused: called with the concatenated records of the transaction before they are dropped
-  ///     for lack of space, unless some are in the log already. `append` can encode them again.
+  ///     for lack of space, unless some are already in the log. `append` can encode them again.
   package func commitTransaction(
     freesSpace: Bool? = nil, refused: (_ records: UnsafeRawBufferPointer) -> Void = { _ in }
   ) throws(StorageError) -> CommitPosition {
@@ -187,7 +188,7 @@ package final class LogWriter: @unchecked Sendable {
     if transaction.closedFrames == 0 { log.transaction -= 1 }
   }
 
-  /// Drops the open frame. From now on the open transaction can only be aborted.
+  /// Drops the open frame. After that the open transaction can only be aborted.
   private func fail(_ error: StorageError) {
     log.dropFrame()
     transaction.failure = error
@@ -203,8 +204,9 @@ package final class LogWriter: @unchecked Sendable {
     }
   }
 
-  /// The length of the open transaction's complete frames in the log. After its end, even by an
-  /// abort, and until the next append, that of the last transaction.
+  /// The length of the open transaction's complete frames in the log. Between the end of a
+  /// transaction, even by an abort, and the next append, this is the length of the last
+  /// transaction.
   package var transactionLength: UInt64 { log.tail - transaction.start }
 
   // MARK: Records
@@ -233,20 +235,20 @@ package final class LogWriter: @unchecked Sendable {
     try put(keyspace: keyspace, prefix: 4, key, value, asExtent)
   }
 
-  /// *Transaction open.* Encodes the deletion of a key; as `put`.
+  /// *Transaction open.* Encodes the deletion of a key. Otherwise like `put`.
   package func delete(fullKey: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
     try delete(keyspace: 0, prefix: 0, fullKey)
   }
 
-  /// *Transaction open.* Encodes the deletion of a key; as `put`.
+  /// *Transaction open.* Encodes the deletion of a key. Otherwise like `put`.
   package func delete(keyspace: UInt32, key: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
     try delete(keyspace: keyspace, prefix: 4, key)
   }
 
   /// *Transaction open.* Encodes the deletion of all full keys in `low ..< high`.
   ///
-  /// Bounds are full keys or prefixes of them, up to 16,389 bytes long. Throws `keyTooLong`, and as
-  /// `put`.
+  /// Bounds are full keys or prefixes of them, up to 16,389 bytes long. Throws `keyTooLong`, and
+  /// the errors of `put`.
   package func deleteRange(low: UnsafeRawBufferPointer, high: UnsafeRawBufferPointer) throws(StorageError)
     -> UInt64
   {
@@ -261,7 +263,7 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   /// *Transaction open.* Re-encodes an operation that this process encoded before, and returns the
-  /// offset of its record. Throws as `put`.
+  /// offset of its record. Throws like `put`.
   package func append(_ record: LogRecord) throws(StorageError) -> UInt64 {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
     let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
@@ -275,7 +277,7 @@ package final class LogWriter: @unchecked Sendable {
   /// Returns the record appended at `offset`, from memory or the file's mapping.
   ///
   /// The pointers are valid until the writer appends or begins again. O(1), unless 4 MiB or more
-  /// have not been flushed. Throws `damaged` if the file no longer has a record there.
+  /// have not been flushed. Throws `damaged` if the file no longer has a record at the offset.
   package func record(at offset: UInt64) throws(StorageError) -> LogRecord {
     try log.record(at: offset)
   }
@@ -308,7 +310,7 @@ package final class LogWriter: @unchecked Sendable {
     return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
 
-  /// - Parameters: as `put`.
+  /// - Parameters: the same as for `put`.
   @inline(__always) private func delete(
     keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
   ) throws(StorageError) -> UInt64 {
@@ -321,8 +323,8 @@ package final class LogWriter: @unchecked Sendable {
     return log.take(recordEndingAt: end)
   }
 
-  /// Encodes a value of 1 MiB or more in a commit frame of its own, and writes the value to the
-  /// file from the caller's memory.
+  /// Encodes a value of 1 MiB or more in a separate commit frame, and writes the value to the file
+  /// from the caller's memory.
   ///
   /// - Parameter encode: encodes the record up to its value at an address, and returns the end.
   private func putLarge(
@@ -370,8 +372,8 @@ package final class LogWriter: @unchecked Sendable {
     log.openFrame()
   }
 
-  /// Completes the open frame, if it has records, and marks its transaction as continuing.
-  /// Afterwards the next frame can begin.
+  /// Completes the open frame, if it has records, and marks its transaction as continuing. After
+  /// that the next frame can begin.
   private func closeContinuingFrame() throws(StorageError) {
     if let failure = transaction.failure { throw failure }
     guard log.frameHasRecords else { return log.dropFrame() }
@@ -382,8 +384,8 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Makes sure that blocks are allocated for the open frame, before it is completed.
   ///
-  /// - Parameter freesSpace: whether they may lie in the reserve; nil to allow that unless the
-  ///   transaction has a put.
+  /// - Parameter freesSpace: whether the blocks may be taken from the reserve; nil to allow that
+  ///   unless the transaction has a put.
   ///
   /// Throws `outOfSpace`; then nothing has changed.
   private func claimOpenFrame(freesSpace: Bool? = nil) throws(StorageError) {

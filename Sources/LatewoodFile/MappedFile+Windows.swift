@@ -12,12 +12,12 @@ import Synchronization
 ///    '------ only a part is, or can be read -------> partial    each read asks for its own bytes
 /// ```
 ///
-/// A window is noted as readable once all of it was. Like proofs, notes are cleared after a while
-/// (`setProofLifetime`). Windows with holes stay partial while their other bytes are in memory,
-/// because reading a hole would fill memory with zeros. Unreadable bytes are an error only for
-/// callers that need them.
+/// A window is noted as readable once all of it has been readable. Like proofs, notes are cleared
+/// after a while (`setProofLifetime`). Windows with holes stay partial while their other bytes are
+/// in memory, because reading a hole would fill memory with zeros. Unreadable bytes are an error
+/// only for callers that need them.
 ///
-/// Of a file that is larger than memory, windows are read only where reads are sequential.
+/// For a file that is larger than memory, windows are read only where reads are sequential.
 extension MappedFile {
   private typealias Word = UnsafeMutablePointer<Atomic<UInt64>>
 
@@ -75,7 +75,7 @@ extension MappedFile {
       // Touching a page makes the system map its cached neighbours, which speeds up the next call.
       (base + Int(truncatingIfNeeded: wanted.lowerBound)).touch()
       let isWhole = windows.count == 1 && isInMemory(unknown, base)
-      // Near a hole there is no point in looking ahead.
+      // Near a hole, reading ahead is not useful.
       if !isWhole { windowsEnd.store(.max, ordering: .relaxed) }
       return note(isWhole ? Note.isReadable : Note.isPartial, windows, bitmap)
     }
@@ -102,7 +102,7 @@ extension MappedFile {
   }
 
   private func ask(_ range: Range<UInt64>, _ base: UnsafeRawPointer) throws(StorageError) {
-    // One read of the disk for all pages, instead of one for each.
+    // Reads all pages from the disk together, instead of one by one.
     if isLargerThanMemory, !isInMemory(range, base) { device.readAhead(range) }
     try device.makeReadable(MappedFile.bytes(range, base), at: range.lowerBound)
   }
@@ -136,19 +136,19 @@ extension MappedFile {
 
 /// Recognizes sequential reads by the windows of a file where the last few reads have ended.
 ///
-/// A scan reads leaves in one place of the file and values in another, and other threads read
+/// A scan reads leaves in one part of the file and values in another, and other threads read
 /// elsewhere, so several sequences are remembered.
 struct ReadSequences {
   private static let count = 8
-  /// The end of the windows of each, exclusive.
+  /// The end of the windows of each sequence, exclusive.
   private var ends = [UInt64](repeating: .max, count: ReadSequences.count)
-  /// The one that a read that continues none replaces.
+  /// The index of the oldest sequence. A read that does not continue any sequence replaces it.
   private var oldest = 0
 
   /// Records a read of windows, and returns whether it continues an earlier one: in the same
   /// window, or in the next.
   ///
-  /// - Parameter end: where the read will end if it does.
+  /// - Parameter end: the end of the read if it continues an earlier one.
   mutating func take(_ windows: Range<UInt64>, readingTo end: UInt64) -> Bool {
     if let place = ends.firstIndex(where: { $0 == windows.lowerBound || $0 &- 1 == windows.lowerBound }) {
       ends[place] = end

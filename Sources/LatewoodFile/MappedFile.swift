@@ -16,15 +16,15 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Every mapping stays until this object is destroyed. A mapping at a new address is at least
-///    twice as large as the one before, unless the process is short of address space, so all older
-///    ones together take less address space than the newest.
+///    twice as large as the previous one, unless the process is short of address space. Therefore
+///    all older mappings together take less address space than the newest.
 /// 2. The newest covers everything that the file's views may access: it grows before their limit
 ///    does.
 ///
 /// Thread safety: any thread.
 package final class MappedFile: Sendable {
   let device: any Device
-  /// Whether the addresses are those of a `PageCache`.
+  /// Whether the addresses belong to a `PageCache`.
   let isBuffered: Bool
   private let spaces: Guarded<[AddressSpace]>
   // SAFETY: the object that it refers to is in `spaces`, which only grows.
@@ -38,7 +38,7 @@ package final class MappedFile: Sendable {
   /// The end of the part that is read page by page, because the file takes more than the memory
   /// that could hold it; 0 if it does not. Once it does, that is not asked again.
   private let randomEnd = Atomic<UInt64>(0)
-  /// The allocated size from which the file is compared with the memory again.
+  /// The allocated size at which the file is next compared with the memory.
   private let nextComparison = Atomic<UInt64>(64 << 20)
   /// The sequential reads of a file that is larger than memory.
   let sequences = Guarded(ReadSequences())
@@ -64,13 +64,13 @@ package final class MappedFile: Sendable {
   package var space: AddressSpace { newest.load(ordering: .acquiring)._withUnsafeGuaranteedRef { $0 } }
 
   /// Returns a mapping of the first `end` bytes of the file and `ahead` more: the newest if it is
-  /// large enough, or a new one. Throws as `init`.
+  /// large enough, or a new one. Throws like `init`.
   func grown(toCover end: UInt64, ahead: UInt64 = 0) throws(StorageError) -> AddressSpace {
     let (needed, overflow) = end.addingReportingOverflow(ahead)
     let now = space
     if !overflow, needed <= now.capacity { return now }
     return try spaces.withLock { spaces throws(StorageError) in
-      // Another thread may have grown the mapping meanwhile.
+      // Another thread may have grown the mapping in the meantime.
       let last = space
       if !overflow, needed <= last.capacity { return last }
       let next: AddressSpace
@@ -92,16 +92,16 @@ package final class MappedFile: Sendable {
 
   // MARK: Files that are larger than memory
 
-  /// Whether the file takes more than the memory that could hold it. Then most bytes come from the
-  /// disk, and what the system reads ahead of random reads only evicts others: pages are read one
-  /// by one, except by sequential reads, which ask for what follows themselves.
+  /// Whether the file is larger than the memory that could hold it. Most reads then go to the disk,
+  /// and pages that the system reads ahead of random reads only evict others. Therefore pages are
+  /// read one by one, except by sequential reads, which request the following pages themselves.
   var isLargerThanMemory: Bool { randomEnd.load(ordering: .relaxed) > 0 }
 
-  /// Finds out whether the file is larger than memory now. From one thread at a time; after each
-  /// checkpoint is often enough.
+  /// Checks whether the file is now larger than memory. Called from one thread at a time; once
+  /// after each checkpoint is enough.
   ///
-  /// - Parameter log: the offset of the first log frame that a replay needs. What follows will be
-  ///   read soon, and all of it.
+  /// - Parameter log: the offset of the first log frame that a replay needs. Everything after it
+  ///   will be read soon.
   package func compareWithMemory(log: UInt64) {
     guard !isBuffered else { return }
     if !isLargerThanMemory {
@@ -130,8 +130,8 @@ package final class MappedFile: Sendable {
     proofLifetime.store(UInt64(min(max(seconds, 0), 1e9) * 1e9), ordering: .relaxed)
   }
 
-  /// Starts the timer that clears proofs, before one is marked. One timer serves all proofs made
-  /// while it runs.
+  /// Starts the timer that clears proofs, before a proof is marked. One timer serves all proofs
+  /// that are marked while it runs.
   func noteProof() {
     var lifetime = proofLifetime.load(ordering: .relaxed)
     if isLargerThanMemory {
@@ -146,7 +146,7 @@ package final class MappedFile: Sendable {
   }
 
   private func clearProofs() {
-    // In this order, so that a proof made from now on starts the timer again.
+    // The flag is cleared first, so that a proof marked after this starts the timer again.
     willForget.store(false, ordering: .sequentiallyConsistent)
     for space in spaces.withLock({ $0 }) { space.clearProofs() }
   }

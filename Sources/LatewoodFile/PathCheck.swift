@@ -5,8 +5,8 @@ import Synchronization
 
 /// A frequent, cheap check that the database file is still at its path.
 ///
-/// Looking up the path takes 3 to 8 µs, too long for each synchronous commit of about 100 µs. So a
-/// commit within `interval` of the last lookup relies on it.
+/// Looking up the path takes 3 to 8 µs, too long for each synchronous commit of about 100 µs.
+/// Therefore a commit within `interval` of the last lookup relies on that lookup.
 ///
 /// Thread safety: all calls from any thread.
 final class PathCheck: Sendable {
@@ -25,21 +25,21 @@ final class PathCheck: Sendable {
     self.clock = clock
   }
 
-  /// Sets whether a compaction of this process is replacing the file, or has replaced it: then the
-  /// file is not lost.
+  /// Sets whether a compaction of this process is replacing the file, or has replaced it. In this
+  /// case the file is not lost.
   func setReplaced(_ isReplaced: Bool) {
     self.isReplaced.store(isReplaced, ordering: .sequentiallyConsistent)
   }
 
-  /// Whether the file was removed, renamed or replaced by someone else.
+  /// Returns whether the file was removed, renamed or replaced by someone else.
   func isLost() throws(StorageError) -> Bool {
     lastLookup.store(clock(), ordering: .relaxed)
     guard try device.pathStatus() == .lost else { return false }
-    // Read after the lookup: the flag is set before the file loses its place.
+    // The flag is read after the lookup, because it is set before the file leaves its path.
     return !isReplaced.load(ordering: .sequentiallyConsistent)
   }
 
-  /// As `isLost`, but false if the last lookup was less than `interval` ago.
+  /// Like `isLost`, but returns false if the last lookup was less than `interval` ago.
   func isKnownLost() throws(StorageError) -> Bool {
     let last = lastLookup.load(ordering: .relaxed)
     return last == 0 || clock() >= last + PathCheck.interval ? try isLost() : false

@@ -11,14 +11,14 @@ import LatewoodDevice
 /// ```
 ///
 /// On some file systems (`Device.prefersZeroedSpace`) the first sync of a block that was only
-/// reserved takes two to three times as long, because it records that the block is now in use.
-/// There the space is filled with zeros ahead of time instead, unless commits are so long that each
-/// reaches a new block anyway.
+/// reserved takes two to three times as long, because it records that the block is now in use. On
+/// these file systems the space is filled with zeros ahead of time instead, unless commits are so
+/// long that each reaches a new block anyway.
 ///
 /// The sync after a preallocation takes longer itself, so each one is twice as long as the last, up
 /// to a limit.
 struct Preallocation {
-  /// The minimum and maximum number of bytes preallocated at once.
+  /// The minimum and maximum length of one preallocation, in bytes.
   private static let leastLength: UInt64 = 64 << 10
   private static let greatestLength: UInt64 = 512 << 10
   /// The number of syncs before the first preallocation.
@@ -28,7 +28,7 @@ struct Preallocation {
 
   /// The number of writes so far that were followed by a sync.
   private var syncs = 0
-  /// The number of bytes that the last of them added.
+  /// The number of bytes that the last of these writes added.
   private var syncedLength: UInt64 = 0
   private var through: UInt64 = 0
   /// The length of the next preallocation, in bytes.
@@ -52,8 +52,8 @@ struct Preallocation {
   /// Returns the range to fill with zeros before the next transaction, which begins at `tail`; nil
   /// if there is no need.
   ///
-  /// For the writer only: no other thread writes at or after `tail`, except into regions that the
-  /// writer reserved for it.
+  /// Only called by the writer: other threads do not write at or after `tail`, except into regions
+  /// that the writer has reserved for them.
   mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
     guard syncs > Self.syncsBefore, tail + syncedLength > through,
       syncedLength < Self.longLength, syncs - syncsAtLast >= 4

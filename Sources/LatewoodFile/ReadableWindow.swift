@@ -16,7 +16,7 @@ struct ReadableWindow {
     let end = offset &+ length
     if offset >= range.lowerBound, end <= range.upperBound { return }
     let start = range.contains(offset) ? range.upperBound : offset
-    // After a jump, as over nodes, the following bytes are probably not needed.
+    // After a jump, for example over nodes, the following bytes are probably not needed.
     let isNext = offset <= range.upperBound && offset >= range.lowerBound
     let wanted = isNext ? start &+ ReadableWindow.length : end
     let ahead = min(max(end, wanted), max(end, view.limit))
@@ -24,7 +24,7 @@ struct ReadableWindow {
       try view.makeReadable(start, Int(ahead - start))
       range = start..<ahead
     } catch {
-      // The failure may lie in bytes that were read ahead.
+      // The failure may be caused by bytes that were read ahead.
       guard ahead > end else { throw error }
       try view.makeReadable(start, Int(end - start))
       range = start..<end

@@ -1,9 +1,9 @@
 import LatewoodBytes
 
-/// One of the two slots that name the newest checkpoint: FORMAT.md, section 4.
+/// One of the two slots that refer to the newest checkpoint: FORMAT.md, section 4.
 ///
-/// The slots are the only bytes of a file that are ever overwritten, and never both at once: slot
-/// `generation mod 2` is written while the other, one generation older, still names a sound
+/// The slots are the only bytes of a file that are ever overwritten, and never both together: slot
+/// `generation mod 2` is written while the other, one generation older, still refers to a sound
 /// checkpoint.
 package struct RootSlot: Sendable, Equatable {
   /// The offsets of the fields. On disk.
@@ -43,7 +43,7 @@ package struct RootSlot: Sendable, Equatable {
   package func encode(into target: UnsafeMutableRawBufferPointer, seed: UInt64) {
     precondition(target.count >= FileLayout.slotBlockLength)
     guard let base = target.baseAddress else { return }
-    // SAFETY: every offset is below the 4096 bytes that the precondition asks for.
+    // SAFETY: every offset is below the 4096 bytes that the precondition requires.
     base.initializeMemory(as: UInt8.self, repeating: 0, count: FileLayout.slotBlockLength)
     base.set(generation, at: Offset.generation)
     base.set(checkpointOffset, at: Offset.checkpointOffset)
@@ -62,7 +62,7 @@ package struct RootSlot: Sendable, Equatable {
     from bytes: UnsafeRawBufferPointer, index: Int, seed: UInt64
   ) throws(StorageError) -> RootSlot {
     let at = FileLayout.slotOffset(index)
-    // SAFETY: all offsets are below the 64 bytes asked for here.
+    // SAFETY: all offsets are below the 64 bytes that this check requires.
     guard bytes.count >= length, let base = bytes.baseAddress else {
       throw StorageError.damaged(at: at, "the file ends within a root slot")
     }

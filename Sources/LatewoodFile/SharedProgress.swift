@@ -10,7 +10,8 @@ import LatewoodConcurrency
 /// ```
 ///
 /// Thread safety: all calls from any thread. Only the thread that has the store's writer lock
-/// changes the segments; only a thread that has a turn of ``GroupCommit`` notes what was written.
+/// changes the segments; only a thread that has a turn of ``GroupCommit`` records progress of
+/// writes and syncs.
 // SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
 final class SharedProgress: @unchecked Sendable {
   /// Guards the progress and the turns at writing and syncing.
@@ -92,13 +93,13 @@ final class SharedProgress: @unchecked Sendable {
 
   var needsCheckpoint: Bool { locked { $0.needsCheckpoint } }
 
-  /// The gap that the needed checkpoint must replay beyond; nil if no checkpoint is needed.
+  /// The gap beyond which the needed checkpoint must replay; nil if no checkpoint is needed.
   var gap: Range<UInt64>? { locked { $0.gap } }
 
-  /// Whether a checkpoint that replays from `start` does so beyond the last gap.
+  /// Returns whether a checkpoint that replays from `start` does so beyond the last gap.
   func isBeyondGap(_ start: UInt64) -> Bool { locked { $0.isBeyondGap(start) } }
 
-  /// Whether a checkpoint that replays from `start` is the one that is needed.
+  /// Returns whether a checkpoint that replays from `start` satisfies the need for a checkpoint.
   func isNeeded(replayingFrom start: UInt64) -> Bool {
     locked { $0.needsCheckpoint && $0.isBeyondGap(start) }
   }

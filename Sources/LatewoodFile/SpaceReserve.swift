@@ -8,7 +8,7 @@ package struct ReserveLengths: Sendable, Equatable {
   /// The length while the disk is low on space: enough for a checkpoint that rewrites the entire
   /// tree. One and a half times the length of the log after `pendingStart` is reserved in addition.
   package var full: UInt64
-  /// The offset from which no checkpoint has merged the log.
+  /// The offset after which the log has not been merged by a checkpoint.
   package var pendingStart: UInt64
 
   package init(least: UInt64, full: UInt64, pendingStart: UInt64) {
@@ -18,9 +18,9 @@ package struct ReserveLengths: Sendable, Equatable {
   }
 }
 
-/// The blocks allocated after the end of the log before anything is written to them, so that space
-/// can be freed on a full disk: operations that free space may use all of them, all others only
-/// those ahead of the reserve.
+/// The blocks that are allocated after the end of the log before they are written, so that space
+/// can be freed on a full disk. Operations that free space may use all of these blocks; other
+/// operations may only use the blocks ahead of the reserve.
 ///
 /// ```
 /// log ... tail |............ ahead ............|........ reserve ........| allocatedThrough
@@ -31,13 +31,14 @@ package struct ReserveLengths: Sendable, Equatable {
 /// that would need the reserve is refused before any of it is written, so that the log continues
 /// without a gap.
 ///
-/// Belongs to the writer of the log.
+/// Owned by the writer of the log.
 struct SpaceReserve {
-  /// The minimum and maximum number of bytes allocated at once. Each step makes the next sync
-  /// slower, because the file system records the blocks, so a growing log takes longer steps.
+  /// The minimum and maximum number of bytes allocated in one step. Each step slows down the next
+  /// sync, because the file system records the blocks, so a growing log takes longer steps.
   private static let leastStep: UInt64 = 64 << 10
   private static let greatestStep: UInt64 = 1 << 20
-  /// The disk is low on space below this many bytes plus eight times the full reserve.
+  /// The constant part of the threshold for low space, in bytes: the disk is low on space if it has
+  /// less than this plus eight times the full reserve.
   private static let lowSpaceLength: UInt64 = 64 << 20
 
   private let device: any Device
@@ -47,13 +48,14 @@ struct SpaceReserve {
   private var lengths: ReserveLengths?
   /// The offset below which blocks are allocated.
   private var allocatedThrough: UInt64 = 0
-  /// The offset up to which commits leave the reserve intact. `UInt64.max` if there is no reserve,
+  /// The offset up to which commits leave the reserve intact; `UInt64.max` without a reserve,
   /// because none was set or the file system cannot allocate blocks in advance.
   private var coveredThrough: UInt64 = .max
-  /// A commit that frees space and ends at or before this offset allocates nothing: its blocks are
-  /// allocated, and so is the reserve after them, unless allocating it has recently failed.
+  /// The offset up to which a commit that frees space does not allocate: its blocks are already
+  /// allocated, and so is the reserve after them, unless allocating the reserve has recently
+  /// failed.
   private var freeingThrough: UInt64 = .max
-  /// The offset up to which allocation is not retried, because there was no space.
+  /// The offset up to which allocation is not retried, because the disk was full.
   private var triedThrough: UInt64 = 0
   private var isSupported = true
   /// Whether the reserve is lent to another file.
@@ -66,7 +68,7 @@ struct SpaceReserve {
     self.path = path
   }
 
-  /// Sets the length of the reserve. Makes no system call.
+  /// Sets the length of the reserve, without a system call.
   mutating func set(_ lengths: ReserveLengths) {
     guard isSupported else { return }
     self.lengths = lengths
@@ -76,7 +78,8 @@ struct SpaceReserve {
   /// The number of bytes allocated after `tail`.
   func length(at tail: UInt64) -> UInt64 { allocatedThrough - min(allocatedThrough, tail) }
 
-  /// Whether a disk low on space has less than the greatest step ahead of the reserve at `tail`.
+  /// Returns whether the disk is low on space and less than the greatest step is left ahead of the
+  /// reserve at `tail`.
   func isTight(at tail: UInt64) -> Bool {
     isLow && coveredThrough - min(coveredThrough, tail) < SpaceReserve.greatestStep
   }
@@ -96,12 +99,12 @@ struct SpaceReserve {
     freeingThrough = min(max(coveredThrough, triedThrough), allocatedThrough)
   }
 
-  /// Makes sure that blocks are allocated for everything up to `end`, which is about to be appended
-  /// at `tail`.
+  /// Ensures that blocks are allocated for everything up to `end`, which is about to be appended at
+  /// `tail`.
   ///
-  /// - Parameter freesSpace: whether they may lie in the reserve.
+  /// - Parameter freesSpace: whether the blocks may be taken from the reserve.
   ///
-  /// Throws `outOfSpace`; then the log is as it was.
+  /// Throws `outOfSpace`; then the log is unchanged.
   @inline(__always) mutating func claim(
     from tail: UInt64, through end: UInt64, freesSpace: Bool
   ) throws(StorageError) {
@@ -122,8 +125,8 @@ struct SpaceReserve {
 
   /// Allocates blocks for the log from `tail` to `end`, and a reserve after them.
   ///
-  /// - Parameter freesSpace: whether they may lie in the reserve.
-  /// - Returns: false if there is no space for them.
+  /// - Parameter freesSpace: whether the blocks may be taken from the reserve.
+  /// - Returns: false if the disk is full.
   private mutating func extend(from tail: UInt64, through end: UInt64, freesSpace: Bool) -> Bool {
     guard let lengths, isSupported else { return true }
     if isLent { return freesSpace && allocate(from: tail, through: end) }
@@ -138,28 +141,28 @@ struct SpaceReserve {
     }
     nextStep = SpaceReserve.leastStep
     if allocate(from: tail, through: end + length) { return true }
-    // Only part of the reserve is left, or nothing.
+    // Only part of the reserve is left, if any.
     guard freesSpace else { return false }
     triedThrough = end + SpaceReserve.leastStep
     return allocate(from: tail, through: triedThrough) || allocate(from: tail, through: end)
   }
 
-  /// Releases the reserve, so that another file can be written. Until `refill` everything that does
-  /// not free space is refused.
+  /// Releases the reserve, so that another file can be written. Until `refill`, operations that do
+  /// not free space are refused.
   ///
-  /// - Returns: false if there was none to release.
+  /// - Returns: false if a reserve did not exist.
   mutating func lend(from tail: UInt64) -> Bool {
     guard isSupported, lengths != nil, !isLent else { return false }
     let mask = device.blockLength - 1
     let (start, end) = ((tail + mask) & ~mask, (allocatedThrough + mask) & ~mask)
     guard start < end else { return false }
-    // ext4 frees nothing after the end of a file, so the file is extended first. The log ends
-    // before zeros.
+    // ext4 does not free blocks after the end of a file, so the file is extended first. The log
+    // ends before zeros.
     device.reserve(offset: start, length: end - start)
     do throws(StorageError) {
       guard try device.punch(offset: start, length: end - start) else { return false }
     } catch {
-      // Some of the blocks may be gone.
+      // Some of the blocks may already have been freed.
       allocatedThrough = tail
       measure()
       return false
@@ -171,7 +174,7 @@ struct SpaceReserve {
     return true
   }
 
-  /// Allocates missing blocks from `tail` to `end`; returns false if there is no space.
+  /// Allocates missing blocks from `tail` to `end`; returns false if the disk is full.
   private mutating func allocate(from tail: UInt64, through end: UInt64) -> Bool {
     let start = max(allocatedThrough, tail)
     if end <= start { return true }

@@ -11,8 +11,8 @@ package struct TornTail: Sendable, Equatable {
 }
 
 extension LogReader {
-  /// Whether a finished walk ended before bytes that had been durable, which is damage. A crash, a
-  /// power cut or a full disk leaves a torn tail, which was never acknowledged.
+  /// Returns whether a finished walk ended before bytes that had been durable, which is damage. A
+  /// crash, a power cut or a full disk leaves a torn tail, which was never acknowledged.
   ///
   /// - Parameter floor: the offset up to which the root slots claim durability.
   func endsInDamage(floor: UInt64) throws(StorageError) -> Bool {
@@ -39,8 +39,8 @@ extension LogReader {
     return true
   }
 
-  /// Whether a valid frame beyond the end of the walk claims that more was durable than the walk
-  /// found.
+  /// Returns whether a valid frame beyond the end of the walk claims that more was durable than the
+  /// walk found.
   ///
   /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
   /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
@@ -92,7 +92,7 @@ extension DatabaseFile {
   /// only zeros, or bytes that a live writer may be writing.
   ///
   /// - Parameters:
-  ///   - reader: a walk over all of the log known to this process, and no further.
+  ///   - reader: a walk over all of the log known to this process, but no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
   func tornTail(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
@@ -115,7 +115,7 @@ extension DatabaseFile {
     try reader.finish()
     if reader.hasEnded { return nil }
     if try reader.isFollowedByZeros() { return nil }
-    // A writer may have begun an incomplete frame meanwhile.
+    // A writer may have begun an incomplete frame in the meantime.
     if try volume.isLockedForWriting(path) { return nil }
     let start = reader.position.offset
     return TornTail(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))

@@ -1,4 +1,5 @@
-/// The only error type of this module: what is wrong, and where in the bytes or in the text.
+/// The only error type of this module. It describes the problem and its location in the bytes or in
+/// the text.
 package struct FleeceError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
     /// Fleece bytes violate the format, at `offset`.
@@ -7,7 +8,7 @@ package struct FleeceError: Error, Sendable, Equatable {
     case invalidJSON
     /// Arrays and dictionaries are nested more than `FleeceLimits.depth` levels deep.
     case tooDeep
-    /// The value exceeds a limit of the format or this module, or the bytes stand for
+    /// The value exceeds a limit of the format or this module, or the bytes expand to
     /// disproportionately many values.
     case tooLarge
     /// A number has no form in JSON: infinite, or not a number.
@@ -19,13 +20,13 @@ package struct FleeceError: Error, Sendable, Equatable {
   }
 
   package var kind: Kind
-  /// The offset in the bytes or the text, from zero; nil if the error is not about a place.
+  /// The offset in the bytes or the text, from zero; nil if the error is not about a position.
   package var offset: Int?
   /// The line in a text, from 1.
   package var line: Int?
   /// The column in a text, in Unicode scalars, from 1.
   package var column: Int?
-  /// One sentence that says what is wrong.
+  /// The description of the problem, in one sentence.
   package var reason: String
 
   package init(

@@ -9,25 +9,25 @@ package enum FleeceLimits {
   /// The maximum number of pointers to pointers to follow for one value. A writer needs two, for a
   /// root that is far from the end.
   static let pointerHops = 4
-  /// The maximum number of dictionaries in a line of inheritance.
+  /// The maximum number of dictionaries in a chain of inheritance.
   static let inheritance = 16
   /// The greatest length of an encoded value in bytes. Pointers could reach twice as far.
   static let encodedLength = Int(Int32.max)
 
   /// The length up to which a repeated string is written once and pointed at again.
   ///
-  /// A pointer of two bytes stands for at most this many, so that the output of this module stays
-  /// within `expansion`.
+  /// A pointer of two bytes then represents at most this many bytes, so that the output of this
+  /// module stays within `expansion`.
   static let sharedStringLength = 128
   /// The greatest distance of such a pointer. Beyond it, a new copy is cheaper than a wide
   /// collection.
   static let sharedStringReach = 60_000
 
-  /// Returns the greatest total size of all values in `length` bytes, counting shared ones each
+  /// Returns the maximum total size of all values in `length` bytes, counting shared values each
   /// time.
   ///
-  /// A few bytes can stand for exponentially many values: arrays of pointers to one array, and so
-  /// on. A walk ends at this limit.
+  /// A few bytes can represent exponentially many values, such as nested arrays of pointers to one
+  /// array. A walk ends at this limit.
   package static func expansion(ofLength length: Int) -> Int {
     let (product, overflow) = length.multipliedReportingOverflow(by: 256)
     return overflow

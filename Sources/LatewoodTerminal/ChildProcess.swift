@@ -21,7 +21,7 @@ package final class ChildProcess {
     }
   }
 
-  /// Starts the program at `path`; its error output and input are this process's own.
+  /// Starts the program at `path`, which shares this process's error output and input.
   ///
   /// - Parameter hasUsualSignals: whether the program ends on a `TerminationSignal` even if this
   ///   process ignores it.
@@ -53,7 +53,7 @@ package final class ChildProcess {
     }
   }
 
-  /// Ends the program at once, as a crash would.
+  /// Ends the program immediately, as a crash would.
   package func kill() throws(StorageError) {
     if isOver { return }
     do {
@@ -73,8 +73,8 @@ package final class ChildProcess {
     }
   }
 
-  /// Waits for the end of the program. Returns its exit status, or nil if it was killed. Called
-  /// once.
+  /// Waits for the end of the program. Returns its exit status, or nil if it was killed. May be
+  /// called only once.
   package func wait() throws(StorageError) -> Int32? { try waitForEnd().status }
 
   /// Waits for the end of the program like `wait`, and also returns the number of the signal that

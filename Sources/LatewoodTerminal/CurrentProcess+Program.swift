@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Calls that belong to a program: a library leaves them to the program that it is part of.
+/// Calls for programs. A library leaves them to the program that it is part of.
 extension CurrentProcess {
-  /// The path of its program, for starting it again.
+  /// Returns the path of this process's program, for starting it again.
   package static func executablePath() throws(StorageError) -> String {
     do {
       return try SystemCalls.ownExecutablePath()
@@ -12,14 +12,14 @@ extension CurrentProcess {
     }
   }
 
-  /// Makes this process survive interrupts from the terminal, which still end the programs that it
+  /// Lets this process survive interrupts from the terminal. They still end the programs that it
   /// has started.
   package static func outliveInterrupts() {
-    // In a started program, a handler that does nothing becomes the default again; an ignored
-    // signal would stay ignored.
+    // In a started program, a handler that does nothing is replaced by the default action; an
+    // ignored signal would stay ignored.
     _ = SystemCalls.handle(SystemCalls.interruptingSignals) { _ in }
   }
 
-  /// Ends the process. Flush streams first: this does not.
+  /// Ends the process without flushing its streams.
   package static func exit(_ status: Int32) -> Never { SystemCalls.exitProcess(status) }
 }

@@ -1,10 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A terminal in raw mode, in which every key is passed to the program at once, until `restore`.
+/// A terminal in raw mode, in which every key is passed to the program immediately, until
+/// `restore`.
 ///
-/// If a signal asks the process to end meanwhile, the terminal is restored first. A process may
-/// have only one at a time.
+/// If a termination signal arrives in this mode, the terminal is restored before the process ends.
+/// A process may have only one raw terminal at a time.
 package final class RawTerminal {
   /// The data of the signal handler, prepared in advance because it may take no lock and no memory.
   private struct Saved {
@@ -12,8 +13,9 @@ package final class RawTerminal {
     var modes: SystemCalls.TerminalModes
   }
 
-  // SAFETY: written before the handlers are installed and never freed; handlers only read. One raw
-  // terminal at a time is the caller's duty, and the shell, the only caller, is one thread.
+  // SAFETY: written before the handlers are installed and never freed; handlers only read. The
+  // caller guarantees that there is one raw terminal at a time; the shell, the only caller, is one
+  // thread.
   nonisolated(unsafe) private static let saved = UnsafeMutablePointer<Saved>.allocate(capacity: 1)
 
   private let descriptor: Int32

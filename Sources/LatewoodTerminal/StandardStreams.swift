@@ -3,16 +3,16 @@ import LatewoodDevice
 
 /// The standard streams of a command-line program.
 ///
-/// Output is collected and written in pieces of 64 KiB, on `flush`, and line by line on a terminal.
-/// The first failure is kept, and later output is dropped. A program checks `failure` where it
-/// could stop early, and once at its end.
+/// Output is collected, and written in pieces of 64 KiB and on `flush`; on a terminal, it is
+/// written line by line. The first failure is kept, and later output is dropped. A program checks
+/// `failure` at points where it can stop early, and once at its end.
 package struct StandardStreams {
   package let input: ByteInput
   package let output: ByteOutput
   package let error: ByteOutput
 
-  /// Opens the streams of this process. Also makes writes to a pipe without a reader, and to a file
-  /// past its length limit, fail instead of ending the process.
+  /// Opens the streams of this process. After this, writes to a pipe without a reader, and to a
+  /// file past its length limit, fail instead of ending the process.
   package init() {
     SystemCalls.ignoreOutputSignals()
     input = ByteInput(descriptor: 0)
@@ -25,17 +25,17 @@ package struct StandardStreams {
   }
 }
 
-/// A buffered stream of bytes to a descriptor. For one thread.
+/// A buffered stream of bytes to a descriptor, for use by one thread.
 package final class ByteOutput {
   /// The descriptor to write to; nil if output is kept in `pending`.
   private let descriptor: Int32?
   package private(set) var pending: [UInt8] = []
   private let limit = 64 << 10
 
-  /// Whether it is written to a terminal.
+  /// Whether the output is written to a terminal.
   package let isTerminal: Bool
-  /// The first failure. If the reader has gone away, it `isBrokenPipe`, which is no error of the
-  /// program.
+  /// The first failure. If the reader has closed its end of a pipe, the failure `isBrokenPipe`,
+  /// which is not an error of the program.
   package private(set) var failure: StorageError?
 
   package init(descriptor: Int32) {
@@ -44,13 +44,14 @@ package final class ByteOutput {
     pending.reserveCapacity(limit)
   }
 
-  /// Makes a stream that keeps its output in memory, for tests.
+  /// Creates a stream that keeps its output in memory, for tests.
   package init() {
     descriptor = nil
     isTerminal = false
   }
 
-  /// The width of the terminal in columns; nil if it is not a terminal or does not tell.
+  /// The width of the terminal in columns; nil if it is not a terminal or does not report its
+  /// width.
   package var terminalWidth: Int? { descriptor.flatMap { SystemCalls.terminalWidth($0) } }
 
   package func write(_ bytes: UnsafeRawBufferPointer) {
@@ -85,7 +86,7 @@ package final class ByteOutput {
   }
 }
 
-/// A buffered stream of bytes from a descriptor. For one thread.
+/// A buffered stream of bytes from a descriptor, for use by one thread.
 package final class ByteInput {
   private let descriptor: Int32
   private var buffer: [UInt8] = []
@@ -99,7 +100,8 @@ package final class ByteInput {
     isTerminal = SystemCalls.isTerminal(descriptor)
   }
 
-  /// Reads the bytes that are available at once, waiting for the first; empty at the end.
+  /// Waits for the first byte, then reads all bytes that are available without further waiting;
+  /// empty at the end.
   package func readSome() throws(StorageError) -> [UInt8] {
     if position == buffer.count { try fill() }
     defer { position = buffer.count }
@@ -116,7 +118,7 @@ package final class ByteInput {
     }
   }
 
-  /// Whether bytes or the end of the input can be read without waiting.
+  /// Returns whether bytes or the end of the input can be read without waiting.
   package func hasMore() throws(StorageError) -> Bool {
     if position < buffer.count || isAtEnd { return true }
     do {
@@ -161,6 +163,6 @@ package final class ByteInput {
 }
 
 extension StorageError {
-  /// Whether the reader of a pipe has gone away.
+  /// Whether the reader of a pipe has closed its end.
   package var isBrokenPipe: Bool { errno == ErrorNumber.brokenPipe.code }
 }

@@ -23,13 +23,13 @@ extension SystemCalls {
     package init(terminal: String? = nil) { self.terminal = terminal }
   }
 
-  /// Starts a program; returns its number. Variables in `environment` are set in addition to those
-  /// of this process, or removed if nil.
+  /// Starts a program; returns its number. Variables in `environment` are added to the variables of
+  /// this process, or removed if nil.
   package static func spawn(
     _ path: String, _ arguments: [[UInt8]], _ streams: SpawnStreams, environment: [String: String?] = [:]
   ) throws(ErrorNumber) -> Int32 {
     #if os(tvOS) || os(watchOS)
-      // On these systems no program may start another.
+      // On these systems, a program cannot start another.
       throw .notSupported
     #else
       #if canImport(Darwin)
@@ -50,7 +50,7 @@ extension SystemCalls {
         posix_spawn_file_actions_adddup2(&actions, 0, 1)
         posix_spawn_file_actions_adddup2(&actions, 0, 2)
       }
-      // Threads of the system's pools block signals, which programs inherit, so the new one could
+      // Threads of the system's pools block signals. A started program inherits that, so it could
       // not be interrupted.
       var signals = sigset_t()
       sigemptyset(&signals)
@@ -62,7 +62,7 @@ extension SystemCalls {
       if streams.terminal != nil || streams.hasUsualSignals { flags |= Int32(POSIX_SPAWN_SETSIGDEF) }
       posix_spawnattr_setflags(&attributes, Int16(flags))
       var process: pid_t = 0
-      // SAFETY: posix_spawn copies the terminated strings; each is freed once, after it.
+      // SAFETY: posix_spawn copies the terminated strings; each is freed once, after the call.
       var words = ([Array(path.utf8)] + arguments).map { duplicated($0) }
       words.append(nil)
       defer { for word in words { free(word) } }
@@ -84,7 +84,7 @@ extension SystemCalls {
   {
     var ends: [Int32] = [-1, -1]
     _ = try checked(pipe(&ends))
-    // Not inherited by programs that other threads start, except between these two calls.
+    // Programs that other threads start do not inherit the pipe, except between these two calls.
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { closeFile(ends[1]) }
     do {
@@ -97,7 +97,7 @@ extension SystemCalls {
     }
   }
 
-  /// POSIX_SPAWN_SETSID, which the importer does not show everywhere.
+  /// POSIX_SPAWN_SETSID, which is not imported on all systems.
   private static var newSession: Int32 {
     #if canImport(Darwin)
       0x0400
@@ -106,9 +106,9 @@ extension SystemCalls {
     #endif
   }
 
-  /// A zero-terminated copy, which the caller frees.
+  /// Returns a zero-terminated copy, which the caller frees.
   static func duplicated(_ bytes: [UInt8]) -> UnsafeMutablePointer<CChar>? {
-    // SAFETY: the bytes are ended by a zero, and strdup copies up to the first one.
+    // SAFETY: the bytes end with a zero, and strdup copies up to the first zero.
     (bytes + [0]).withUnsafeBufferPointer { buffer in
       buffer.withMemoryRebound(to: CChar.self) { text in text.baseAddress.flatMap { strdup($0) } }
     }
@@ -143,7 +143,7 @@ extension SystemCalls {
     _ = try checked(kill(process, SIGKILL))
   }
 
-  /// Waits for the end of a child process: its exit status, or nil if a signal ended it.
+  /// Waits for the end of a child process. Returns its exit status, or nil if a signal ended it.
   package static func wait(for process: Int32) throws(ErrorNumber) -> Int32? {
     try waitForEnd(of: process).status
   }
@@ -157,14 +157,14 @@ extension SystemCalls {
     return (exit, exit == nil ? status & 0x7F : nil)
   }
 
-  /// The exit status of a child process as in `wait(for:)`; nil if it has not ended yet.
+  /// Returns the exit status of a child process like `wait(for:)`; nil if it has not ended yet.
   package static func statusIfEnded(for process: Int32) throws(ErrorNumber) -> Int32?? {
     var status: Int32 = 0
     guard try checked(waitpid(process, &status, WNOHANG)) != 0 else { return .none }
     return .some(exitStatus(status))
   }
 
-  /// The macros WIFEXITED and WEXITSTATUS, which the importer does not show.
+  /// Replaces the macros WIFEXITED and WEXITSTATUS, which are not imported.
   private static func exitStatus(_ status: Int32) -> Int32? {
     status & 0x7F == 0 ? (status >> 8) & 0xFF : nil
   }

@@ -24,8 +24,8 @@ extension SystemCalls {
     try checked(write(descriptor, bytes.baseAddress, bytes.count))
   }
 
-  /// Makes writes to a pipe without a reader, or past the process's limit for file lengths, throw
-  /// `brokenPipe` or `fileTooBig` instead of ending the process.
+  /// Changes writes to a pipe without a reader, or past the process's limit for file lengths, so
+  /// that they throw `brokenPipe` or `fileTooBig` instead of ending the process.
   static func ignoreOutputSignals() {
     _ = signal(SIGPIPE, SIG_IGN)
     _ = signal(SIGXFSZ, SIG_IGN)
@@ -33,7 +33,7 @@ extension SystemCalls {
 
   static func isTerminal(_ descriptor: Int32) -> Bool { isatty(descriptor) == 1 }
 
-  /// The number of columns of the terminal; nil if it does not tell.
+  /// The number of columns of the terminal; nil if the terminal does not report it.
   static func terminalWidth(_ descriptor: Int32) -> Int? {
     var size = winsize()
     guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
@@ -50,7 +50,7 @@ extension SystemCalls {
       var length = UInt32(bytes.count)
       if _NSGetExecutablePath(&bytes, &length) != 0 { throw .nameTooLong }
     #else
-      // One byte stays zero and ends the string.
+      // The last byte stays zero and ends the string.
       _ = try checked(readlink("/proc/self/exe", &bytes, bytes.count - 1))
     #endif
     let path = bytes.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }

@@ -18,15 +18,15 @@ extension SystemCalls {
     return modes
   }
 
-  /// Sets the modes of a terminal. Typed input is kept, and earlier output is written under the old
+  /// Sets the modes of a terminal. Typed input is kept, and earlier output is written in the old
   /// modes.
   static func setTerminalModes(_ descriptor: Int32, _ modes: TerminalModes) throws(ErrorNumber) {
     var modes = modes
     _ = try retried { () throws(ErrorNumber) in try checked(tcsetattr(descriptor, TCSADRAIN, &modes)) }
   }
 
-  /// Modes in which every byte is passed on as it is typed, without an echo. Line breaks in output
-  /// still begin a new line.
+  /// Returns modes in which every byte is passed on as it is typed, without an echo. Line breaks in
+  /// output still begin a new line.
   static func rawModes(from modes: TerminalModes) -> TerminalModes {
     var raw = modes
     cfmakeraw(&raw)

@@ -4,21 +4,21 @@ import LatewoodDevice
 /// Cleans up when a signal asks a command-line program to end.
 ///
 /// Unfinished files are removed and the line of the terminal is wiped. Then the signal takes its
-/// default effect, so that the parent process learns that the program was stopped. A database needs
-/// none of this: committed data is there, whenever the process ends.
+/// default effect, so that the parent process learns that the program was stopped. A database does
+/// not need this: committed data is in the file, whenever the process ends.
 package enum TerminationSignals {
   /// The data of the handler, prepared in advance because it may take no lock and no memory.
   private struct Prepared {
     /// Zero-terminated paths, or nil.
     var paths: (Path, Path, Path, Path) = (nil, nil, nil, nil)
     var wipesLine = false
-    /// Written once, before there is a second thread. A program that does not handle signals, such
-    /// as a test of the tool, prepares nothing.
+    /// Whether the handlers are installed. Written once, before there is a second thread. A program
+    /// that does not handle signals, such as a test of the tool, does not prepare anything.
     var isInstalled = false
     typealias Path = UnsafeMutablePointer<CChar>?
   }
 
-  // SAFETY: never freed, and neither are the paths. The main thread alone writes, one word at a
+  // SAFETY: the memory and the paths are never freed. Only the main thread writes, one word at a
   // time; the handler only reads.
   nonisolated(unsafe) private static let prepared = {
     let memory = UnsafeMutablePointer<Prepared>.allocate(capacity: 1)
@@ -30,15 +30,15 @@ package enum TerminationSignals {
   /// ignored.
   package static func install() {
     prepared.pointee.isInstalled = true
-    // The first use of a type takes memory from the runtime. This call, which has nothing to remove
-    // yet, makes that happen here and not in the handler.
+    // The first use of a type allocates memory in the runtime. This call, which does not yet have
+    // anything to remove, lets that happen here and not in the handler.
     removeUnfinished()
     SystemCalls.handleUnlessIgnored(SystemCalls.terminationSignals) { signal in TerminationSignals.end(signal)
     }
   }
 
-  /// Runs `body`; if a signal ends the process meanwhile, the files at these paths, four at most,
-  /// are removed. For the main thread.
+  /// Runs `body`. If a signal ends the process during the call, the files at these paths, at most
+  /// four, are removed. For use by the main thread.
   package static func removing<R, E: Error>(_ paths: [String], _ body: () throws(E) -> R) throws(E) -> R {
     precondition(paths.count <= 4, "there is room for four paths")
     guard prepared.pointee.isInstalled else { return try body() }
@@ -59,8 +59,8 @@ package enum TerminationSignals {
     SystemCalls.endInHandler(signal, wipesLine: prepared.pointee.wipesLine)
   }
 
-  /// Removes the unfinished files. Uses no collection or anything else that needs memory, because
-  /// the signal may have interrupted an allocation.
+  /// Removes the unfinished files. Does not use collections or anything else that allocates memory,
+  /// because the signal may have interrupted an allocation.
   private static func removeUnfinished() {
     if let path = prepared.pointee.paths.0 { SystemCalls.removeInHandler(path) }
     if let path = prepared.pointee.paths.1 { SystemCalls.removeInHandler(path) }

@@ -24,7 +24,8 @@ struct PowerCutStates: Sequence, Sendable {
     mutating func next() -> SimulatedDisk? {
       while let number = rest.popFirst() {
         let image = images[number]
-        // Fails only where the system has no address space; the others are worth trying.
+        // This fails only if the system has no address space; the other states are still worth
+        // trying.
         if let volume = try? image.makeVolume() {
           return SimulatedDisk(volume, origin: "\(image)")
         }

@@ -1,7 +1,7 @@
 import Latewood
 import LatewoodSimulation
 
-/// An error that was thrown after a power cut, with the power cut.
+/// An error that was thrown after a power cut, with a description of the power cut.
 public struct PowerCutError: Error, Sendable, CustomStringConvertible {
   /// The number of the call at which the power was cut, counted from 0.
   public let call: Int
@@ -18,7 +18,7 @@ public struct PowerCutError: Error, Sendable, CustomStringConvertible {
 
 extension SimulatedDisk {
   /// Runs a program repeatedly on empty disks, each time with the power cut at a different call to
-  /// the disk, and checks what is left.
+  /// the disk, and checks the remaining data.
   ///
   /// ```swift
   /// try SimulatedDisk.cuttingPower(0) { disk, saved in
@@ -33,17 +33,19 @@ extension SimulatedDisk {
   /// }
   /// ```
   ///
-  /// The program runs once without a power cut first, to count its calls; an error that it throws
-  /// then is passed on. Everything that it or the check has opened is closed after each run.
+  /// The program first runs once without a power cut, to count its calls; an error that it then
+  /// throws is passed on. All databases and stores that the program or the check has opened are
+  /// closed after each run.
   ///
-  /// Complexity: calls of the program times `states`, each a run of the program or of the check.
+  /// Complexity: the number of the program's calls to the disk, times `states`, runs of the program
+  /// or the check.
   ///
   /// - Parameters:
   ///   - progress: the progress before the program begins. The program updates this value as it
-  ///     proceeds, so that the check knows what must be there.
+  ///     proceeds, so that the check knows which data must exist.
   ///   - states: the maximum number of states of the disk to check after each power cut, at least
   ///     2.
-  ///   - seed: decides which states, so that a run can be repeated.
+  ///   - seed: selects the states, so that a run can be repeated.
   ///   - run: the program. An error that it throws after the power cut is expected, and ignored.
   ///   - check: checks a disk that the power cut may have left, with the progress that the program
   ///     had made. It throws, or records an issue, if something is wrong.

@@ -16,9 +16,9 @@ import LatewoodStore
 /// ```
 ///
 /// It distinguishes what a program has written from what it has made durable. When the power is
-/// cut, a real disk may have kept any part of what was not durable: each sector in its old or its
-/// new content, files with or without their new length, names with or without their last changes.
-/// ``statesAfterPowerCut(limit:seed:)`` returns such states, each as a disk of its own, and
+/// cut, a real disk may have kept any part of the data that was not durable: each sector with its
+/// old or its new content, files with or without their new length, names with or without their last
+/// changes. ``statesAfterPowerCut(limit:seed:)`` returns such states, each as a separate disk, and
 /// ``cuttingPower(_:states:seed:run:check:)`` tries a power cut at every call of a program.
 ///
 /// All files are in one directory. A file can have up to 1 GiB, for which only address space is
@@ -26,15 +26,15 @@ import LatewoodStore
 ///
 /// Thread safety: all calls from any thread.
 public final class SimulatedDisk: Sendable {
-  /// How a call to the disk fails.
+  /// The way in which a call to the disk fails.
   public enum Failure: Sendable, Equatable {
     /// The machine loses power during the call, which may or may not take effect: this call and all
     /// later ones throw `inputOutput`.
     case powerCut
-    /// The call fails because of the device, like a bad block. A write does nothing; a sync makes
-    /// nothing durable.
+    /// The call fails because of the device, as with a bad block. A write has no effect; a sync
+    /// does not make data durable.
     case device
-    /// The call fails for lack of space, and does nothing.
+    /// The call fails for lack of space, and has no effect.
     case noSpace
     /// A sync fails after some sectors have become durable; the others are lost, although reads
     /// show them. Any other call fails as with `device`.
@@ -50,7 +50,7 @@ public final class SimulatedDisk: Sendable {
 
   /// Creates an empty disk.
   ///
-  /// - Parameter seed: decides which sectors are lost by ``Failure/lostSectors``.
+  /// - Parameter seed: selects the sectors that are lost by ``Failure/lostSectors``.
   public convenience init(seed: UInt64 = 0) {
     self.init(SimulatedVolume(seed: seed), origin: "a new disk")
   }
@@ -65,10 +65,10 @@ public final class SimulatedDisk: Sendable {
   /// Opens a database on this disk.
   ///
   /// - Parameters:
-  ///   - name: the name of the file. There are no directories.
-  ///   - mode: as of `Database.open`.
-  ///   - configuration: as of `Database.open`.
-  /// - Throws: `DatabaseError` as `Database.open` does; `inputOutput` after a power cut.
+  ///   - name: the name of the file. The disk does not have directories.
+  ///   - mode: the same as for `Database.open`.
+  ///   - configuration: the same as for `Database.open`.
+  /// - Throws: the errors of `Database.open`; `DatabaseError` `inputOutput` after a power cut.
   public func openDatabase(
     _ name: String = "test.latewood", mode: Database.OpenMode = .openOrCreate,
     configuration: Database.Configuration = Database.Configuration()
@@ -81,10 +81,10 @@ public final class SimulatedDisk: Sendable {
   /// Opens a key-value store on this disk.
   ///
   /// - Parameters:
-  ///   - name: the name of the file. There are no directories.
-  ///   - mode: as of `Store.open`.
-  ///   - options: as of `Store.open`.
-  /// - Throws: `StoreError` as `Store.open` does; `inputOutput` after a power cut.
+  ///   - name: the name of the file. The disk does not have directories.
+  ///   - mode: the same as for `Store.open`.
+  ///   - options: the same as for `Store.open`.
+  /// - Throws: the errors of `Store.open`; `StoreError` `inputOutput` after a power cut.
   public func openStore(
     _ name: String = "test.latewood", mode: Store.OpenMode = .openOrCreate,
     options: Store.Options = Store.Options()
@@ -95,7 +95,7 @@ public final class SimulatedDisk: Sendable {
     return store
   }
 
-  /// Closes every database and store that was opened on this disk, whether that succeeds or not.
+  /// Closes every database and store that was opened on this disk, and ignores errors.
   func closeAll() {
     for database in databases.withLock({ take(&$0) }) { ignoringErrors { try database.close() } }
     for store in stores.withLock({ take(&$0) }) { ignoringErrors { try store.close() } }
@@ -106,15 +106,15 @@ public final class SimulatedDisk: Sendable {
     return list
   }
 
-  /// After a power cut, closing fails, but still releases everything.
+  /// Runs a closure and ignores its errors: after a power cut, closing fails, but still releases
+  /// all resources.
   private func ignoringErrors(_ body: () throws -> Void) {
     do { try body() } catch {}
   }
 
   // MARK: Faults
 
-  /// The number of calls so far that changed the disk, or would have: writes, syncs, and name
-  /// changes.
+  /// The number of calls so far that changed the disk or tried to: writes, syncs, and name changes.
   public var callCount: Int { volume.callCount }
 
   /// Whether the power was cut.
@@ -126,10 +126,10 @@ public final class SimulatedDisk: Sendable {
   /// Makes one call fail.
   ///
   /// - Parameters:
-  ///   - failure: how it fails.
-  ///   - call: the number of the call, counted from 0 as ``callCount`` counts. With one thread, the
-  ///     same program makes the same calls each time; checkpoints and automatic compactions run on
-  ///     their own threads.
+  ///   - failure: the way in which the call fails.
+  ///   - call: the number of the call, counted from 0 in the same way as ``callCount``. With one
+  ///     thread, the same program makes the same calls each time; checkpoints and automatic
+  ///     compactions run on their own threads.
   public func fail(_ failure: Failure, atCall call: Int) {
     volume.inject(failure.injected, atCall: call)
   }
@@ -144,14 +144,14 @@ public final class SimulatedDisk: Sendable {
     set { volume.spaceLimit = newValue.map { volume.totalLength + max(0, $0) } }
   }
 
-  /// Flips bits of one byte of a file, as bit rot does.
+  /// Flips bits of one byte of a file, like bit rot.
   ///
   /// - Parameters:
   ///   - name: the name of the file.
   ///   - offset: the offset of the byte, less than the length of the file.
   ///   - mask: the bits to flip.
-  /// - Throws: `DatabaseError` `notFound` if there is no such file; `invalidParameter` if the file
-  ///   is shorter.
+  /// - Throws: `DatabaseError` `notFound` if the file does not exist; `invalidParameter` if the
+  ///   file is shorter.
   public func corrupt(_ name: String, at offset: Int, mask: UInt8 = 0xFF) throws {
     guard fileNames.contains(name) else {
       throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
@@ -169,9 +169,9 @@ public final class SimulatedDisk: Sendable {
   /// The names of all files, in the order of their bytes.
   public var fileNames: [String] { volume.liveNames }
 
-  /// Returns the bytes of a file, as a program reads them now.
+  /// Returns the bytes of a file, as a program would read them now.
   ///
-  /// - Throws: `DatabaseError` `notFound` if there is no such file.
+  /// - Throws: `DatabaseError` `notFound` if the file does not exist.
   public func contents(of name: String) throws -> [UInt8] {
     guard fileNames.contains(name) else {
       throw DatabaseError(.notFound, "the simulated disk has no file \(name)")
@@ -185,15 +185,15 @@ public final class SimulatedDisk: Sendable {
 
   // MARK: Power cuts
 
-  /// Returns states that a real disk could be in if the power were cut at this moment, or was cut,
-  /// each as a separate disk: first the one with everything that was written, then a choice of
-  /// others, and last one with as little of it as possible.
+  /// Returns states that a real disk could be in after a power cut at this point, or after the
+  /// power cut that has happened, each as a separate disk. The first state contains everything that
+  /// was written, and the last as little of it as possible; those in between are a selection.
   ///
-  /// Close everything opened on one of them before using the next: each takes memory.
+  /// Close everything that was opened on one disk before using the next, because each takes memory.
   ///
   /// - Parameters:
   ///   - limit: the maximum number of states, at least 2.
-  ///   - seed: decides which are chosen if there are more.
+  ///   - seed: selects the states if there are more.
   /// - Returns: a sequence that creates each disk on demand.
   public func statesAfterPowerCut(
     limit: Int = 64, seed: UInt64 = 0
@@ -203,7 +203,7 @@ public final class SimulatedDisk: Sendable {
 }
 
 extension SimulatedDisk: CustomStringConvertible {
-  /// How the disk came about, for the message of a failed test.
+  /// The origin of the disk, for the message of a failed test.
   public var description: String { origin }
 }
 

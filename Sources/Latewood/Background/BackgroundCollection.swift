@@ -2,9 +2,9 @@ import LatewoodDocuments
 
 /// A collection in the state in which a piece of background work began.
 ///
-/// Reads and queries show that state until the end of the work, even if others or the work itself
-/// save documents meanwhile, or the collection is dropped. Changes are collected until then, and
-/// committed in one batch. See ``Database/background(retries:_:)``.
+/// Reads and queries show that state until the end of the work, even if documents are saved in the
+/// meantime, by others or by the work itself, or the collection is dropped. Changes are collected
+/// until then, and committed in one batch. See ``Database/background(retries:_:)``.
 public struct BackgroundCollection {
   /// The collection in that state, for reads.
   let documents: DocumentCollection
@@ -36,16 +36,16 @@ public struct BackgroundCollection {
     return try documents.document(id)
   }
 
-  /// Returns a copy of a document to change and save; a new document with that id if there is none.
+  /// Returns a copy of a document to change and save; a new document with that id if none exists.
   ///
-  /// - Throws: like ``document(_:)``; ``DatabaseError`` `badDocumentID` if there is no document and
-  ///   the id is not valid.
+  /// - Throws: like ``document(_:)``; ``DatabaseError`` `badDocumentID` if the document does not
+  ///   exist and the id is not valid.
   public func mutableDocument(_ id: String) throws -> MutableDocument {
     try work.checkCancellation()
     return try documents.mutableDocument(id)
   }
 
-  /// Returns whether there is an undeleted document with an id. O(log n), reads no content.
+  /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``.
   public func contains(_ id: String) throws -> Bool {
@@ -141,8 +141,8 @@ public struct BackgroundCollection {
 
   func add(_ edit: PreparedEdit) throws { try work.add(edit, in: newest) }
 
-  /// Makes it a conflict if a document is changed or created elsewhere before the end of the work.
-  /// For documents that the work depends on but does not save.
+  /// Treats it as a conflict if a document is changed or created elsewhere before the end of the
+  /// work. For documents that the work depends on but does not save.
   ///
   /// - Throws: like ``document(_:)``.
   public func requireUnchanged(_ id: String) throws {
@@ -154,9 +154,9 @@ public struct BackgroundCollection {
     }
   }
 
-  /// Makes it a conflict if any document of the collection is saved, deleted or purged, or expires,
-  /// before the end of the work. For work that depends on the results of queries or the absence of
-  /// documents.
+  /// Treats it as a conflict if any document of the collection is saved, deleted or purged, or
+  /// expires, before the end of the work. For work that depends on the results of queries or the
+  /// absence of documents.
   ///
   /// - Throws: like ``document(_:)``.
   public func requireUnchanged() throws {
@@ -170,7 +170,7 @@ public struct BackgroundCollection {
 }
 
 extension DocumentCollection {
-  /// Returns the mark of the state that is read.
+  /// Returns the mark of the state that reads see.
   fileprivate func mark() throws(DatabaseError) -> CollectionMark {
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.mark() }

@@ -9,7 +9,8 @@ import LatewoodDocuments
 /// The state of a database for a piece of background work, and the changes of the work. See
 /// ``Database/background(retries:_:)``, which passes it to its closure.
 ///
-/// Only for that closure and its thread. Once the closure has returned, all calls throw `notOpen`.
+/// Use it only inside that closure and on its thread. Once the closure has returned, all calls
+/// throw `notOpen`.
 public final class BackgroundDatabase {
   private let database: Database
   private let state: DocumentSnapshot
@@ -45,7 +46,8 @@ public final class BackgroundDatabase {
   ///
   /// - Parameters:
   ///   - name: the name of the collection.
-  ///   - type: the type of the values. See ``TypedCollection`` for the treatment of their ids.
+  ///   - type: the type of the values. See ``TypedCollection`` for the way in which their ids are
+  ///     stored.
   /// - Throws: like the subscript without a type.
   public func collection<Value>(
     _ name: String, of type: Value.Type
@@ -78,7 +80,7 @@ public final class BackgroundDatabase {
   }
 
   /// Throws `CancellationError` if the task that waits for the work is cancelled. All calls of this
-  /// state except queries do so, too: call it in long computations.
+  /// state except queries check that, too. Call it in long computations.
   ///
   /// - Throws: `CancellationError`; ``DatabaseError`` `notOpen` once the closure has returned.
   public func checkCancellation() throws {

@@ -1,7 +1,7 @@
 import Dispatch
 
 extension Database {
-  /// Runs a piece of work in the background: it can read for any length of time, and its changes
+  /// Runs a piece of work in the background. The work can read for any length of time; its changes
   /// are then committed in one short batch.
   ///
   /// ```swift
@@ -18,27 +18,27 @@ extension Database {
   /// ```
   ///
   /// The closure runs on a Dispatch queue, not in the caller's task. All its reads and queries see
-  /// the state of the database in which it began. Others can read and save meanwhile, because the
-  /// writer lock is not taken before the closure has returned. Its saves and deletions are
-  /// collected in memory, do not appear in its own reads, and are finally committed like those of
-  /// ``inBatch(_:)-7xlss``: all or nothing. It can change each document once.
+  /// the state of the database in which it began. Others can read and save while it runs, because
+  /// the writer lock is not taken before the closure has returned. Its saves and deletions are
+  /// collected in memory, do not appear in its own reads, and are finally committed all or nothing,
+  /// as by ``inBatch(_:)-7xlss``. It can change each document once.
   ///
   /// **Conflicts.** Nothing is committed if a document that the work saves or deletes has been
-  /// saved elsewhere meanwhile, or if a requirement of
-  /// ``BackgroundCollection/requireUnchanged(_:)`` is not met. By default this throws `conflict`;
-  /// with `retries`, the closure first runs again, with the newest state, and must be safe to
+  /// saved elsewhere in the meantime, or if a requirement of
+  /// ``BackgroundCollection/requireUnchanged(_:)`` is not met. By default this throws `conflict`.
+  /// With `retries`, the closure first runs again with the newest state, so it must be safe to
   /// repeat.
   ///
   /// **Cancellation.** If the task is cancelled before the changes are committed, nothing is
   /// changed, and this throws `CancellationError`. The closure ends at its next call to the state.
   /// If this does not throw, the changes are committed with the configured durability.
   ///
-  /// The space of outdated data cannot be reused before the closure has returned: divide work that
-  /// takes hours.
+  /// The space of outdated data cannot be reused before the closure has returned, so divide work
+  /// that takes hours.
   ///
   /// - Parameters:
   ///   - retries: the number of times to run the closure again after a conflict; default: 0.
-  ///   - body: the work. Its argument must not leave it.
+  ///   - body: the work. Its argument is valid only until it returns.
   /// - Returns: the result of the closure, once its changes are committed.
   /// - Throws: any error of the closure, unchanged: then nothing is committed. ``DatabaseError``
   ///   `conflict` if there was a conflict in all attempts; `notFound` if a document to delete has

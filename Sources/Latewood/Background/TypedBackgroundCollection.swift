@@ -1,9 +1,9 @@
 /// A collection of values of one `Codable` type, in the state in which a piece of background work
 /// began.
 ///
-/// Reads and queries show that state until the end of the work, even if others or the work itself
-/// save documents meanwhile, or the collection is dropped. Changes are collected until then, and
-/// committed in one batch. See ``Database/background(retries:_:)``.
+/// Reads and queries show that state until the end of the work, even if documents are saved in the
+/// meantime, by others or by the work itself, or the collection is dropped. Changes are collected
+/// until then, and committed in one batch. See ``Database/background(retries:_:)``.
 public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable> where Value.ID: Sendable {
   /// The collection without the type.
   public let documents: BackgroundCollection
@@ -28,7 +28,7 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     return try values.document(id)
   }
 
-  /// Returns whether there is a document with an id. O(log n), reads no content.
+  /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func contains(_ id: Value.ID) throws -> Bool {
@@ -120,17 +120,17 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     try documents.add(values.prepareDeletion(document, control))
   }
 
-  /// Makes it a conflict if a document is changed or created elsewhere before the end of the work.
-  /// For documents that the work depends on but does not save.
+  /// Treats it as a conflict if a document is changed or created elsewhere before the end of the
+  /// work. For documents that the work depends on but does not save.
   ///
   /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func requireUnchanged(_ id: Value.ID) throws {
     try documents.requireUnchanged(values.documentID(id))
   }
 
-  /// Makes it a conflict if any document of the collection is saved, deleted or purged, or expires,
-  /// before the end of the work. For work that depends on the results of queries or the absence of
-  /// documents.
+  /// Treats it as a conflict if any document of the collection is saved, deleted or purged, or
+  /// expires, before the end of the work. For work that depends on the results of queries or the
+  /// absence of documents.
   ///
   /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func requireUnchanged() throws { try documents.requireUnchanged() }

@@ -18,7 +18,7 @@ public struct AllDocumentsQuery: Sendable {
   /// Whether only documents in conflict are listed.
   public var onlyConflicts = false
 
-  /// Creates a query; by default, of all documents that are not deleted.
+  /// Creates a query; by default, for all documents that are not deleted.
   public init(
     from: String? = nil, through: String? = nil, prefix: String? = nil, limit: Int = .max,
     descending: Bool = false, includesDeleted: Bool = false, onlyConflicts: Bool = false

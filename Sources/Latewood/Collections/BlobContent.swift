@@ -15,7 +15,7 @@ public final class BlobContent: Sendable {
   /// The length in bytes.
   public var length: UInt64 { handle.length }
 
-  /// Returns the entire content. Throws `corruptData` if it does not match the digest.
+  /// Returns the entire content.
   ///
   /// - Throws: ``DatabaseError`` `corruptData` if the content does not match the digest; `notFound`
   ///   if the batch that saved it has failed; `notOpen`, `inputOutput`.
@@ -32,7 +32,7 @@ public final class BlobContent: Sendable {
   }
 
   /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. In async
-  /// functions use ``pieces``, which does not block the thread.
+  /// functions, use ``pieces``, which does not block the thread.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `corruptData` after the last piece if the
   ///   content does not match the digest; `notFound` if the batch that saved it has failed;

@@ -6,11 +6,11 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// Blobs without blocking the caller's thread: calls run on a Dispatch queue.
+/// Calls for blobs that do not block the caller's thread: they run on a Dispatch queue.
 extension Database {
   /// Saves binary content without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func saveBlob(_ content: Data, contentType: String? = nil) async throws -> Blob {
     try await inBatch { try self.saveBlob(content, contentType: contentType) }
@@ -18,7 +18,7 @@ extension Database {
 
   /// Begins a blob of any length, to be written in pieces, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public nonisolated(nonsending) func makeBlobWriter(
     contentType: String? = nil
@@ -29,7 +29,7 @@ extension Database {
   /// Opens the content of a blob without blocking the caller's thread. Otherwise like the blocking
   /// form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func content(of blob: Blob) async throws -> BlobContent {
     try await performing { try self.content(of: blob) }
@@ -38,7 +38,7 @@ extension Database {
   /// Returns whether the content of a blob is in this database, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func hasContent(of blob: Blob) async throws -> Bool {
     try await performing { try self.hasContent(of: blob) }
@@ -48,8 +48,8 @@ extension Database {
 extension BlobOutput {
   /// Appends bytes without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   it begins: the blob is then as it was, and can be continued.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   it begins; the blob is then unchanged and can be continued.
   public nonisolated(nonsending) func write(_ bytes: Data) async throws {
     let output = Handover(self)
     try await database.performing { try output.value.write(bytes) }
@@ -58,8 +58,8 @@ extension BlobOutput {
   /// Finishes the blob and returns it, without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   it begins: the blob is then as it was, and can be continued.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   it begins; the blob is then unchanged and can be continued.
   public nonisolated(nonsending) func finish() async throws -> Blob {
     let output = Handover(self)
     return try await database.performing { try output.value.finish() }
@@ -69,14 +69,14 @@ extension BlobOutput {
 extension BlobContent {
   /// Returns the entire content without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func data() async throws -> Data { try await data(in: 0..<length) }
 
   /// Returns the bytes of a range, or as much of it as exists, without blocking the caller's
   /// thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func data(in range: Range<UInt64>) async throws -> Data {
     try await Database.performing { try self.data(in: range) }

@@ -6,9 +6,9 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// Writes a blob in pieces. Use it from one thread at a time. An unfinished blob is discarded. If a
-/// batch fails in which part of it was written, every further call throws `notFound`: write it
-/// again from the start.
+/// Writes a blob in pieces. Use it from one thread at a time. An unfinished blob is discarded. If
+/// part of the blob was written in a batch that fails, every further call throws `notFound`: write
+/// the blob again from the start.
 public final class BlobOutput {
   private let writer: BlobWriter
   private let contentType: String?
@@ -22,10 +22,10 @@ public final class BlobOutput {
 
   /// Appends bytes. Uses at most a mebibyte of memory.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
-  ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
-  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
-  ///   or written.
+  /// - Throws: ``DatabaseError`` `notFound` if part of the blob was written in a batch that failed;
+  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
+  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
   public func write(_ bytes: Data) throws {
     // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
@@ -34,12 +34,12 @@ public final class BlobOutput {
     do { try result.get() } catch { throw DatabaseError(error) }
   }
 
-  /// Finishes the blob and returns it, to be put into a document.
+  /// Finishes the blob and returns it, for use in a document.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if a batch has failed in which part of the blob was
-  ///   written; `notWritable` if the database was opened read-only, its disk is full or its file is
-  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
-  ///   or written.
+  /// - Throws: ``DatabaseError`` `notFound` if part of the blob was written in a batch that failed;
+  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
+  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
   public func finish() throws -> Blob {
     let handle = try translating { () throws(DocumentError) in try writer.finish() }
     database.hold(handle)

@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// Changes without blocking the caller's thread. They run serially on a Dispatch queue, and those
+/// Calls that do not block the caller's thread. Changes run serially on a Dispatch queue, and those
 /// that wait at the same time share a sync: many concurrent calls are far faster than the same
 /// calls in sequence, and need no more threads.
 ///
@@ -9,7 +9,7 @@ import LatewoodDocuments
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -18,10 +18,10 @@ extension DocumentCollection {
     try await save(prepare(document, control))
   }
 
-  /// Saves a document without blocking the caller's thread, and asks a handler if someone else has
+  /// Saves a document without blocking the caller's thread, and calls a handler if someone else has
   /// saved it since. Otherwise like the blocking form; the handler runs on a Dispatch queue.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -46,7 +46,7 @@ extension DocumentCollection {
   /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
   /// like the blocking form; the change runs on a Dispatch queue.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func update<Answer>(
@@ -67,7 +67,7 @@ extension DocumentCollection {
   /// Saves an `Encodable` value under an id without blocking the caller's thread. Otherwise like
   /// the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -80,7 +80,7 @@ extension DocumentCollection {
   /// Saves documents in one batch without blocking the caller's thread. Otherwise like the blocking
   /// form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -92,7 +92,7 @@ extension DocumentCollection {
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
@@ -104,7 +104,7 @@ extension DocumentCollection {
   /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func delete(_ id: String) async throws -> Bool {
@@ -114,7 +114,7 @@ extension DocumentCollection {
   /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func purge(_ id: String) async throws -> Bool {
@@ -124,7 +124,7 @@ extension DocumentCollection {
   /// Purges a document without blocking the caller's thread, including revisions saved since it was
   /// read. Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func purge(_ document: some DocumentContent) async throws -> Bool {
@@ -136,16 +136,16 @@ extension DocumentCollection {
   /// Returns the current revision of a document without blocking the caller's thread; nil if there
   /// is none or it is deleted.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func document(_ id: String) async throws -> Document? {
     try await database.performing { [self] in try document(id) }
   }
 
   /// Returns an editable copy of a document, without blocking the caller's thread; a new document
-  /// with that id if there is none.
+  /// with that id if none exists.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func mutableDocument(_ id: String) async throws -> MutableDocument {
     try await database.performing { [self] in try mutableDocument(id) }
@@ -153,7 +153,7 @@ extension DocumentCollection {
 
   /// Returns whether there is a document that is not deleted, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func contains(_ id: String) async throws -> Bool {
     try await database.performing { [self] in try contains(id) }
@@ -162,7 +162,7 @@ extension DocumentCollection {
   /// Returns a document decoded as any `Decodable` type, without blocking the caller's thread; nil
   /// if there is none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func decode<T: Decodable & Sendable>(_ type: T.Type, from id: String) async throws -> T? {
     try await database.performing { [self] in try decode(type, from: id) }
@@ -170,7 +170,7 @@ extension DocumentCollection {
 
   /// Returns the documents that match a query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Document] {
     try await database.performing { [self] in try documents(query) }
@@ -178,7 +178,7 @@ extension DocumentCollection {
 
   /// Returns the ids of the documents that match a query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [String] {
     try await database.performing { [self] in try documentIDs(query) }
@@ -187,7 +187,7 @@ extension DocumentCollection {
   /// Returns the number of documents that match a query, ignoring its limit, without blocking the
   /// caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func count(_ query: AllDocumentsQuery) async throws -> Int {
     try await database.performing { [self] in try count(query) }
@@ -196,18 +196,18 @@ extension DocumentCollection {
   // MARK: Revisions
 
   /// Returns all kept revisions of a document, the newest generation first, without blocking the
-  /// caller's thread; empty if there is no document.
+  /// caller's thread; empty if the document does not exist.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func revisions(of id: String) async throws -> [Revision] {
     try await database.performing { [self] in try revisions(of: id) }
   }
 
   /// Returns a given revision without blocking the caller's thread; nil if it is no longer kept, or
-  /// its content is gone.
+  /// its content was removed.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func document(_ id: String, revision: String) async throws -> Document? {
     try await database.performing { [self] in try document(id, revision: revision) }
@@ -216,7 +216,7 @@ extension DocumentCollection {
   /// Returns the parent revision of a document, without blocking the caller's thread; nil if it is
   /// no longer kept.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func parent(of document: Document) async throws -> Document? {
     try await database.performing { [self] in try parent(of: document) }
@@ -225,16 +225,16 @@ extension DocumentCollection {
   /// Returns the newest common ancestor of two revisions of a document, without blocking the
   /// caller's thread; nil if it is no longer kept.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func commonAncestor(_ a: Document, _ b: Document) async throws -> Document? {
     try await database.performing { [self] in try commonAncestor(a, b) }
   }
 
-  /// Returns the conflicting revisions of a document besides the current one, without blocking the
-  /// caller's thread; empty if there is no conflict.
+  /// Returns the conflicting revisions of a document other than the current one, without blocking
+  /// the caller's thread; empty if there is no conflict.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func conflicts(of id: String) async throws -> [Document] {
     try await database.performing { [self] in try conflicts(of: id) }
@@ -242,7 +242,7 @@ extension DocumentCollection {
 
   /// Resolves a conflict without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func resolveConflicts(with merged: MutableDocument) async throws -> Document {
@@ -252,7 +252,7 @@ extension DocumentCollection {
   /// Resolves a conflict by choosing one of the revisions, without blocking the caller's thread.
   /// Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func resolveConflicts(choosing document: Document) async throws {
     try await database.inBatch { [self] in try resolveConflicts(choosing: document) }
@@ -261,7 +261,7 @@ extension DocumentCollection {
   /// Inserts a revision of another replica without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func insert(
@@ -274,7 +274,7 @@ extension DocumentCollection {
   /// Returns which of some revisions of a document are not in this database, and the existing ones
   /// from which they may descend, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func missingRevisions(
     of id: String, among revisions: [String]
@@ -286,7 +286,7 @@ extension DocumentCollection {
   /// blocking form.
   ///
   /// - Returns: the leaves that were removed.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func purge(_ id: String, leaves: [String]) async throws -> [String] {

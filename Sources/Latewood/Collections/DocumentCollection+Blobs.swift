@@ -7,13 +7,13 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Binary content outside the documents, stored once regardless of how many documents refer to it.
+/// Binary content outside the documents, stored once however many documents refer to it.
 extension Database {
   /// Saves binary content, and returns the blob to put into a document.
   ///
   /// The content is kept as long as a document refers to it, even a local or deleted one. Until
-  /// then it is kept as long as this database is open: each call of `saveBlob` covers one place in
-  /// a document. In a batch it is part of the batch, and can be read there.
+  /// then it is kept as long as this database is open; each call of `saveBlob` covers one reference
+  /// from a document. In a batch it is part of the batch, and can be read there.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
@@ -37,8 +37,9 @@ extension Database {
   /// content that the batch has saved; reading it throws `notFound` if the batch fails.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if the content is not in this database. The content for
-  ///   a document from another replica may never have been saved here; once it is, all documents
-  ///   that refer to the blob have it. Content that nothing refers to is removed by a compaction.
+  ///   a document from another replica may never have been saved here; once it is saved, it is
+  ///   available to all documents that refer to the blob. A compaction removes content without
+  ///   references.
   public func content(of blob: Blob) throws -> BlobContent {
     guard let sum = blob.sum, let digest = BlobDigest(sum) else {
       throw DatabaseError(
@@ -72,7 +73,7 @@ extension Database {
     }
   }
 
-  /// Releases saved blobs, once for each new reference in a document, when the change is committed.
+  /// Releases saved blobs when a change is committed, once for each new reference in a document.
   ///
   /// - Parameter added: the blobs that the previous revision did not refer to.
   func release(_ places: [(digest: BlobDigest, count: Int)], _ added: [BlobDigest]) {

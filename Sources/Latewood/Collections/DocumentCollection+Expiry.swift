@@ -11,10 +11,10 @@ extension DocumentCollection {
   /// Sets or clears the time at which a document is purged. This creates no revision and is not
   /// replicated.
   ///
-  /// From then on every read treats the document as absent, even if the database was opened
-  /// read-only. It is purged at about that time if the database is open for writing, at most a
-  /// minute later if the clock was changed; otherwise when it is next opened. A full disk delays
-  /// the purge, which is retried every minute.
+  /// After that time every read treats the document as absent, even if the database was opened
+  /// read-only. The document is purged at about that time if the database is open for writing, at
+  /// most a minute later if the clock was changed; otherwise when the database is next opened. A
+  /// full disk delays the purge, which is retried every minute.
   ///
   /// Edits keep the expiration time, and deleting the document clears it: the deletion is kept for
   /// other replicas, and a later document with the id does not expire.
@@ -22,8 +22,8 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
-  ///   date is before 1970.
+  /// - Throws: ``DatabaseError`` `notFound` if the document does not exist; `invalidParameter` if
+  ///   the date is before 1970.
   public func setExpiration(of id: String, _ date: Date?) throws {
     let seconds = try date.map { (date) throws(DatabaseError) in
       guard let seconds = UInt64(exactly: date.timeIntervalSince1970.rounded(.up)), seconds < 1 << 40 else {
@@ -39,15 +39,15 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - duration: the time from now, at least zero, rounded up to a second.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
-  ///   duration is negative, or more than 30,000 years.
+  /// - Throws: ``DatabaseError`` `notFound` if the document does not exist; `invalidParameter` if
+  ///   the duration is negative, or more than 30,000 years.
   public func expire(_ id: String, after duration: Duration) throws {
     let (seconds, rest) = duration.components
     guard let whole = UInt64(exactly: seconds), whole < 1 << 39, rest >= 0 else {
       throw DatabaseError(.invalidParameter, "a document cannot expire after \(duration)")
     }
     try write { (writer) throws(DocumentError) in
-      // The clock shows whole seconds here.
+      // The writer's clock counts whole seconds.
       try writer.setExpiry(of: id, in: handle, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
     }
   }
@@ -67,8 +67,8 @@ extension DocumentCollection {
     }.map { ($0.id, Date(timeIntervalSince1970: Double($0.seconds))) }
   }
 
-  /// Returns the time at which a document is purged; nil for never, or if the document does not
-  /// exist or no longer does.
+  /// Returns the time at which a document is purged; nil if it never is, or if the document does
+  /// not exist or has expired.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -86,7 +86,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func setExpiration(of id: String, _ date: Date?) async throws {
     try await database.inBatch { [self] in try setExpiration(of: id, date) }
@@ -98,7 +98,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - duration: the time from the commit, at least zero, rounded up to a second.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func expire(_ id: String, after duration: Duration) async throws {
     try await database.inBatch { [self] in try expire(id, after: duration) }
@@ -110,7 +110,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expirations(
     before date: Date? = nil, limit: Int = .max
@@ -118,17 +118,17 @@ extension DocumentCollection {
     try await database.performing { [self] in try expirations(before: date, limit: limit) }
   }
 
-  /// Returns the time at which a document is purged, without blocking the caller's thread; nil for
-  /// never, or if the document does not exist or no longer does.
+  /// Returns the time at which a document is purged, without blocking the caller's thread; nil if
+  /// it never is, or if the document does not exist or has expired.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expiration(of id: String) async throws -> Date? {
     try await database.performing { [self] in try expiration(of: id) }
   }
 }
 
-/// Local documents: without history, in no feed, and not replicated.
+/// Local documents, which have no history, appear in no feed and are not replicated.
 extension DocumentCollection {
   /// Returns the content of a local document; nil if there is none.
   ///
@@ -143,8 +143,8 @@ extension DocumentCollection {
   /// Stores a local document, replacing an existing one.
   ///
   /// - Parameters:
-  ///   - name: a name that obeys the rules of document ids. Throws `badDocumentID` otherwise.
-  ///   - members: the whole content. Blobs in it stay as long as it does.
+  ///   - name: a name that obeys the rules of document ids.
+  ///   - members: the whole content. Its blobs are kept as long as it is.
   /// - Throws: ``DatabaseError`` `badDocumentID` if the name is not valid; `corruptRevisionData` if
   ///   a member has a reserved name; `invalidParameter` if a value cannot be stored; `notWritable`
   ///   if the database was opened read-only, its disk is full or its file is gone; `notOpen` once
@@ -186,7 +186,7 @@ extension DocumentCollection {
   /// Returns the content of a local document without blocking the caller's thread; nil if there is
   /// none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func localDocument(_ name: String) async throws -> DocumentValue? {
     try await database.performing { [self] in try localDocument(name) }
@@ -196,8 +196,8 @@ extension DocumentCollection {
   ///
   /// - Parameters:
   ///   - name: a name that obeys the rules of document ids.
-  ///   - members: the whole content. Blobs in it stay as long as it does.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   - members: the whole content. Its blobs are kept as long as it is.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func setLocalDocument(_ name: String, _ members: [String: DocumentValue]) async throws {
     try await database.inBatch { [self] in try setLocalDocument(name, members) }
@@ -206,7 +206,7 @@ extension DocumentCollection {
   /// Deletes a local document without blocking the caller's thread. Returns false if there was
   /// none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func deleteLocalDocument(_ name: String) async throws -> Bool {

@@ -7,7 +7,7 @@ public struct DocumentIndex: Sendable, Equatable {
   public let name: String
   /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
   public let fields: [String]
-  /// Whether no two documents in the index have the same values.
+  /// Whether the index refuses two documents with the same values.
   public let isUnique: Bool
   /// Whether the index contains only documents that meet a condition.
   public let isPartial: Bool
@@ -35,19 +35,19 @@ extension DocumentCollection {
   /// ```
   ///
   /// An index changes in the same transaction as the documents, so it always agrees with them. If
-  /// an index with the same definition exists already, it stays as it is. On a collection with
+  /// an index with the same definition already exists, the call does nothing. On a collection with
   /// documents the index is built in many small transactions, so that others can read and write in
   /// between; if a crash or a full disk interrupts the build, another call continues it. In a batch
-  /// it is part of the batch. O(documents · log n).
+  /// the build is part of the batch. O(documents · log n).
   ///
   /// - Parameters:
   ///   - name: 1 to 251 bytes of UTF-8 without control characters.
   ///   - fields: 1 to 8 fields, the most significant first.
   ///   - condition: a condition that documents must meet to be in the index. A query uses the index
-  ///     if the query has the same conditions among its own.
+  ///     if its own conditions include this one.
   ///   - unique: whether saving throws `notUnique` if another document has the same values. A
-  ///     document that lacks one of the fields, or has null there, is never a duplicate; and
-  ///     revisions from another replica are never refused.
+  ///     document in which one of the fields is missing or null is never a duplicate. Revisions
+  ///     from another replica are never refused.
   ///   - progress: called after each step outside a batch. If it throws, the index is dropped,
   ///     unless it was complete before the call, or another caller has completed it.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the definition is
@@ -70,8 +70,8 @@ extension DocumentCollection {
   /// try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
   /// ```
   ///
-  /// - Throws: as ``createIndex(_:on:where:unique:progress:)-1og8p``; `invalidParameter` also if a
-  ///   member is not stored under the name of its property.
+  /// - Throws: the same as ``createIndex(_:on:where:unique:progress:)-1og8p``; `invalidParameter`
+  ///   also if a member is not stored under the name of its property.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
@@ -90,7 +90,7 @@ extension DocumentCollection {
   ///   - unique: whether saving throws `notUnique` if another document has the same values.
   ///   - progress: called after each step, on a Dispatch queue. If it throws, the index is dropped,
   ///     unless it was complete before the call, or another caller has completed it.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
   public func createIndex(
     _ name: String, on fields: [IndexField],
@@ -105,7 +105,7 @@ extension DocumentCollection {
   /// task is cancelled before the index is built, the index is dropped and this throws
   /// `CancellationError`.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
@@ -127,7 +127,7 @@ extension DocumentCollection {
     }
   }
 
-  /// - Parameter check: called before and after each step. If it throws, the step is not made, and
+  /// - Parameter check: called before and after each step. If it throws, the step is not taken, and
   ///   the index is dropped.
   private func build(
     _ name: String, _ definition: IndexDefinition, check: () throws -> Void,
@@ -163,9 +163,9 @@ extension DocumentCollection {
     }
   }
 
-  /// Drops an index. O(log n). Throws `busy` in a batch.
+  /// Drops an index. O(log n).
   ///
-  /// - Returns: false if there is no index of that name.
+  /// - Returns: false if no index has that name.
   /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
   ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
@@ -177,8 +177,8 @@ extension DocumentCollection {
 
   /// Drops an index without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Returns: false if there is no index of that name.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Returns: false if no index has that name.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func dropIndex(_ name: String) async throws -> Bool {

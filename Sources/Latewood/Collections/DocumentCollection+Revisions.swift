@@ -2,8 +2,8 @@ import LatewoodDocuments
 
 /// Revisions and conflicts.
 extension DocumentCollection {
-  /// Returns all kept revisions of a document, the newest generation first; empty if there is no
-  /// document.
+  /// Returns all kept revisions of a document, the newest generation first; empty if the document
+  /// does not exist.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -16,8 +16,8 @@ extension DocumentCollection {
     }
   }
 
-  /// Returns a given revision; nil if it is no longer kept, or its content is gone. A compaction
-  /// removes the content of revisions that are not current.
+  /// Returns a given revision; nil if it is no longer kept, or its content was removed. A
+  /// compaction removes the content of revisions that are not current.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if the text is not a revision id, whether or not
   ///   the document exists; `notOpen` once the database is closed; `notFound` once the collection
@@ -30,8 +30,8 @@ extension DocumentCollection {
 
   /// Returns the parent revision of a document; nil if it is no longer kept.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, like a local
+  ///   document; `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func parent(of document: Document) throws -> Document? {
     let revision = try document.parsedRevision
@@ -43,8 +43,8 @@ extension DocumentCollection {
   /// Returns the newest common ancestor of two revisions of a document, the base of a three-way
   /// merge; nil if it is no longer kept.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, as a local one;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, like a local
+  ///   document; `notOpen` once the database is closed; `notFound` once the collection is dropped;
   ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
     let (first, second) = (try a.parsedRevision, try b.parsedRevision)
@@ -53,8 +53,8 @@ extension DocumentCollection {
     return try document(a.id, ancestor.id, record)
   }
 
-  /// Returns the conflicting revisions of a document besides the current one; empty if there is no
-  /// conflict.
+  /// Returns the conflicting revisions of a document other than the current one; empty if there is
+  /// no conflict.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -95,9 +95,10 @@ extension DocumentCollection {
   /// Resolves a conflict by choosing one of the revisions.
   ///
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
-  ///   `notFound` if there is no such document; `notWritable` if the database was opened read-only,
-  ///   its disk is full or its file is gone; `notOpen` once it is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
+  ///   `notFound` if the document does not exist; `notWritable` if the database was opened
+  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
+  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
+  ///   written.
   public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
@@ -115,8 +116,9 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - document: the content of the revision.
   ///   - history: the ids of the revision, its parent and so on, newest first; at least its own.
-  ///   - isDeleted: whether the revision is a deletion; also if the document is marked as deleted.
-  /// - Returns: whether anything was new.
+  ///   - isDeleted: whether the revision is a deletion. A document that is marked as deleted always
+  ///     is one.
+  /// - Returns: whether any of the revisions was new.
   /// - Throws: ``DatabaseError`` `badRevisionID` if the ids are not a valid history.
   @discardableResult
   public func insert(

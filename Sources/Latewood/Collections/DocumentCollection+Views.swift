@@ -4,9 +4,9 @@ import LatewoodDocuments
 public struct StoredView: Sendable, Equatable {
   /// The name.
   public let name: String
-  /// The version of the map that made the rows.
+  /// The version of the map that emitted the rows.
   public let version: UInt64
-  /// The number of rows, including those of expired documents that are not purged yet.
+  /// The number of rows, including rows of expired documents that are not purged yet.
   public let count: Int
   /// The number of documents for which the map has failed.
   public let failureCount: Int
@@ -24,21 +24,21 @@ extension DocumentCollection {
   /// }
   /// ```
   ///
-  /// A new view is built, and one whose version differs is built anew; otherwise the map runs only
-  /// for documents that have changed since this process, or another that knows the view, last had
-  /// the database open. This happens in many small transactions, so that others can read and write
-  /// in between; the next call continues what a crash interrupted. In a batch it is part of the
-  /// batch. O(changes · log n).
+  /// A new view is built, and one whose version differs is rebuilt. Otherwise the map runs only for
+  /// documents that have changed since this process, or another that knows the view, last had the
+  /// database open. The work is done in many small transactions, so that others can read and write
+  /// in between; after a crash, the next call continues it. In a batch it is part of the batch.
+  /// O(changes · log n).
   ///
-  /// From then on, as long as the database is open in this process, every change of a document
-  /// changes the view in the same transaction. So it always agrees with the documents. The map runs
-  /// on the thread of the writer, and is given the winning revision of each document that is not
-  /// deleted. A map that throws, or an invalid key, affects that document alone: it has no rows,
-  /// and `failures(limit:)` says why.
+  /// After that, as long as the database is open in this process, every change of a document
+  /// updates the view in the same transaction, so the view always agrees with the documents. The
+  /// map runs on the thread of the writer, with the winning revision of each document that is not
+  /// deleted. If the map throws or emits an invalid key, only that document is affected: it has no
+  /// rows, and `failures(limit:)` reports the reason.
   ///
-  /// The file knows the name and the version of a view, not its map: open the view each time the
-  /// program starts, and raise the version whenever a change of the map changes its rows. If the
-  /// same version is opened again, the newer map is the one that runs.
+  /// The file stores the name and the version of a view, but not its map. Open the view each time
+  /// the program starts, and raise the version whenever a change of the map changes its rows. If
+  /// the same version is opened again, the newer map replaces the older one.
   ///
   /// If the database was opened read-only, nothing is built: reading a view that the writing
   /// program has not caught up throws `notWritable`.
@@ -46,13 +46,12 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - name: 1 to 251 bytes of UTF-8 without control characters.
   ///   - version: the version of the map.
-  ///   - reduction: the way in which rows are combined. Another one builds the view anew, unless
-  ///     both are your own.
+  ///   - reduction: the way in which rows are combined. A different reduction causes a rebuild,
+  ///     unless both are custom ones.
   ///   - progress: called after each step outside a batch with the number of changes that the view
-  ///     still lacks. If it throws, the view stays as it is, and another call goes on.
-  ///   - map: emits the rows of a document. It depends on the content, id and revision of the
-  ///     document alone, changes nothing in the database, reads no view, and keeps neither of its
-  ///     arguments.
+  ///     still lacks. If it throws, the finished steps are kept, and another call continues.
+  ///   - map: emits the rows of a document. It must depend only on the content, id and revision of
+  ///     the document. It must not change the database, read a view, or keep its arguments.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the name is not
   ///   valid; `notWritable` if the disk is full; `notOpen` once the database is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
@@ -77,8 +76,8 @@ extension DocumentCollection {
   ///   - progress: called after each step, on a Dispatch queue, with the number of changes that the
   ///     view still lacks.
   ///   - map: emits the rows of a document.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the view is caught up. What has been built stays.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   the view is caught up. The finished steps are kept.
   public func view(
     _ name: String, version: UInt64, reduce reduction: ViewReduction = .none,
     progress: @escaping @Sendable (_ behind: UInt64) throws -> Void = { _ in },
@@ -114,9 +113,9 @@ extension DocumentCollection {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Drops a view with its rows. O(log n). Throws `busy` in a batch.
+  /// Drops a view with its rows. O(log n).
   ///
-  /// - Returns: false if the file has no view of that name.
+  /// - Returns: false if the file has no view with that name.
   /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
   ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
   ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
@@ -129,8 +128,8 @@ extension DocumentCollection {
   /// Drops a view with its rows, without blocking the caller's thread. Otherwise like the blocking
   /// form.
   ///
-  /// - Returns: false if the file has no view of that name.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Returns: false if the file has no view with that name.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the call begins.
   @discardableResult
   public func dropView(_ name: String) async throws -> Bool {

@@ -11,8 +11,8 @@ public enum ConcurrencyControl: Sendable, Equatable {
 
 /// A named collection of documents in a database.
 ///
-/// After the collection is dropped every call throws `notFound`, even if another collection has its
-/// name by then; likewise if it was created in a batch that failed.
+/// After the collection is dropped, every call throws `notFound`, even if another collection has
+/// its name by then. The same applies if it was created in a batch that failed.
 ///
 /// Thread safety: all calls from any thread.
 public final class DocumentCollection: Sendable {
@@ -22,14 +22,14 @@ public final class DocumentCollection: Sendable {
   /// The name of the collection.
   public var name: String { handle.name }
   /// The identity of the collection: 32 hexadecimal digits that no other collection has, not even a
-  /// later one of the same name. Use it as a key for records about the collection that are kept
+  /// later one with the same name. Use it as a key for records about the collection that are kept
   /// elsewhere, such as how far a replica has read its feed. A copy of the database keeps the
-  /// identities of its collections; its own ``Database/identity`` differs.
+  /// identities of its collections, but has a different ``Database/identity``.
   public var identity: String {
     handle.identity.bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
   }
 
-  /// The state that all reads see; nil for the newest one, or that of the batch of this thread.
+  /// The state that all reads see; nil for the newest state, or the state of this thread's batch.
   private let state: DocumentSnapshot?
 
   init(
@@ -68,7 +68,7 @@ public final class DocumentCollection: Sendable {
     do { return try document(id) } catch { return nil }
   }
 
-  /// Returns an editable copy of a document; a new document with that id if there is none.
+  /// Returns an editable copy of a document; a new document with that id if none exists.
   ///
   /// ```swift
   /// var settings = try await people.mutableDocument("settings")
@@ -81,7 +81,7 @@ public final class DocumentCollection: Sendable {
     try document(id)?.toMutable() ?? MutableDocument(id: id)
   }
 
-  /// Returns whether there is a document that is not deleted. O(log n), reads no content.
+  /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -123,9 +123,9 @@ public final class DocumentCollection: Sendable {
 
   /// Saves a document as a new revision.
   ///
-  /// A copy of a revision that is no longer current is a conflict, and so is a new document whose
-  /// id is taken, even if the content equals the current one. A new document over a deleted one
-  /// continues its history. A blob in it may be one whose content is not here: see
+  /// Saving a copy of a revision that is no longer current is a conflict, and so is saving a new
+  /// document whose id is taken, even if the content is equal. A new document with the id of a
+  /// deleted one continues its history. The content of its blobs need not be in this database: see
   /// ``Database/content(of:)-810bu``.
   ///
   /// - Returns: the saved document. Change a copy of it to save again.
@@ -142,13 +142,12 @@ public final class DocumentCollection: Sendable {
   ///
   /// - Parameters:
   ///   - document: the changed copy.
-  ///   - handler: receives the document to save, which it can change, and the current revision, nil
-  ///     if that is deleted. If it returns true, its document replaces the current revision;
-  ///     otherwise nothing is saved. It is called again if someone else has saved in the meantime.
-  ///     It must not save.
+  ///   - handler: receives the document to save, which it can change, and the current revision,
+  ///     which is nil if the document is deleted. If it returns true, its document replaces the
+  ///     current revision; otherwise nothing is saved. It is called again if someone else has saved
+  ///     in the meantime. It must not save.
   /// - Returns: the saved document; nil if the handler returned false.
-  /// - Throws: any error of the handler; ``DatabaseError`` as saving a document does,
-  ///   except `conflict`.
+  /// - Throws: any error of the handler; the errors of saving a document, except `conflict`.
   @discardableResult
   public func save(
     _ document: MutableDocument, conflictHandler handler: (inout MutableDocument, Document?) throws -> Bool
@@ -166,8 +165,8 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Reads, changes and saves a document, and repeats that until no one else has saved in between,
-  /// so that no change is lost.
+  /// Reads, changes and saves a document. Repeats that if someone else has saved in between, so
+  /// that no change is lost.
   ///
   /// ```swift
   /// try people.update("anna") { $0["city"] = "Lisboa" }
@@ -179,13 +178,14 @@ public final class DocumentCollection: Sendable {
   /// ```
   ///
   /// - Parameters:
-  ///   - id: the id of the document; if there is none, the change begins with an empty one.
-  ///   - change: changes the document; sets ``MutableDocument/isDeleted`` to delete it. It returns
-  ///     false if nothing is to be saved, and true or nothing at all otherwise. It may be called
+  ///   - id: the id of the document; if it does not exist, the change begins with an empty
+  ///     document.
+  ///   - change: changes the document, or sets ``MutableDocument/isDeleted`` to delete it. It
+  ///     returns false if nothing should be saved, otherwise true or no value. It may be called
   ///     more than once. It must not save.
   /// - Returns: the saved document; nil if the change returned false.
-  /// - Throws: any error of the change; ``DatabaseError`` as saving a document does,
-  ///   except `conflict`; `badDocumentID` if there is no document and the id is not valid.
+  /// - Throws: any error of the change; the errors of saving a document, except `conflict`;
+  ///   `badDocumentID` if the document does not exist and the id is not valid.
   @discardableResult
   public func update<Answer>(
     _ id: String, _ change: (inout MutableDocument) throws -> Answer
@@ -201,17 +201,18 @@ public final class DocumentCollection: Sendable {
     }
   }
 
-  /// Returns whether a change is to be saved, from the value that its closure returned.
+  /// Returns whether to save a change, from the value that its closure returned.
   static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
 
-  /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values know their revisions.
+  /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values carry their
+  /// revisions.
   ///
   /// - Parameters:
   ///   - value: the value; see ``MutableDocument/init(id:encoding:)``.
   ///   - id: the id of the document.
   ///   - control: the rule if there is a document; default: the value replaces it.
   /// - Throws: the `EncodingError` of a value that cannot be stored; ``DatabaseError``
-  ///   `badDocumentID` if the id is not valid, and as saving a document does.
+  ///   `badDocumentID` if the id is not valid; the errors of saving a document.
   @discardableResult
   public func save(
     _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
@@ -226,7 +227,7 @@ public final class DocumentCollection: Sendable {
   ///   - control: the rule if someone else has saved one of them since it was read. With
   ///     `.failOnConflict` nothing is saved then.
   /// - Returns: the saved documents, in the same order.
-  /// - Throws: ``DatabaseError`` as saving a document does; then nothing is saved.
+  /// - Throws: the errors of saving a document; then nothing is saved.
   @discardableResult
   public func save(
     contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
@@ -244,13 +245,13 @@ public final class DocumentCollection: Sendable {
     try document(id)?.decode(as: type)
   }
 
-  /// Deletes a document by adding a revision, so that the deletion is replicated.
+  /// Deletes a document by adding a revision, so that other replicas receive the deletion.
   ///
   /// - Parameters:
-  ///   - document: the document as it was read. If somebody has saved it since, that is a conflict.
-  ///   - members: the content of the deletion. Blobs in it stay.
+  ///   - document: the document as it was read. If someone has saved it since, that is a conflict.
+  ///   - members: the content of the deletion. Its blobs are kept.
   ///   - control: the rule if someone has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by anyone.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is already deleted, by anyone.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict

@@ -11,15 +11,15 @@ public struct DocumentStream: AsyncSequence, Sendable {
   /// Starts at the first document, which is not read before it is requested.
   public func makeAsyncIterator() -> Iterator { Iterator(collection, query.query) }
 
-  /// A position in the sequence. It pins the state of the database that it reads, and the space of
-  /// that state, as long as it exists.
+  /// A position in the sequence. As long as it exists, it pins the state of the database that it
+  /// reads, and the space of that state.
   public struct Iterator: AsyncIteratorProtocol {
     private static let pageSize = 100
 
     private let collection: DocumentCollection
     private var rest: DocumentQuery
     private var state: DocumentSnapshot?
-    /// Documents read but not returned yet, the next one last.
+    /// The documents that have been read but not returned yet, the next one last.
     private var page: [Document] = []
 
     init(_ collection: DocumentCollection, _ query: DocumentQuery) {
@@ -70,7 +70,7 @@ extension DocumentCollection {
   /// ```
   ///
   /// All documents of one loop are from the newest state at its start, without the changes of a
-  /// running batch. Documents that expire meanwhile are left out.
+  /// running batch. Documents that expire during the loop are left out.
   public func stream(_ query: AllDocumentsQuery = AllDocumentsQuery()) -> DocumentStream {
     DocumentStream(collection: self, query: query)
   }

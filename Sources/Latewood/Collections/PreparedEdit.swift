@@ -11,13 +11,13 @@ struct PreparedEdit: Sendable {
   /// The blobs that the body refers to, and the number of references to each.
   let blobs: [(digest: BlobDigest, count: Int)]
 
-  /// - Parameter parent: the revision to delete; for a save, the document itself names its parent,
-  ///   and whether it is deleted.
+  /// - Parameter parent: the revision to delete. For a save, the document itself specifies its
+  ///   parent and whether it is deleted.
   init(
     _ document: MutableDocument, deleting parent: RevisionID? = nil, _ control: ConcurrencyControl,
     isStrict: Bool
   ) throws(DatabaseError) {
-    // First what can fail: it then fails before there is an edit to copy or to destroy.
+    // The steps that can fail come first, before there is an edit to copy or to destroy.
     let body = try document.encodedBody(isStrict: isStrict)
     id = document.id
     self.body = body
@@ -59,7 +59,7 @@ extension DocumentCollection {
     return Document(edit.id, saved, edit.body, isDeleted: edit.isDeleted)
   }
 
-  /// Saves an edit in its turn, without blocking the caller's thread.
+  /// Saves an edit in the order of the calls, without blocking the caller's thread.
   @discardableResult
   func save(_ edit: PreparedEdit) async throws -> Document {
     try await database.inBatch { try self.save(edit) }

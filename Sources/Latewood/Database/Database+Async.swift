@@ -35,7 +35,7 @@ extension Database {
   /// cancelled before the database is open, it is closed again, and this throws
   /// `CancellationError`.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the database is open.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
@@ -46,7 +46,7 @@ extension Database {
 
   /// Returns whether there is a file at a path, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public static func exists(at path: String) async throws -> Bool {
     try await performing { try exists(at: path) }
@@ -55,7 +55,7 @@ extension Database {
   /// Deletes a database that is not open for writing, without blocking the caller's thread.
   /// Otherwise like the blocking form. Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   @discardableResult
   public static func delete(at path: String) async throws -> Bool {
@@ -65,7 +65,7 @@ extension Database {
   /// Installs a prebuilt database without blocking the caller's thread. Otherwise like the blocking
   /// form. A copy that has begun continues when the task is cancelled.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public static func copy(from source: String, to target: String) async throws {
     try await performing { try copy(from: source, to: target) }
@@ -78,7 +78,7 @@ extension Database {
   /// - Parameters:
   ///   - path: the path of the database to replace.
   ///   - source: the path of the database to copy.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public static func replace(at path: String, with source: String) async throws {
     try await performing { try replace(at: path, with: source) }
@@ -87,14 +87,14 @@ extension Database {
   /// Closes this handle without blocking the caller's thread. Otherwise like the blocking form;
   /// also closes it if the task is cancelled.
   ///
-  /// - Throws: what the blocking form throws.
+  /// - Throws: the errors of the blocking form.
   public func close() async throws { try await Self.elsewhere { try self.close() } }
 
   /// Closes this handle and deletes the file, without blocking the caller's thread. Otherwise like
   /// the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   it begins: the handle is open then, and the file is there.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   it begins: the handle is then still open, and the file still exists.
   public func delete() async throws {
     try await Self.performing { try self.delete() }
   }
@@ -102,13 +102,13 @@ extension Database {
   /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure,
   /// without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public func sync() async throws { try await performing { try self.sync() } }
 
   /// Returns sizes and counts of the file without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func statistics() async throws -> Statistics {
     try await performing { try self.statistics() }
@@ -118,7 +118,7 @@ extension Database {
   /// the blocking form.
   ///
   /// - Parameter depth: the number of generations, at least 1.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func setRevisionDepth(_ depth: Int) async throws {
     try await inBatch { try self.setRevisionDepth(depth) }
@@ -131,7 +131,7 @@ extension Database {
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
   ///   the name of a scope and a period, if the collection is in one.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func createCollection(_ name: String) async throws -> DocumentCollection {
     if let existing = try await performing({ try self.collection(name) }) { return existing }
@@ -141,7 +141,7 @@ extension Database {
   /// Immediately deletes a collection with all its documents, without blocking the caller's thread.
   /// Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func dropCollection(_ name: String) async throws -> Bool {
@@ -178,15 +178,17 @@ extension Database {
 
   /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// If the task is cancelled, the compaction is cancelled at its next step: the file stays in use
-  /// as it was, and the unfinished one is removed. Only old content may be gone by then. If the
-  /// call is waiting for a compaction that another caller has begun, that compaction goes on.
+  /// If the task is cancelled, the compaction is cancelled at its next step: the database continues
+  /// to use the old file, and the unfinished one is removed. Only old content may have been removed
+  /// by then. If the call is waiting for a compaction that another caller has begun, that
+  /// compaction continues.
   ///
   /// - Parameters:
   ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
-  ///   - progress: called periodically, on a Dispatch queue. If it throws, it is cancelled in the
-  ///     same way. An error thrown by the last call, with the fraction 1, comes too late.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   - progress: called periodically, on a Dispatch queue. If it throws, the compaction is
+  ///     cancelled in the same way. An error thrown by the last call, with the fraction 1, is too
+  ///     late to cancel it.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the new file has replaced the old one.
   @discardableResult
   public func compact(
@@ -201,7 +203,7 @@ extension Database {
   /// Creates or updates a backup without blocking the caller's thread. Otherwise like the blocking
   /// form. A backup that has begun continues when the task is cancelled.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   @discardableResult
   public func backup(
@@ -213,7 +215,7 @@ extension Database {
   /// Verifies the entire file without blocking the caller's thread. Otherwise like the blocking
   /// form. A verification that has begun continues when the task is cancelled.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public func verify(
     progress: (@Sendable (VerifyProgress) -> Void)? = nil
@@ -236,13 +238,13 @@ extension Database {
   static let fileQueue = DispatchQueue(label: "latewood.files", attributes: .concurrent)
 
   /// Runs a call that may block, and needs no open database, on a Dispatch queue, unless the task
-  /// is cancelled before.
+  /// has already been cancelled.
   static func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try Task.checkCancellation()
     return try await elsewhere(body)
   }
 
-  /// Runs a call that may block, and needs no open database, on a Dispatch queue, also if the task
+  /// Runs a call that may block, and needs no open database, on a Dispatch queue, even if the task
   /// is cancelled.
   private static func elsewhere<R: Sendable>(
     _ body: @escaping @Sendable () throws -> R
@@ -252,7 +254,7 @@ extension Database {
     }
   }
 
-  /// Runs a call that gives up when its task is cancelled.
+  /// Runs a call that stops when its task is cancelled.
   ///
   /// - Parameter run: the call. Its second argument throws `CancellationError` once the task is
   ///   cancelled.

@@ -24,12 +24,11 @@ extension Database {
     return handle.map { DocumentCollection($0, of: self) }
   }
 
-  /// Returns the collection with a given name, creating it if there is none. In a batch, it is part
-  /// of the batch.
+  /// Returns the collection with a given name, creating it if there is none. In a batch, the
+  /// creation is part of the batch.
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
-  ///   the name of a scope and a period, if the collection is in one. Throws `invalidParameter`
-  ///   otherwise.
+  ///   the name of a scope and a period, if the collection is in one.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
   ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.

@@ -1,10 +1,10 @@
 import LatewoodDocuments
 
-/// The numbers of revisions and bodies removed by a call of `Database.prune`.
+/// The result of `Database.prune`: the numbers of removed revisions and bodies.
 public struct PruneReport: Sendable, Equatable {
-  /// The number of documents that have lost revisions.
+  /// The number of documents from which revisions were removed.
   public var documents: Int
-  /// The number of revisions that they have lost.
+  /// The number of removed revisions.
   public var revisions: Int
   /// The number of removed bodies of old revisions.
   public var bodies: Int
@@ -23,8 +23,8 @@ extension Database {
   /// Removes old revisions of all documents now, with their contents, while reads and writes
   /// continue.
   ///
-  /// A revision stays if it is current or in conflict, or fewer than `generations` generations
-  /// before one that is. The number applies to this call only; to change it for the future, see
+  /// A revision is kept if it is current or in conflict, or fewer than `generations` generations
+  /// before such a revision. The number applies to this call only; to change it for the future, see
   /// ``setRevisionDepth(_:)-2og89``. The work is done in many small transactions; if it is
   /// interrupted, another call continues. The file gets smaller with the next compaction, which
   /// removes the contents of all revisions that are not current.
@@ -42,11 +42,12 @@ extension Database {
   }
 
   /// Removes old revisions of all documents now, without blocking the caller's thread. Otherwise
-  /// like the blocking form. If the task is cancelled, what has not been removed by then stays.
+  /// like the blocking form. If the task is cancelled, the revisions that have not been removed by
+  /// then are kept.
   ///
   /// - Parameter generations: the number of generations to keep of each document, at least 1; nil
   ///   for ``revisionDepth``.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the last transaction.
   @discardableResult
   public func prune(keeping generations: Int? = nil) async throws -> PruneReport {

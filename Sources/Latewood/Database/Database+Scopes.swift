@@ -1,6 +1,6 @@
 import LatewoodDocuments
 
-/// Scopes: groups of collections, each with names of its own.
+/// Scopes: groups of collections, each with its own namespace.
 ///
 /// ```swift
 /// let staff = try await database.createCollection("people", scope: "hr")
@@ -8,9 +8,9 @@ import LatewoodDocuments
 /// let same = try database.collection("hr.people")      // the same collection
 /// ```
 ///
-/// A scope exists as long as it has collections. Collections that were made without one are in the
-/// scope `_default`, which always exists. The full name of any other collection is `scope.name`,
-/// and every call that takes the name of a collection accepts it.
+/// A scope exists as long as it has collections. Collections that were created without a scope are
+/// in the scope `_default`, which always exists. The full name of any other collection is
+/// `scope.name`, and every call that takes the name of a collection accepts it.
 extension Database {
   /// The names of the scopes that have collections, and `_default`, in the order of their bytes.
   /// O(collections).
@@ -38,14 +38,14 @@ extension Database {
   ///
   /// - Parameters:
   ///   - name: the name of the collection, without the name of the scope.
-  ///   - scope: the name of the scope; `_default` for collections that were made without one.
+  ///   - scope: the name of the scope; `_default` for collections that were created without one.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func collection(_ name: String, scope: String) throws -> DocumentCollection? {
     try collection(CollectionName.full(name, in: scope))
   }
 
-  /// Returns the collection with a given name in a scope, creating both if there are none.
+  /// Returns the collection with a given name in a scope, creating both if they do not exist.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
@@ -57,13 +57,13 @@ extension Database {
     try createCollection(CollectionName.full(name, in: scope))
   }
 
-  /// Returns the collection with a given name in a scope, creating both if there are none, without
-  /// blocking the caller's thread.
+  /// Returns the collection with a given name in a scope, creating both if they do not exist,
+  /// without blocking the caller's thread.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
   ///   - scope: the name of the scope, with the same rules; or `_default`.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func createCollection(_ name: String, scope: String) async throws -> DocumentCollection {
     try await createCollection(CollectionName.full(name, in: scope))
@@ -84,7 +84,7 @@ extension Database {
   /// Immediately deletes a collection in a scope with all its documents, without blocking the
   /// caller's thread. Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func dropCollection(_ name: String, scope: String) async throws -> Bool {
@@ -93,7 +93,7 @@ extension Database {
 }
 
 extension DocumentCollection {
-  /// The name of the scope of the collection: `_default` if it was made without one.
+  /// The name of the scope of the collection: `_default` if it was created without one.
   public var scopeName: String { CollectionName.parts(of: name).scope }
 }
 

@@ -11,13 +11,14 @@ public struct DatabaseVerification: Sendable {
   public var bodies: Int
   /// The number of blobs whose content is in this database.
   public var blobs: Int
-  /// The number of blobs that documents refer to without content in this database. That is not a
-  /// fault: it may never have been saved here. See ``Database/content(of:)-810bu``.
+  /// The number of blobs that documents refer to and whose content is not in this database. A
+  /// missing blob is not a fault: its content may never have been saved here. See
+  /// ``Database/content(of:)-810bu``.
   public var missingBlobs: Int
-  /// The bytes that a crash left after the last commit. They are not a fault by themselves.
+  /// The bytes that a crash left after the last commit. By themselves they are not a fault.
   public var tornTail: TornTail?
 
-  /// Whether there are no faults.
+  /// Whether the verification found no faults.
   public var isSound: Bool { faults.isEmpty }
 }
 
@@ -25,19 +26,21 @@ extension Database {
   /// Compacts the file: rewrites it without dead data, while reads and writes continue. This also
   /// happens automatically: see ``Configuration/compaction``.
   ///
-  /// This removes the content of revisions that are not current, except that of unresolved
-  /// conflicts, and unreferenced blobs.
+  /// This removes unreferenced blobs, and the content of revisions that are not current, except for
+  /// unresolved conflicts.
   ///
   /// - Parameters:
   ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
   ///   - progress: called periodically, on the thread that compacts. If it throws, the compaction
-  ///     is cancelled and leaves no unfinished file; only old content may be gone by then. An error
-  ///     thrown by the last call, with the fraction 1, comes too late.
-  /// - Throws: any error of `progress`, unchanged; ``DatabaseError`` `notWritable` if the disk has
-  ///   no space for it and nothing could be given back in place, if the file was moved or has a
-  ///   second name, or if this process may not give a file the owner of this one; `corruptData` if
-  ///   the file is damaged; `invalidParameter` if it is cancelled because the database is closed,
-  ///   and inside a batch; `inputOutput`, `notOpen`. The file then stays as it was.
+  ///     is cancelled and leaves no unfinished file; only old content may have been removed by
+  ///     then. An error thrown by the last call, with the fraction 1, is too late to cancel the
+  ///     compaction.
+  /// - Throws: any error of `progress`, unchanged; ``DatabaseError`` `notWritable` if the disk is
+  ///   too full for a copy and no space of the file could be freed in place, if the file was moved
+  ///   or has a second name, or if this process cannot create a file with the same owner;
+  ///   `corruptData` if the file is damaged; `invalidParameter` inside a batch, or if the
+  ///   compaction is cancelled because the database is closed; `inputOutput`, `notOpen`. The file
+  ///   is then unchanged.
   @discardableResult
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
@@ -50,10 +53,10 @@ extension Database {
   /// Creates a backup, or updates an existing one with the changes since. The backup is a database
   /// that can be opened.
   ///
-  /// The first backup after a compaction is a full one, and compactions also happen by themselves:
-  /// see ``Configuration/compaction``.
+  /// The first backup after a compaction is a full one. Compactions also happen automatically: see
+  /// ``Configuration/compaction``.
   ///
-  /// - Throws: ``DatabaseError`` `conflict` if the existing file is no backup of this database.
+  /// - Throws: ``DatabaseError`` `conflict` if the existing file is not a backup of this database.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: ((BackupProgress) -> Void)? = nil
@@ -65,8 +68,9 @@ extension Database {
     }
   }
 
-  /// Verifies the entire file: the checksum of every byte that is read, that every document can be
-  /// decoded, and that documents, feed, indexes and blobs agree. O(size of the live data).
+  /// Verifies the entire file: that the checksum of every byte that can be read is correct, that
+  /// every document can be decoded, and that documents, feed, indexes and blobs agree. O(size of
+  /// the live data).
   ///
   /// - Throws: ``DatabaseError`` `notOpen`, `inputOutput`. Faults of the file are in the result,
   ///   not thrown.
@@ -85,8 +89,8 @@ extension Database {
 
   /// Returns sizes and counts of the file.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen`; `inputOutput` if the system cannot tell the sizes of
-  ///   the file.
+  /// - Throws: ``DatabaseError`` `notOpen`; `inputOutput` if the system does not report the sizes
+  ///   of the file.
   public func statistics() throws -> Statistics {
     do { return try documents.store.statistics() } catch { throw DatabaseError.translated(error) }
   }

@@ -15,18 +15,18 @@ import LatewoodStore
 ///
 /// Outside of async functions, the same calls without `await` block the thread.
 ///
-/// Every save is one transaction: after a crash either all of it is there or none. When `save`
-/// returns, the change survives a power failure, unless the configuration says otherwise; several
-/// saves can share the wait in ``inBatch(_:)-7xlss``.
+/// Every save is one transaction: after a crash, the file contains all of it or nothing. When
+/// `save` returns, the change survives a power failure, unless the configuration specifies
+/// otherwise. Several saves can share one wait for the disk: see ``inBatch(_:)-7xlss``.
 ///
 /// Thread safety: all calls from any thread. Reads never wait for writers. Opening the same file
-/// twice in one process gives two handles of one database, which closes with the last handle. Only
-/// one process can have it open for writing.
+/// twice in one process creates two handles of one database, which closes with the last handle.
+/// Only one process can have it open for writing.
 ///
-/// Other processes can open the file with the mode `.readOnly` meanwhile. Their reads see commits
-/// of the writing process after 10 ms, their feeds and listeners after 100 ms, plus the time that
-/// it takes to read them from the log. If new commits cannot be read, reads throw that error until
-/// they can.
+/// While the database is open, other processes can open the file with the mode `.readOnly`. Their
+/// reads see commits of the writing process after 10 ms, their feeds and listeners after 100 ms,
+/// plus the time that it takes to read the commits from the log. If new commits cannot be read,
+/// reads throw that error until they can be.
 public final class Database: Sendable {
   /// The settings for opening a database.
   ///
@@ -111,7 +111,7 @@ public final class Database: Sendable {
     return Database(documents, path: path, configuration: configuration)
   }
 
-  /// Creates a database in memory, which is gone with its last reference.
+  /// Creates a database in memory, which is freed with the last reference to it.
   ///
   /// - Throws: ``DatabaseError`` `inputOutput` if the system has no memory for it.
   public static func inMemory(
@@ -123,9 +123,9 @@ public final class Database: Sendable {
     return Database(documents, path: nil, configuration: configuration)
   }
 
-  /// Opens a database; nil if there is none. Throws like `open`.
+  /// Opens a database; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` as `open` does.
+  /// - Throws: the errors of `open`.
   public static func existing(
     at path: String, configuration: Configuration = Configuration()
   ) throws -> Database? {
@@ -135,7 +135,7 @@ public final class Database: Sendable {
 
   /// Returns whether there is a file at a path.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system cannot tell.
+  /// - Throws: ``DatabaseError`` `notWritable` or `inputOutput` if the system does not report it.
   public static func exists(at path: String) throws -> Bool {
     do { return try Store.exists(at: path) } catch { throw DatabaseError.translated(error) }
   }
@@ -150,16 +150,16 @@ public final class Database: Sendable {
     do { return try Store.delete(at: path) } catch { throw DatabaseError.translated(error) }
   }
 
-  /// Installs a prebuilt database: a compact copy with an identity of its own, which the current
-  /// user can write to, whatever the permissions of the source are. The source may be open.
+  /// Installs a prebuilt database: makes a compact copy, which has a new identity and is writable
+  /// by the current user regardless of the permissions of the source. The source may be open.
   ///
   /// The copy appears at `target` once it is complete, durable, and has its identity; after a crash
-  /// at any moment it is there completely or not at all. It does not contain the content of
-  /// revisions that are not current, except that of unresolved conflicts. While this runs, the
-  /// directory of `target` needs disk space for the source's live data and once more for the copy.
+  /// at any time it exists completely or not at all. It does not contain the content of revisions
+  /// that are not current, except for unresolved conflicts. While this runs, the directory of
+  /// `target` needs disk space for the source's live data and once more for the copy.
   ///
   /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
-  ///   another process is creating one there; `inputOutput`, `notWritable`.
+  ///   another process is creating a database at `target`; `inputOutput`, `notWritable`.
   public static func copy(from source: String, to target: String) throws {
     try translating(source) { () throws(DocumentError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
@@ -168,27 +168,27 @@ public final class Database: Sendable {
     }
   }
 
-  /// Replaces a closed database with a copy of another one, or puts the copy where there is none:
-  /// to restore a backup, or to update a prebuilt database.
+  /// Replaces a closed database with a copy of another one, to restore a backup or to update a
+  /// prebuilt database. The database to replace need not exist.
   ///
   /// ```swift
   /// try Database.replace(at: "survey.latewood", with: "backup.latewood")
   /// ```
   ///
-  /// The copy is made as ``copy(from:to:)-1f2b3`` makes it: compact, with an identity of its own,
-  /// writable by the current user. It takes its place once it is complete and durable; after a
-  /// crash at any moment the file is the old database or the new one, each complete. The source may
-  /// be open, and stays as it is. While this runs, the directory of the file needs disk space for
+  /// As with ``copy(from:to:)-1f2b3``, the copy is compact, has a new identity, and is writable by
+  /// the current user. It replaces the old file once it is complete and durable; after a crash at
+  /// any time the file is either the complete old database or the complete new one. The source may
+  /// be open, and is not changed. While this runs, the directory of the file needs disk space for
   /// the old database and for twice the live data of the source.
   ///
   /// - Parameters:
   ///   - path: the path of the database to replace, which may be damaged. If it is a symbolic link,
-  ///     the file that it leads to is replaced.
+  ///     the file that the link refers to is replaced.
   ///   - source: the path of the database to copy.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no source; `busy` if the database to
+  /// - Throws: ``DatabaseError`` `notFound` if the source does not exist; `busy` if the database to
   ///   replace is open, here or in another process, for writing or for reading; `wrongFormat` if
   ///   the file at `path` is not a database; `tooNew`; `corruptData` if the source is damaged;
-  ///   `inputOutput`, `notWritable`. The old database then stays as it was.
+  ///   `inputOutput`, `notWritable`. The old database is then unchanged.
   public static func replace(at path: String, with source: String) throws {
     try translating(source) { () throws(DocumentError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
@@ -197,12 +197,12 @@ public final class Database: Sendable {
     }
   }
 
-  /// Closes this handle, after its running batches; the file closes with the last handle.
+  /// Closes this handle once its running batches have ended. The file closes with the last handle.
   /// Idempotent. Every later call throws `notOpen`.
   ///
-  /// - Throws: ``DatabaseError`` `busy` inside a batch, and in the `progress` of a compaction: the
-  ///   handle then stays open. `inputOutput`, `notWritable` if the last checkpoint failed; the
-  ///   handle is then closed nevertheless, and all commits are in the file.
+  /// - Throws: ``DatabaseError`` `busy` inside a batch, and in the `progress` closure of a
+  ///   compaction: the handle then stays open. `inputOutput`, `notWritable` if the last checkpoint
+  ///   failed: the handle is closed nevertheless, and all commits are in the file.
   public func close() throws {
     try translating { () throws(DocumentError) in try documents.close() }
     // Handles are released outside the lock.
@@ -213,12 +213,12 @@ public final class Database: Sendable {
     withExtendedLifetime(held) {}
   }
 
-  /// Closes this handle and deletes the file. All later calls throw `notOpen`. Otherwise like
-  /// ``delete(at:)-2jvij``; a database in memory is only closed.
+  /// Closes this handle and deletes the file, like ``delete(at:)-2jvij``. All later calls throw
+  /// `notOpen`. A database in memory is only closed.
   ///
   /// - Throws: ``DatabaseError`` `busy` inside a batch: nothing is done then. `busy` if another
-  ///   handle, here or in another process, has it open for writing: this handle is closed then, and
-  ///   the file stays. `notWritable` if it was opened read-only.
+  ///   handle, here or in another process, has the database open for writing: this handle is then
+  ///   closed, but the file is kept. `notWritable` if it was opened read-only.
   public func delete() throws {
     if isReadOnly {
       throw DatabaseError(.notWritable, "a database that was opened read-only cannot be deleted")
@@ -229,19 +229,19 @@ public final class Database: Sendable {
 
   // MARK: Facts
 
-  /// The name of the database: that of its file without the directory and the ending `.latewood`,
-  /// as ``DatabaseDirectory`` knows it; `memory` for a database in memory.
+  /// The name of the database, as in ``DatabaseDirectory``: the name of its file without the
+  /// extension `.latewood`; `memory` for a database in memory.
   public var name: String {
     guard let path else { return "memory" }
     return DatabaseDirectory.name(
       ofFile: String(path[(path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex)...]))
   }
 
-  /// Whether it was opened read-only.
+  /// Whether the database was opened read-only.
   public var isReadOnly: Bool { documents.isReadOnly }
 
-  /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has its
-  /// own.
+  /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has a
+  /// different identity.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
   ///   `inputOutput` if the file cannot be read.
@@ -256,7 +256,7 @@ public final class Database: Sendable {
   public var revisionDepth: Int { documents.depth }
 
   /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
-  /// others by the next compaction.
+  /// or otherwise by the next compaction.
   ///
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
@@ -282,8 +282,8 @@ public final class Database: Sendable {
   /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure.
   ///
   /// - Throws: ``DatabaseError`` `inputOutput` or `notWritable` if the sync fails or the file is
-  ///   gone: nothing can be saved then until the database is opened again. `notOpen` once it is
-  ///   closed.
+  ///   gone: after that, nothing can be saved until the database is opened again. `notOpen` once it
+  ///   is closed.
   public func sync() throws {
     try translating { () throws(DocumentError) in try documents.sync() }
   }

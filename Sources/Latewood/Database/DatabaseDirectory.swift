@@ -6,7 +6,7 @@ import LatewoodDevice
   import Foundation
 #endif
 
-/// Databases by name in one directory.
+/// The databases in one directory, by name.
 ///
 /// A name is 1 to 239 bytes of `a-z 0-9 _ $ ( ) + - /`, the first a letter: the rules of Couchbase
 /// Lite and CouchDB. A `/` in a name is a `:` in the name of its file, which ends in `.latewood`.
@@ -18,12 +18,12 @@ public struct DatabaseDirectory: Sendable {
   /// - Parameter path: the path of the directory, which must exist.
   public init(path: String) { self.path = path }
 
-  /// Returns the directory for the data of an application, and creates it if there is none,
-  /// readable by the user only.
+  /// Returns the directory for the data of an application, creating it if there is none. Only the
+  /// user can read it.
   ///
-  /// It is `application` in the user's application support directory on Apple platforms; elsewhere
-  /// in `$XDG_DATA_HOME` or, if that is not set to an absolute path, in `.local/share` of the home
-  /// directory.
+  /// On Apple platforms, the directory is `application` in the user's application support
+  /// directory. Elsewhere it is in `$XDG_DATA_HOME` or, if that is not set to an absolute path, in
+  /// `.local/share` of the home directory.
   ///
   /// - Parameter application: the name of the directory, such as a bundle identifier; not empty,
   ///   without slashes, and not starting with a dot.
@@ -47,7 +47,7 @@ public struct DatabaseDirectory: Sendable {
     return DatabaseDirectory(path: directory.path)
   }
 
-  /// The directory that has one for each application.
+  /// The directory that contains one subdirectory for each application.
   private static var parent: URL {
     #if canImport(Darwin)
       return URL.applicationSupportDirectory
@@ -59,8 +59,7 @@ public struct DatabaseDirectory: Sendable {
     #endif
   }
 
-  /// Returns the path of a database, whether or not it exists. Throws `invalidParameter` if the
-  /// name is not valid.
+  /// Returns the path of a database, whether or not it exists.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid.
   public func path(of name: String) throws -> String {
@@ -69,11 +68,10 @@ public struct DatabaseDirectory: Sendable {
     return "\(path)/\(String(decoding: file, as: UTF8.self))\(Self.suffix)"
   }
 
-  /// Opens a database, creating it if there is none. Throws like
-  /// `Database.open`.
+  /// Opens a database, creating it if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
-  ///   `Database.open` does.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; the errors of
+  ///   `Database.open`.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws -> Database {
@@ -82,8 +80,8 @@ public struct DatabaseDirectory: Sendable {
 
   /// Opens a database; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
-  ///   `Database.open` does.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; the errors of
+  ///   `Database.open`.
   public func existing(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) throws -> Database? {
@@ -93,8 +91,8 @@ public struct DatabaseDirectory: Sendable {
   /// Opens a database, creating it if there is none, without blocking the caller's thread.
   /// Otherwise like the blocking form.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; what `Database.open`
-  ///   throws; `CancellationError` if the task is cancelled before the database is open.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; the errors of
+  ///   `Database.open`; `CancellationError` if the task is cancelled before the database is open.
   public func open(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
   ) async throws -> Database {
@@ -104,24 +102,23 @@ public struct DatabaseDirectory: Sendable {
   /// Returns whether there is a database with a name.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` or
-  ///   `inputOutput` if the system cannot tell.
+  ///   `inputOutput` if the system does not report it.
   public func exists(_ name: String) throws -> Bool { try Database.exists(at: path(of: name)) }
 
-  /// Deletes a database. Returns false if there was none. Throws like
-  /// ``Database/delete(at:)-2jvij``.
+  /// Deletes a database. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; and as
-  ///   ``Database/delete(at:)-2jvij`` does.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; the errors of
+  ///   ``Database/delete(at:)-2jvij``.
   @discardableResult
   public func delete(_ name: String) throws -> Bool { try Database.delete(at: path(of: name)) }
 
-  /// Replaces a closed database with a copy of another one, or puts the copy where there is none of
-  /// the name: see ``Database/replace(at:with:)-89x3l``.
+  /// Replaces a closed database with a copy of another one. If no database has the name, the copy
+  /// gets it: see ``Database/replace(at:with:)-89x3l``.
   ///
   /// - Parameters:
   ///   - name: the name of the database to replace.
   ///   - source: the path of the database to copy.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; otherwise as
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; the errors of
   ///   ``Database/replace(at:with:)-89x3l``.
   public func replace(_ name: String, with source: String) throws {
     try Database.replace(at: path(of: name), with: source)
@@ -142,7 +139,7 @@ public struct DatabaseDirectory: Sendable {
 
   /// Opens a database without blocking the caller's thread; nil if there is none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the database is open.
   public func existing(
     _ name: String, configuration: Database.Configuration = Database.Configuration()
@@ -152,7 +149,7 @@ public struct DatabaseDirectory: Sendable {
 
   /// Returns whether there is a database with a name, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public func exists(_ name: String) async throws -> Bool {
     try await Database.exists(at: path(of: name))
@@ -161,7 +158,7 @@ public struct DatabaseDirectory: Sendable {
   /// Deletes a database without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   @discardableResult
   public func delete(_ name: String) async throws -> Bool {
@@ -174,7 +171,7 @@ public struct DatabaseDirectory: Sendable {
   /// - Parameters:
   ///   - name: the name of the database to replace.
   ///   - source: the path of the database to copy.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public func replace(_ name: String, with source: String) async throws {
     try await Database.replace(at: path(of: name), with: source)
@@ -183,11 +180,11 @@ public struct DatabaseDirectory: Sendable {
   /// Returns the names of all databases in the directory, sorted, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   it begins.
   public func names() async throws -> [String] { try await Database.performing { try names() } }
 
-  /// Returns the name of a database by that of its file.
+  /// Returns the name of a database from the name of its file.
   static func name(ofFile file: String) -> String {
     let bytes = file.utf8.dropLast(file.hasSuffix(suffix) ? suffix.utf8.count : 0)
     return String(decoding: bytes.map { $0 == UInt8(ascii: ":") ? UInt8(ascii: "/") : $0 }, as: UTF8.self)

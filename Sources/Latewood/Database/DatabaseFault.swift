@@ -12,19 +12,19 @@ import LatewoodStore
 public struct DatabaseFault: Sendable, Equatable, CustomStringConvertible {
   /// The name of the collection; nil if the fault is in the database as a whole, or in a blob.
   public var collection: String?
-  /// The id of the document; nil if the fault is in no particular one.
+  /// The id of the document; nil if the fault is not in a particular one.
   public var documentID: String?
-  /// The id of the revision; nil if the fault is in no particular one.
+  /// The id of the revision; nil if the fault is not in a particular one.
   public var revisionID: String?
-  /// The sequence of the change in the feed, or of the content that no revision has.
+  /// The sequence of the change in the feed, or of content that no revision refers to.
   public var sequence: UInt64?
-  /// The digest of the blob, as in ``Blob/digest``; nil if the fault is in no particular one.
+  /// The digest of the blob, as in ``Blob/digest``; nil if the fault is not in a particular one.
   public var blobDigest: String?
   /// The offset in the file, in bytes, if the bytes there are damaged.
   public var offset: UInt64?
-  /// What is wrong, in one sentence without a full stop.
+  /// The description of the fault, in one sentence without a full stop.
   public var message: String
-  /// Where it is, then what is wrong.
+  /// The location of the fault, then its description.
   public var description: String
 
   init(_ fault: DocumentFault) {

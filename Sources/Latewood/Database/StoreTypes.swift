@@ -1,6 +1,6 @@
 import LatewoodStore
 
-// Types of the store below that calls of a database take and return, so that `import Latewood`
+// Types of the underlying store that a database's calls take and return, so that `import Latewood`
 // alone is enough to name them.
 
 /// The settings of automatic compactions: see ``Database/Configuration/compaction``.

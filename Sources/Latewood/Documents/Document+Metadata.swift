@@ -1,9 +1,9 @@
 import LatewoodDocuments
 
 extension Document {
-  /// The content together with what the database knows about the document, under the names that
-  /// CouchDB and Couchbase Lite use: `_id`; `_rev`, the id of the revision; `_sequence`; and, for a
-  /// deletion, `_deleted`, which is true.
+  /// The content together with the metadata of the document, under the names that CouchDB and
+  /// Couchbase Lite use: `_id`; `_rev`, the id of the revision; `_sequence`; and, for a deletion,
+  /// `_deleted`, which is true.
   ///
   /// ```swift
   /// let anna = try await people.document("anna")
@@ -11,8 +11,8 @@ extension Document {
   /// // {"_id":"anna","_rev":"2-7f3b…","_sequence":9,"name":"Anna"}
   /// ```
   ///
-  /// For logs, exports and other programs. Documents with such members cannot be saved: the names
-  /// are reserved. Damaged content is as in ``body``.
+  /// Use it for logs, exports and other programs. Documents with such members cannot be saved,
+  /// because the names are reserved. Damaged content is treated as in ``body``.
   public var bodyWithMetadata: DocumentValue {
     var value = body
     if case .damaged = value.content { return value }

@@ -1,22 +1,22 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// A document as it was read or saved: one revision, which never changes.
+/// A revision of a document, which was read or saved. It never changes.
 ///
-/// Its content is read in place on demand, so a document costs little until then, however large it
-/// is. To change it, take a copy with `toMutable()` and save that.
+/// The content is read in place on demand, so even a large document costs little until then. To
+/// change a document, make a copy with `toMutable()` and save the copy.
 public struct Document: DocumentContent {
   /// The id of the document in its collection.
   public let id: String
-  /// The revision id, `generation-digest`. It changes with every save, and is the same wherever the
-  /// same edit was made. The digest of a revision that was saved by Latewood is 40 lowercase
-  /// hexadecimal digits; one from elsewhere can be any text of 1 to 46 bytes.
+  /// The revision id, `generation-digest`. It changes with every save, and replicas that make the
+  /// same edit get the same id. The digest of a revision that was saved by Latewood is 40 lowercase
+  /// hexadecimal digits; a digest from elsewhere can be any text of 1 to 46 bytes.
   public var revisionID: String { revision?.description ?? "" }
   /// The sequence of the document's last change when this was read or saved, counted in its
-  /// collection from 1. For a revision that was asked for by its id, the sequence of the change
+  /// collection from 1. For a revision that was requested by its id, the sequence of the change
   /// that added it.
   public let sequence: UInt64
-  /// Kept in its stored form, because most readers never ask for the text. Nil for a local
+  /// The revision id in its stored form, because most readers never need the text. Nil for a local
   /// document.
   let revision: RevisionID?
   let flags: DocumentFlags
@@ -35,7 +35,7 @@ public struct Document: DocumentContent {
     stored = body.isEmpty ? .emptyDictionary : FleeceBody(body)
   }
 
-  /// Whether this revision deletes the document. It may have members nevertheless.
+  /// Whether this revision deletes the document. It can still have members.
   public var isDeleted: Bool { flags.contains(.deleted) }
 
   /// Whether other revisions of the document were waiting to be merged when this was read or saved.
@@ -67,7 +67,7 @@ public struct Document: DocumentContent {
     do throws(FleeceError) {
       return DocumentValue(stored: try root.element(for: key))
     } catch {
-      // Like any damaged value.
+      // The same as for any damaged value.
       return .missing
     }
   }
@@ -89,13 +89,14 @@ public struct Document: DocumentContent {
 
 extension Document: Equatable {
   /// Whether both are the same revision of the same document, with the same content, even if other
-  /// revisions came in between or they are from different databases. Ids are compared as bytes.
+  /// revisions were current in between, or they are from different databases. Ids are compared as
+  /// bytes.
   public static func == (a: Document, b: Document) -> Bool {
     KeyText(a.id) == KeyText(b.id) && a.revision == b.revision && a.stored.bytes == b.stored.bytes
   }
 }
 
-/// The properties of a revision beside its content.
+/// The properties of a revision apart from its content.
 package struct DocumentFlags: OptionSet, Sendable {
   package let rawValue: UInt8
   package init(rawValue: UInt8) { self.rawValue = rawValue }

@@ -1,13 +1,14 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Converts between Swift types and the content of documents. The id of a document and that of its
-/// revision are members of a type under the names that they have wherever documents are exchanged.
+/// Converts between Swift types and the content of documents. A type can have the id of the
+/// document and the id of its revision as members, under the names by which documents are
+/// exchanged.
 enum DocumentCoding {
   private static let id = "_id"
   private static let revision = "_rev"
 
-  /// A value as the content of a document.
+  /// The content of a document, encoded from a value.
   struct Encoded {
     var content: DocumentValue
     var id: String?
@@ -50,7 +51,7 @@ enum DocumentCoding {
 }
 
 extension DocumentValue {
-  /// Creates a value from an `Encodable` one, such as a struct inside a document:
+  /// Creates a value from an `Encodable` value, such as a struct inside a document:
   /// `document["address"] = try DocumentValue(encoding: address)`. See
   /// ``MutableDocument/init(id:encoding:)`` for how types are stored.
   ///
@@ -64,8 +65,7 @@ extension DocumentValue {
     }
   }
 
-  /// Returns the value as any `Decodable` type; a missing value as null. Throws `DecodingError`
-  /// with the path to the value that does not fit.
+  /// Returns the value as any `Decodable` type. A missing value decodes like null.
   ///
   /// - Throws: `DecodingError` with the path to the value that does not fit; ``DatabaseError``
   ///   `invalidParameter` if the value cannot be stored.
@@ -85,7 +85,8 @@ extension DocumentValue {
 }
 
 extension DocumentCoding.Encoded {
-  /// Takes a member out of the content. Null is no value; other values must be text.
+  /// Removes a member from the content and returns its text; nil if it is missing or null. Values
+  /// of other types are an error.
   fileprivate mutating func take(_ name: String) throws(FleeceError) -> String? {
     let member: DocumentValue = content[name]
     guard member.exists else { return nil }

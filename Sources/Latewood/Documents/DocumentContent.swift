@@ -6,7 +6,7 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// The reading interface of documents, whether they can be changed or not.
+/// The reading interface of documents, both mutable and immutable.
 ///
 /// ```swift
 /// let name = document["name"].string ?? "nobody"     // by path, nil if it is missing
@@ -42,7 +42,7 @@ extension DocumentContent {
   /// Returns the content as canonical JSON: equal documents have the same text. Binary data becomes
   /// text in base64.
   ///
-  /// - Parameter isIndented: whether to write a line for each member and element instead.
+  /// - Parameter isIndented: whether to write each member and element on a separate, indented line.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
   ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {
@@ -52,15 +52,14 @@ extension DocumentContent {
   /// Returns the content as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`, `Double`,
   /// `Data`, `[any Sendable]`, `[String: any Sendable]`, and `DocumentValue.null` for null. Empty
   /// if a value cannot be stored or is damaged, or if a dictionary has two keys that differ only in
-  /// Unicode normalization, which Swift treats as one; `body` tells them apart.
+  /// Unicode normalization, which Swift treats as equal; `body` distinguishes them.
   public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: body) }
 
-  /// Returns the content as any `Decodable` type. Throws `DecodingError` with the path to the value
-  /// that does not fit.
+  /// Returns the content as any `Decodable` type.
   ///
   /// A `Date` is read from ISO 8601 text, `Data` from binary data or base64 text, a `URL` and a
   /// `UUID` from text, a `Decimal` from a number or text, a ``Blob`` from its description. Members
-  /// of the type with the coding keys `_id` and `_rev` get the ids of the document and of its
+  /// of the type with the coding keys `_id` and `_rev` receive the ids of the document and of its
   /// revision.
   ///
   /// - Throws: `DecodingError` with the path to the value that does not fit; ``DatabaseError``
@@ -74,7 +73,7 @@ extension DocumentContent {
   public var description: String { "\(id) \(body)" }
 }
 
-/// Members as Swift types, or a default if they are missing or of another type.
+/// Members as Swift types; a default if they are missing or of another type.
 extension DocumentContent {
   /// Returns a member as a Boolean.
   public func bool(_ key: String, default value: Bool = false) -> Bool { body[key].bool ?? value }

@@ -9,8 +9,8 @@ import LatewoodDocuments
 /// The rules of document ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control
 /// characters.
 ///
-/// Ids are compared as bytes: a composed and a decomposed form of the same letter make two ids,
-/// although Swift treats the strings as equal.
+/// Ids are compared as bytes: the composed and the decomposed form of the same letter are two
+/// different ids, although Swift treats the strings as equal.
 package enum DocumentID {
   /// Returns an id that no other document has.
   package static func random() -> String { UUID().uuidString.lowercased() }
@@ -22,8 +22,8 @@ package enum DocumentID {
 }
 
 /// The rules of collection names: 1 to 251 bytes of `A-Z a-z 0-9 _ - %`, not starting with `_` or
-/// `%`; the same after the name of a scope, to which these rules apply too, and a period; and
-/// `_default`, with which every database is created.
+/// `%`. The name of a scope, to which the same rules apply, and a period can precede them. The name
+/// `_default`, with which every database is created, is also valid.
 package enum CollectionName {
   package static let standard = CollectionHandle.defaultName
 
@@ -37,8 +37,8 @@ package enum CollectionName {
   }
 }
 
-/// Members that no document can have at its top level, because they have a meaning wherever
-/// documents are exchanged.
+/// The members that no document can have at its top level, because their names have a fixed meaning
+/// where documents are exchanged.
 package enum ReservedKeys {
   package static let all = NameRules.reservedMembers
 

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// A document that can be changed and saved: new, or a copy of one that was read.
+/// A document that can be changed and saved: a new document, or a copy of one that was read.
 ///
 /// ```swift
 /// var document = try MutableDocument(id: "anna")
@@ -11,7 +11,7 @@ import LatewoodFleece
 /// document["nickname"] = nil                               // removes it
 /// ```
 ///
-/// It is a value type: a copy is a separate document, and nothing is stored before it is saved.
+/// This is a value type: a copy is a separate document, and nothing is stored before it is saved.
 public struct MutableDocument: DocumentContent {
   /// The id of the document in its collection.
   public let id: String
@@ -20,8 +20,8 @@ public struct MutableDocument: DocumentContent {
   public var revisionID: String? { revision?.description }
   /// The sequence of the revision that this is a copy of; 0 for a new document.
   public let sequence: UInt64
-  /// Whether saving deletes the document, by a revision with these members. So a change in
-  /// `update`, and a handler of conflicts, can delete, too:
+  /// Whether saving deletes the document, by a revision with these members. This lets a change in
+  /// `update` or a conflict handler delete the document:
   ///
   /// ```swift
   /// try carts.update("anna") { cart in
@@ -56,8 +56,8 @@ public struct MutableDocument: DocumentContent {
   /// Creates a document.
   ///
   /// - Parameters:
-  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters; otherwise
-  ///     throws `badDocumentID`. Default: a random id.
+  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters. Default: a
+  ///     random id.
   ///   - content: the members.
   /// - Throws: ``DatabaseError`` `badDocumentID`.
   public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws {
@@ -65,8 +65,7 @@ public struct MutableDocument: DocumentContent {
     self.init(checkedID: id ?? DocumentID.random(), content: DocumentValue(content))
   }
 
-  /// Creates a document with the members of a JSON object. Throws `invalidJSON`, with line and
-  /// column, and `badDocumentID`.
+  /// Creates a document with the members of a JSON object.
   ///
   /// - Throws: ``DatabaseError`` `invalidJSON` with line and column; `badDocumentID`.
   public init(id: String? = nil, json: String) throws {
@@ -74,14 +73,14 @@ public struct MutableDocument: DocumentContent {
     self.init(checkedID: id ?? DocumentID.random(), content: try Self.content(ofJSON: json))
   }
 
-  /// Creates a document from an `Encodable` value, which must encode as a dictionary: a struct, a
-  /// class, an enum with associated values.
+  /// Creates a document from an `Encodable` value, which must encode as a dictionary, such as a
+  /// struct, a class or an enum with associated values.
   ///
   /// A `Date` is stored as ISO 8601 text, `Data` as binary data, a `URL` and a `UUID` as text, a
   /// `Decimal` as a number if that is exact and otherwise as text, a ``Blob`` as its description.
   ///
-  /// Members with the coding keys `_id` and `_rev`, which must be strings, are no part of the
-  /// content: they are the id of the document and the revision that it edits.
+  /// Members with the coding keys `_id` and `_rev`, which must be strings, are not part of the
+  /// content. They are the id of the document and the id of the revision that it edits.
   ///
   /// - Parameters:
   ///   - id: the id of the document. Default: the member `_id` of the value, or a random id.
@@ -123,10 +122,10 @@ public struct MutableDocument: DocumentContent {
   /// Removes all members.
   public mutating func removeAll() { content = [:] }
 
-  /// Replaces all members by those of a JSON object. Throws `invalidJSON`, with line and column,
-  /// and then changes nothing.
+  /// Replaces all members with the members of a JSON object.
   ///
-  /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
+  /// - Throws: ``DatabaseError`` `invalidJSON` with line and column; the document is then
+  ///   unchanged.
   public mutating func setJSON(_ json: String) throws {
     content = try Self.content(ofJSON: json)
   }
@@ -139,12 +138,12 @@ public struct MutableDocument: DocumentContent {
     return parsed
   }
 
-  /// Replaces all members by those of an `Encodable` value; see `init(id:encoding:)`. A member
-  /// `_rev` is ignored.
+  /// Replaces all members with the members of an `Encodable` value; see `init(id:encoding:)`. A
+  /// member `_rev` is ignored.
   ///
   /// - Throws: `EncodingError` with the path to the value that cannot be stored; ``DatabaseError``
   ///   `invalidParameter` if the value has a member `_id` that is not the id of this document,
-  ///   `badRevisionID`. Nothing is changed then.
+  ///   `badRevisionID`. The document is then unchanged.
   public mutating func setContent(encoding value: some Encodable) throws {
     let encoded = try DocumentCoding.encode(value)
     if let own = encoded.id, KeyText(id) != KeyText(own) { throw Self.otherID(own, id) }
@@ -158,7 +157,7 @@ public struct MutableDocument: DocumentContent {
   ///
   /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a
   /// value cannot be stored: a number that is not finite, a date outside the years 0 to 9999, or
-  /// too deep nesting.
+  /// values nested too deep.
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.
   package func encodedBody(isStrict: Bool = false) throws(DatabaseError) -> [UInt8] {
@@ -172,12 +171,12 @@ public struct MutableDocument: DocumentContent {
     }
   }
 
-  /// Returns whether the content equals that of another document.
+  /// Returns whether the content equals the content of another document.
   public func hasSameContent(as other: some DocumentContent) -> Bool { content == other.body }
 }
 
 extension MutableDocument {
-  /// Returns the same content as an edit of another revision; as a new document if that is nil.
+  /// Returns the same content as an edit of another revision, or as a new document if that is nil.
   func rebased(on document: Document?) -> MutableDocument {
     var copy = MutableDocument(
       checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)

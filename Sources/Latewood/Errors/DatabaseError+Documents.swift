@@ -49,8 +49,8 @@ extension DatabaseError {
 
   init(error: StorageError, path: String) { self.init(StoreError(error, path: path)) }
 
-  /// Returns an error of the layers below as a `DatabaseError`; any other, which is from a caller's
-  /// closure, unchanged.
+  /// Returns an error of the layers below as a `DatabaseError`. Returns any other error, which is
+  /// from a caller's closure, unchanged.
   static func translated(_ error: any Error) -> any Error {
     switch error {
     case let error as DocumentError: DatabaseError(error)
@@ -62,7 +62,7 @@ extension DatabaseError {
 
 /// Runs calls of the document engine, and translates their errors.
 ///
-/// - Parameter path: the path of the database, for errors that name none.
+/// - Parameter path: the path of the database, for errors without a path.
 func translating<R>(
   _ path: String? = nil, _ body: () throws(DocumentError) -> R
 ) throws(DatabaseError) -> R {

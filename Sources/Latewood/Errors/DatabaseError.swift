@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The one error type of `Latewood`: says what went wrong and what to do about it.
+/// The error type of all calls in `Latewood`: it describes the problem and gives advice.
 ///
 /// ```swift
 /// do {
@@ -10,14 +10,13 @@ import LatewoodFleece
 /// }
 /// ```
 ///
-/// Signatures say only `throws`, so that such a clause is as useful, and compiles as well, as with
-/// any other library.
+/// Signatures use untyped `throws`, so that such a clause works as it does with any other library.
 ///
 /// There are two exceptions: errors of your own closures pass through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
 public struct DatabaseError: Error, Sendable, Equatable {
-  /// The kind of an error. The numbers are those of Couchbase Lite; from 20001 on, those of errors
-  /// that it does not have. Minor versions may add codes.
+  /// The kind of an error. The numbers are the error codes of Couchbase Lite; numbers above 20000
+  /// are for errors that it does not have. Minor versions may add codes.
   public enum Code: Int, Sendable, CaseIterable {
     /// A revision id is not of the form `generation-digest`, with a digest of 1 to 32 bytes in
     /// hexadecimal digits or a text of 1 to 46 bytes without control characters.
@@ -26,7 +25,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case corruptRevisionData = 5
     /// The database or collection is closed, or was deleted.
     case notOpen = 6
-    /// There is no such document, revision, blob or collection.
+    /// The document, revision, blob or collection does not exist.
     case notFound = 7
     /// Someone else has saved the document since it was read.
     case conflict = 8
@@ -39,7 +38,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     /// The database file is damaged.
     case corruptData = 15
     /// Another process has the database open for writing, or this call would have to wait for work
-    /// of its own thread.
+    /// of the calling thread.
     case busy = 16
     /// The file is not a Latewood database.
     case wrongFormat = 21
@@ -58,13 +57,14 @@ public struct DatabaseError: Error, Sendable, Equatable {
 
   /// The kind of the error.
   public var code: Code
-  /// One sentence that says what is wrong.
+  /// The description of the problem, in one sentence.
   public var message: String
-  /// One sentence that says what to do about it.
+  /// The advice on what to do, in one sentence.
   public var advice: String
   /// The path of the file, if the error is about one.
   public var path: String?
-  /// The offset in a JSON text or in the bytes of a body, from zero, if the error is about a place.
+  /// The offset in a JSON text or in the bytes of a body, from zero, if the error is about a
+  /// position in it.
   public var offset: Int?
   /// The line in a JSON text, from 1.
   public var line: Int?
@@ -103,7 +103,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
 }
 
 extension DatabaseError {
-  /// Creates an error about a JSON text of the caller's.
+  /// Creates an error about the caller's JSON text.
   init(inText error: FleeceError) {
     self.init(.invalidJSON, error.reason)
     offset = error.offset
@@ -128,10 +128,10 @@ extension DatabaseError {
 }
 
 extension DatabaseError: CustomStringConvertible {
-  /// Path, message, place, advice and code in one line.
+  /// The path, message, location, advice and code in one line.
   public var description: String { "\(summary) \(advice) [\(code.rawValue)]" }
 
-  /// Path, message and place, as a sentence.
+  /// The path, message and location, as a sentence.
   var summary: String {
     var text = path.map { "\($0): " } ?? ""
     text += message

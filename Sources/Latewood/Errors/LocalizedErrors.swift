@@ -9,21 +9,21 @@ import LatewoodStore
 // The sentences that `localizedDescription` and alerts show, in English.
 
 extension DatabaseError: LocalizedError {
-  /// Path, message and place.
+  /// The path, the message and the location.
   public var errorDescription: String? { summary }
-  /// The description of the error, without the place.
+  /// The description of the error, without the location.
   public var failureReason: String? { message }
-  /// The advice on how to go on.
+  /// The advice on what to do next.
   public var recoverySuggestion: String? { advice }
 }
 
-// Here because `LatewoodStore` does not import Foundation: clients of that module alone use
-// `description`.
+// In this module because `LatewoodStore` does not import Foundation: clients of that module alone
+// use `description`.
 extension StoreError: LocalizedError {
-  /// Path, message and place.
+  /// The path, the message and the location.
   public var errorDescription: String? { summary }
-  /// The description of the error, without the place.
+  /// The description of the error, without the location.
   public var failureReason: String? { message }
-  /// The advice on how to go on.
+  /// The advice on what to do next.
   public var recoverySuggestion: String? { advice.isEmpty ? nil : advice }
 }

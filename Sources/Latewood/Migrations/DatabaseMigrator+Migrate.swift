@@ -1,19 +1,19 @@
 extension DatabaseMigrator {
   /// Runs the pending migrations of a database, in the order of registration.
   ///
-  /// If all are done, this reads one record. Threads that migrate one database at the same time
-  /// share the work: each document is migrated once, and all of them return when all is done.
-  /// Other processes cannot have the database open for writing.
+  /// If there are none, this only reads one record. Threads that migrate one database at the same
+  /// time share the work: each document is migrated once, and all threads return when all
+  /// migrations are done. Other processes cannot have the database open for writing.
   ///
   /// - Parameters:
   ///   - database: the database, open for writing.
   ///   - progress: called after each committed batch, on this thread.
   /// - Throws: any error of a migration's closure, unchanged; ``DatabaseError`` `tooNew` if the
   ///   database has had a migration that is not registered here, because a newer version of the app
-  ///   has opened it; `invalidParameter` if two migrations have one name, a name is empty,
+  ///   has opened it; `invalidParameter` if two migrations have the same name, a name is empty,
   ///   ``batchSize`` is less than 1, or a closure has changed the id of a document; `busy` inside a
   ///   batch of the database; `notWritable` if it was opened read-only; `notFound` if its default
-  ///   collection has been dropped; and what saving throws, such as `notUnique`. The batches before
+  ///   collection has been dropped; and the errors of saving, such as `notUnique`. Earlier batches
   ///   stay committed, with the durability of the database's saves.
   /// - Complexity: O(n log n) in the number of documents of the collections to migrate.
   public func migrate(_ database: Database, progress: ((MigrationProgress) -> Void)? = nil) throws {
@@ -26,13 +26,13 @@ extension DatabaseMigrator {
   /// Runs the pending migrations of a database, without blocking the caller's thread. Otherwise
   /// like the blocking form; the closures run on a Dispatch queue.
   ///
-  /// If the task is cancelled, the batch that is running is undone, and this throws
+  /// If the task is cancelled, the current batch is rolled back, and this throws
   /// `CancellationError`. Earlier batches stay committed, and the next call continues after them.
   ///
   /// - Parameters:
   ///   - database: the database, open for writing.
   ///   - progress: called after each committed batch, in the caller's task.
-  /// - Throws: what the blocking form throws; `CancellationError`.
+  /// - Throws: the errors of the blocking form; `CancellationError`.
   public func migrate(
     _ database: Database, progress: (@Sendable (MigrationProgress) -> Void)? = nil
   ) async throws {
@@ -43,17 +43,18 @@ extension DatabaseMigrator {
   }
 
   /// Returns the names of the migrations that have been completely applied to a database, in the
-  /// order in which they ended, including those that are not registered here. O(n) in their number.
+  /// order in which they ended, including migrations that are not registered here. O(n) in their
+  /// number.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if the default collection has been dropped.
   public func appliedMigrations(in database: Database) throws -> [String] {
     try MigrationRecord(of: database).applied
   }
 
-  /// Returns whether all registered migrations have been applied to a database. Works for a
-  /// database that was opened read-only, too. O(n) in the number of migrations.
+  /// Returns whether all registered migrations have been applied to a database. Also works for a
+  /// database that was opened read-only. O(n) in the number of migrations.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if two migrations have one name, a name is
+  /// - Throws: ``DatabaseError`` `invalidParameter` if two migrations have the same name, a name is
   ///   empty, or ``batchSize`` is less than 1; `notFound` if the default collection has been
   ///   dropped.
   public func hasCompletedMigrations(in database: Database) throws -> Bool {
@@ -64,7 +65,7 @@ extension DatabaseMigrator {
   /// Returns the names of the migrations that have been completely applied to a database, without
   /// blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func appliedMigrations(in database: Database) async throws -> [String] {
     try await database.performing { try appliedMigrations(in: database) }
@@ -73,7 +74,7 @@ extension DatabaseMigrator {
   /// Returns whether all registered migrations have been applied to a database, without blocking
   /// the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func hasCompletedMigrations(in database: Database) async throws -> Bool {
     try await database.performing { try hasCompletedMigrations(in: database) }

@@ -1,4 +1,4 @@
-/// The migrations of an app: changes that bring documents of older versions of the app up to date.
+/// The migrations of an app, which bring documents of older versions of the app up to date.
 ///
 /// ```swift
 /// var migrator = DatabaseMigrator()
@@ -13,18 +13,17 @@
 /// ```
 ///
 /// Each migration runs once per database, in the order of registration. Never rename, remove or
-/// change one that has been released: register another one after it. <doc:Migrations> explains the
-/// rest.
+/// change a released migration: register another one after it. See <doc:Migrations> for details.
 ///
-/// The migrations that a database has had, and the place that a running one has reached, are
-/// recorded in the database itself, as a local document of the default collection: other replicas
-/// do not get it. They have documents of their own, and have to migrate them themselves. The record
-/// goes if the default collection is dropped; all migrations then run again.
+/// The applied migrations, and the position that a running migration has reached, are recorded in
+/// the database itself, as a local document of the default collection. The record is not
+/// replicated, because each replica has to migrate its own documents. If the default collection is
+/// dropped, the record is lost, and all migrations run again.
 public struct DatabaseMigrator: Sendable {
   /// The maximum number of documents that one transaction migrates, at least 1. Default: 1,000.
   ///
-  /// Writers wait while a batch runs, and a batch that was interrupted begins anew. Choose smaller
-  /// ones for large documents or slow closures.
+  /// Writers wait while a batch runs, and an interrupted batch starts over. Choose smaller batches
+  /// for large documents or slow closures.
   public var batchSize = 1_000
 
   private(set) var migrations: [Migration] = []
@@ -35,18 +34,19 @@ public struct DatabaseMigrator: Sendable {
   /// Registers a migration that changes the documents of a collection one by one.
   ///
   /// It works through the documents that are not deleted, by id, in batches of ``batchSize``. Each
-  /// batch is one transaction of the changed documents and the place that has been reached: after a
-  /// crash or a cancelled task, the next `migrate` goes on from there, and no document is migrated
-  /// twice. A collection that does not exist is not created: there is nothing to migrate then.
+  /// batch is one transaction with the changed documents and the position that has been reached.
+  /// After a crash or a cancelled task, the next `migrate` continues at that position, and no
+  /// document is migrated twice. A collection that does not exist is not created, because it has no
+  /// documents to migrate.
   ///
   /// - Parameters:
-  ///   - name: the name of the migration, which is stored: not empty, and unlike all others.
+  ///   - name: the name of the migration, which is stored. It must be unique and not empty.
   ///   - collection: the name of the collection.
   ///   - change: changes the current revision of one document, or deletes it by
-  ///     ``MutableDocument/isDeleted``. A document that it leaves equal is not saved. It runs in
-  ///     the transaction of its batch and is called again after that has failed, so it must have no
-  ///     effect outside the database. It may save other documents, which are then part of the
-  ///     batch, but not the one that it was given. An error ends the migration, and undoes this
+  ///     ``MutableDocument/isDeleted``. An unchanged document is not saved. The closure runs in the
+  ///     transaction of its batch and is called again if that fails, so it must have no effect
+  ///     outside the database. It may save other documents, which are then part of the batch, but
+  ///     not the document that was passed to it. An error ends the migration, and rolls back this
   ///     batch only.
   public mutating func registerMigration(
     _ name: String, in collection: String,
@@ -55,7 +55,7 @@ public struct DatabaseMigrator: Sendable {
     migrations.append(Migration(name: name, work: .documents(collection: collection, change)))
   }
 
-  /// Registers a migration that replaces the values of a typed collection by values of another
+  /// Registers a migration that replaces the values of a typed collection with values of another
   /// type.
   ///
   /// ```swift
@@ -64,17 +64,17 @@ public struct DatabaseMigrator: Sendable {
   /// }
   /// ```
   ///
-  /// Keep the types as they were at the time of the migration: not those of the app, which go on
-  /// changing. Members that the new type does not have are lost. Otherwise like the form for
-  /// documents.
+  /// Keep separate copies of both types as they were at the time of the migration, because the
+  /// types of the app continue to change. Members that the new type does not have are lost.
+  /// Otherwise like the form for documents.
   ///
   /// - Parameters:
-  ///   - name: the name of the migration, which is stored: not empty, and unlike all others.
+  ///   - name: the name of the migration, which is stored. It must be unique and not empty.
   ///   - collection: the name of the collection.
-  ///   - type: the type of the old values. A document that is not of it ends the migration with its
-  ///     `DecodingError`.
-  ///   - change: returns the new value, with the id of the old one. If that is stored as the old
-  ///     document is, nothing is saved.
+  ///   - type: the type of the old values. A document that is not of this type ends the migration
+  ///     with its `DecodingError`.
+  ///   - change: returns the new value, with the id of the old one. If its stored form equals the
+  ///     old document, nothing is saved.
   public mutating func registerMigration<Old, New>(
     _ name: String, in collection: String, from type: Old.Type,
     _ change: @escaping @Sendable (Old) throws -> New
@@ -88,12 +88,12 @@ public struct DatabaseMigrator: Sendable {
     }
   }
 
-  /// Registers a migration that is one batch: for changes that are not made document by document.
+  /// Registers a migration that is one batch, for changes that are not made document by document.
   ///
   /// - Parameters:
-  ///   - name: the name of the migration, which is stored: not empty, and unlike all others.
+  ///   - name: the name of the migration, which is stored. It must be unique and not empty.
   ///   - change: changes the database. All of its changes are committed together, with the record
-  ///     that the migration is done; if it throws, none. Others cannot write meanwhile.
+  ///     that the migration is done; if it throws, none are. Other writers wait until it returns.
   public mutating func registerMigration(
     _ name: String, _ change: @escaping @Sendable (Database) throws -> Void
   ) {
@@ -107,12 +107,12 @@ public struct MigrationProgress: Sendable, Equatable {
   public let migration: String
   /// The name of the collection; nil for a migration that is one batch.
   public let collection: String?
-  /// The number of documents that the migration has seen, since its first start. 0 for a migration
-  /// that is one batch.
+  /// The number of documents that the migration has processed since it was first started; 0 for a
+  /// migration that is one batch.
   public let completedDocuments: Int
-  /// That number and the number of documents that are still to be seen. It changes if documents are
-  /// added or deleted meanwhile.
+  /// The number of documents that have been processed or are still left. It changes if documents
+  /// are added or deleted during the migration.
   public let totalDocuments: Int
-  /// Whether the migration is done, and recorded as such.
+  /// Whether the migration is complete and recorded as applied.
   public let isComplete: Bool
 }

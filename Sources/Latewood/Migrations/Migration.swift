@@ -1,4 +1,4 @@
-/// A migration as it was registered.
+/// A registered migration.
 struct Migration: Sendable {
   enum Work: Sendable {
     case documents(collection: String, @Sendable (inout MutableDocument) throws -> Void)

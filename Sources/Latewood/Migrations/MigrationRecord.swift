@@ -7,21 +7,23 @@ import LatewoodDocuments
 ///     {"applied": ["split name", ...],
 ///      "begun": [{"name": ..., "collection": identity, "after": id, "documents": count}, ...]}
 ///
-/// There is one record for all collections, because a record of each collection would be lost with
-/// it: documents of a later collection of that name, which are up to date, would be migrated.
+/// There is one record for all collections. A separate record in each collection would be lost with
+/// it, and the documents of a later collection with the same name, which are up to date, would be
+/// migrated again.
 struct MigrationRecord: Decodable, Sendable {
   static let localName = "latewood.migrations"
-  /// More documents than a file can have, and few enough to be added to.
+  /// A limit that no file's document count reaches, and that leaves room for additions.
   private static let greatestCount = Int.max / 2
 
   /// The position that a migration of documents has reached.
   struct Place: Codable, Sendable {
     let name: String
-    /// The identity of the collection: another one of the same name begins at its start.
+    /// The identity of the collection. The migration of another collection with the same name
+    /// begins at its start.
     let collection: String
-    /// The id of the last document that has been seen; nil at the start.
+    /// The id of the last document that has been processed; nil at the start.
     var after: String?
-    /// The number of documents that have been seen.
+    /// The number of documents that have been processed.
     var documents = 0
   }
 
@@ -29,7 +31,7 @@ struct MigrationRecord: Decodable, Sendable {
   private(set) var applied: [String] = []
   private(set) var begun: [Place] = []
 
-  /// Reads the record of a database; inside a batch, as that has left it.
+  /// Reads the record of a database, inside a batch with the changes of that batch.
   init(of database: Database) throws {
     guard let stored = try Self.home(in: database).localDocument(Self.localName) else { return }
     do {

@@ -3,8 +3,8 @@ import LatewoodStore
 
 /// A call of `migrate`: a loop of steps, each of which is one transaction.
 ///
-/// Each step reads the record inside its transaction and performs the next part of the work. So
-/// several threads that migrate one database share the work, and each part is done once.
+/// Each step reads the record inside its transaction and performs the next part of the work.
+/// Therefore several threads that migrate one database share the work, and each part is done once.
 struct MigrationRun: Sendable {
   private let migrations: [Migration]
   private let batchSize: Int
@@ -25,14 +25,15 @@ struct MigrationRun: Sendable {
     self.database = database
   }
 
-  /// Whether any migration is left.
+  /// Whether any migration is pending.
   var isPending: Bool {
     get throws { try next(MigrationRecord(of: database)) != nil }
   }
 
   /// Returns the first migration that is not done; nil if all are.
   ///
-  /// - Throws: ``DatabaseError`` `tooNew` if the record has one that is not registered.
+  /// - Throws: ``DatabaseError`` `tooNew` if the record contains a migration that is not
+  ///   registered.
   private func next(_ record: MigrationRecord) throws -> Migration? {
     let known = Set(migrations.map(\.name))
     if let name = (record.applied + record.begun.map(\.name)).first(where: { !known.contains($0) }) {
@@ -44,9 +45,9 @@ struct MigrationRun: Sendable {
     return migrations.first { !applied.contains($0.name) }
   }
 
-  /// Does the next part of the work. Called in a batch, which is to commit it.
+  /// Does the next part of the work, in a batch that commits it.
   ///
-  /// - Returns: how far the migration has come; nil if there was nothing left to do.
+  /// - Returns: the progress of the migration; nil if no work was left.
   func step() throws -> MigrationProgress? {
     var record = try MigrationRecord(of: database)
     guard let migration = try next(record) else { return nil }
@@ -86,7 +87,7 @@ struct MigrationRun: Sendable {
 }
 
 extension DocumentCollection {
-  /// Returns the ids of documents that are not deleted and come after one, in order.
+  /// Returns the ids of undeleted documents that follow a given id, in order.
   fileprivate func ids(after id: String?, limit: Int) throws -> [String] {
     var query = DocumentQuery()
     query.range = .after(id)
@@ -111,7 +112,8 @@ extension DocumentCollection {
 
   /// Changes the current revision of a document, and saves it unless it is equal.
   fileprivate func migrate(_ id: String, _ change: (inout MutableDocument) throws -> Void) throws {
-    // It may be gone by now: expired, or deleted by the change of another one.
+    // The document may no longer exist: it may have expired, or the closure may have deleted it
+    // while it changed another document.
     guard let original = try document(id) else { return }
     var document = original.toMutable()
     try change(&document)

@@ -2,8 +2,8 @@ import LatewoodDocuments
 
 /// The latest change of a document.
 ///
-/// Every change of a document takes the next sequence of its collection. A feed has one entry for
-/// each document, at its latest change.
+/// Every change of a document gets the next sequence of its collection. A feed has one entry for
+/// each document, at the sequence of its latest change.
 public struct DocumentFeedEntry: Sendable {
   /// The sequence of the change, counted in its collection from 1.
   public let sequence: UInt64
@@ -67,7 +67,7 @@ extension DocumentCollection {
   ///   - limit: the maximum number of entries to return.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
-  ///   - filter: the entries to return; those that it refuses do not count towards the limit.
+  ///   - filter: the entries to return; refused entries do not count towards the limit.
   /// - Throws: errors of the filter; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
   ///   be read.
@@ -110,8 +110,8 @@ extension DocumentCollection {
   ///   - limit: the maximum number of entries to return.
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
-  ///   - filter: the entries to return; those that it refuses do not count towards the limit.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   - filter: the entries to return; refused entries do not count towards the limit.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
@@ -134,15 +134,15 @@ extension DocumentCollection {
   ///
   /// No change is missed or repeated, not even between the past changes and the first new ones. A
   /// document that changes faster than the loop runs appears at its latest change, and the document
-  /// in an entry is always that of its `revisionID`. Purged documents are in no feed. If the
-  /// database is opened read-only, changes by another process arrive within 100 ms. The feed throws
-  /// `notOpen` when the handle that made it is closed, and `notFound` when the collection is
-  /// dropped.
+  /// in an entry is always the revision `revisionID`. Purged documents do not appear in feeds. If
+  /// the database is opened read-only, changes by another process arrive within 100 ms. The feed
+  /// throws `notOpen` when the database handle that created it is closed, and `notFound` when the
+  /// collection is dropped.
   ///
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
   ///   - options: the parts of the entries that cost extra reads.
-  ///   - filter: the entries to return. An error that it throws ends the feed.
+  ///   - filter: the entries to return. If it throws, the feed ends with that error.
   public func feed(
     since: UInt64 = 0, _ options: FeedOptions = FeedOptions(),
     where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
@@ -152,9 +152,9 @@ extension DocumentCollection {
       filter: filter)
   }
 
-  /// Returns an entry of a live feed with the parts that were asked for, read now. Nil if the
-  /// document has been changed or purged since: its current state is then not that of the entry,
-  /// and the entry of the later change is still to come.
+  /// Returns an entry of a live feed with the requested parts, which are read now. Returns nil if
+  /// the document has been changed or purged since: its current state then differs from the entry,
+  /// and the entry of the later change will follow.
   fileprivate func entry(
     _ entry: SequenceEntry, _ options: FeedOptions
   ) throws(DatabaseError) -> DocumentFeedEntry? {
@@ -166,7 +166,7 @@ extension DocumentCollection {
     return isCurrent ? try self.entry(entry, reads, options) : nil
   }
 
-  /// - Parameter reads: the state that the entry comes from.
+  /// - Parameter reads: the state that contains the entry.
   fileprivate func entry(
     _ entry: SequenceEntry, _ reads: DocumentReads, _ options: FeedOptions
   ) throws(DatabaseError) -> DocumentFeedEntry {

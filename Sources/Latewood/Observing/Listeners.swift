@@ -46,8 +46,8 @@ public struct CollectionChange: Sendable, Equatable {
   ///
   /// It is false if the entries were read from the collection afterwards, because more than 4,096
   /// documents were waiting for a slow handler, or because another process made the changes. The
-  /// entries then stand for several commits, with each document at its latest change and the reason
-  /// `saved`. There are no entries at all if the collection could not be read.
+  /// entries then cover several commits, with each document at its latest change and the reason
+  /// `saved`. The list is empty if the collection could not be read.
   public let isComplete: Bool
 
   init(_ event: CollectionEvent) {
@@ -94,17 +94,17 @@ extension Database {
   ///
   /// Up to 4,096 documents, or one commit if that is larger, wait for a slow handler; beyond that
   /// several commits are combined: see ``CollectionChange/isComplete``. If the database is opened
-  /// read-only and another process writes it, the handler is called within 100 ms after a commit.
-  /// The handler is no longer called after the database handle through which it was added is
-  /// closed, even if other handles of the same file are open.
+  /// read-only and another process writes to it, the handler is called within 100 ms after a
+  /// commit. Once the database handle through which it was added is closed, the handler is not
+  /// called again, even if other handles of the same file are open.
   ///
   /// - Parameters:
-  ///   - queue: the queue for the calls, which come in the order of the commits if it is serial;
-  ///     default: a serial queue of the listener's own.
+  ///   - queue: the queue for the calls. On a serial queue they are in the order of the commits.
+  ///     Default: a separate serial queue for each listener.
   ///   - handler: may use the database, even to save.
-  /// - Returns: a token to keep: the listener ends with it.
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; in one that is open
-  ///   read-only, `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Returns: a token, which the caller must retain: the listener ends with it.
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
+  ///   `inputOutput` if it was opened read-only and the file cannot be read.
   public func addListener(
     on queue: DispatchQueue? = nil, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws -> ListenerToken {
@@ -158,7 +158,7 @@ extension DocumentCollection {
     on queue: DispatchQueue?, _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DatabaseError) -> ListenerToken {
     let token = try database.listen(to: name, on: queue, handler)
-    // Checked afterwards: a collection that is dropped later notifies the listener.
+    // The collection is checked afterwards, because a later drop notifies the listener.
     do throws(DatabaseError) { try checkExists() } catch {
       token.cancel()
       throw error

@@ -13,20 +13,20 @@
   /// }
   /// ```
   ///
-  /// The document is watched for as long as this object exists, and read again after each commit
-  /// that has changed it; of several commits perhaps only the last is shown. If the database is
-  /// opened read-only and another process writes it, that takes up to 100 ms. When the database is
-  /// closed, the last value stays.
+  /// The document is watched as long as this object exists, and read again after each commit that
+  /// has changed it. If several commits follow quickly, only the last may be shown. If the database
+  /// is opened read-only and another process writes to it, an update takes up to 100 ms. When the
+  /// database is closed, the last value is kept.
   ///
-  /// It can only be used on the main actor. ``value`` knows its revision: change a copy and save
-  /// that.
+  /// It can only be used on the main actor. ``value`` carries its revision: change a copy and save
+  /// the copy.
   @MainActor @Observable public final class ObservedDocument<Value: Sendable> {
-    /// The current value with its revision; nil until it is read, and if there is no document.
+    /// The current value with its revision; nil until it has been read, or if there is no document.
     public private(set) var value: Stored<Value>?
     /// Whether the document has been read, or an error has arrived.
     public private(set) var isLoaded = false
-    /// The error that ended the updates; `value` then keeps the last one. A `DecodingError` if the
-    /// document is not of the type.
+    /// The error that ended the updates, such as the `DecodingError` of a document that is not of
+    /// the type. `value` then keeps the last value.
     public private(set) var error: (any Error)?
     @ObservationIgnored private let task = Guarded<Task<Void, Never>?>(nil)
 

@@ -34,9 +34,9 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   /// Returns the sum of a field in each group. See ``Query/sum(_:)-3cmuy``.
   ///
-  /// - Throws: `DecodingError` if a field is missing or of another type than its own;
-  ///   ``DatabaseError`` `invalidParameter` if a sum of integers does not fit into an `Int`;
-  ///   otherwise like ``Query``.
+  /// - Throws: `DecodingError` if a field is missing or not of its declared type; ``DatabaseError``
+  ///   `invalidParameter` if a sum of integers does not fit into an `Int`; otherwise like
+  ///   ``Query``.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Number.Total] {
@@ -45,8 +45,8 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)-4pnk``.
   ///
-  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
-  ///   than its own; otherwise like ``Query``.
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
+  ///   declared type; otherwise like ``Query``.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Double] {
@@ -55,8 +55,8 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   /// Returns the minimum of a field in each group that has the field, in Swift's order.
   ///
-  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
-  ///   than its own; otherwise like ``Query``.
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
+  ///   declared type; otherwise like ``Query``.
   public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {
@@ -65,8 +65,8 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   /// Returns the maximum of a field in each group that has the field, in Swift's order.
   ///
-  /// - Throws: `DecodingError` if the field of the group is missing, or a field is of another type
-  ///   than its own; otherwise like ``Query``.
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
+  ///   declared type; otherwise like ``Query``.
   public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {

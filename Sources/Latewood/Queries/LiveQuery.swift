@@ -54,9 +54,10 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 
   /// An iterator over the updates of a live query.
   public struct Iterator: AsyncIteratorProtocol {
-    /// Keeps the database open.
+    /// A reference that keeps the database open.
     fileprivate let collection: DocumentCollection
-    /// Nil if there is a `failure`. Changed only in place, to avoid copying its rows.
+    /// The running query; nil if there is a `failure`. Changed only in place, to avoid copying its
+    /// rows.
     fileprivate var live: LiveFind<Value>?
     /// The error of an invalid request.
     fileprivate var failure: (any Error)?

@@ -3,8 +3,8 @@ import LatewoodFleece
 import LatewoodQuery
 
 /// Aggregates over the documents that a query finds, with its limit and offset. Each reads one
-/// state of the database and keeps no documents in memory. Fields come from an index if possible,
-/// as for ``RowQuery``.
+/// state of the database and keeps no documents in memory. Fields are read from an index if
+/// possible, as for ``RowQuery``.
 extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.
@@ -177,7 +177,7 @@ extension Query {
 }
 
 extension NumberTotal {
-  /// Adds the number in a field of a document. Throws if the value of the field is not a suitable
+  /// Adds the number in a field of a document. Throws if the field does not contain a suitable
   /// number.
   mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: FoundDocument) throws {
     let path = try column.path.get()

@@ -15,13 +15,13 @@ import LatewoodQuery
 /// ```
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
-/// run reads one state of the database, or that of the batch in which it runs. Documents are
+/// run reads one state of the database; inside a batch, the state of the batch. Documents are
 /// ordered by id unless the query is sorted; deleted documents are not found. The first run plans
 /// the query, and later runs reuse the plan while the indexes stay the same: keep a query that runs
 /// often.
 ///
 /// Values of all types have a common order: null, false, true, numbers by value, strings by their
-/// bytes, data, arrays, objects. Missing values come before all of them. CouchDB has the same
+/// bytes, data, arrays, objects. Missing values sort before all of them. CouchDB has the same
 /// order, except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
@@ -36,7 +36,8 @@ import LatewoodQuery
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
   private let make: @Sendable (FoundDocument) throws -> Value
-  /// Returns the values of all documents at once; nil to create them one by one with `make`.
+  /// A function that returns the values of all documents together; nil to create them one by one
+  /// with `make`.
   private let list: Lister?
   var conditions: [QueryCondition] = []
   var order: [QueryOrder] = []
@@ -46,8 +47,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// which needs no planning.
   private var prepared: PreparedQuery?
 
-  /// Returns the values of all documents that `find` passes on, in an array with an initial
-  /// capacity of `room`.
+  /// A function that returns the values of all documents that `find` passes on, in an array with an
+  /// initial capacity of `room`.
   typealias Lister =
     @Sendable (
       _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void

@@ -61,79 +61,79 @@ extension QueryCondition {
 // MARK: Typed fields
 
 extension QueryField where Value: Encodable {
-  /// Holds where the field has the value.
+  /// Returns a condition that holds if the field has the value.
   public static func == (field: QueryField, value: Value) -> QueryCondition { field.equals(value) }
-  /// Holds where the field has another value, or none.
+  /// Returns a condition that holds if the field has a different value, or none.
   public static func != (field: QueryField, value: Value) -> QueryCondition { !(field == value) }
 
-  /// Holds where the field has one of the values.
+  /// Returns a condition that holds if the field has one of the values.
   public func isIn(_ values: some Sequence<Value>) -> QueryCondition { isAmong(values) }
 }
 
 extension QueryField where Value: Encodable & Comparable {
-  /// Holds where the field has a lesser value.
+  /// Returns a condition that holds if the field has a lesser value.
   public static func < (field: QueryField, value: Value) -> QueryCondition { field.compare(.less, value) }
-  /// Holds where the field has a lesser value, or this one.
+  /// Returns a condition that holds if the field has this value or a lesser one.
   public static func <= (field: QueryField, value: Value) -> QueryCondition {
     field.compare(.lessOrEqual, value)
   }
-  /// Holds where the field has a greater value.
+  /// Returns a condition that holds if the field has a greater value.
   public static func > (field: QueryField, value: Value) -> QueryCondition { field.compare(.greater, value) }
-  /// Holds where the field has a greater value, or this one.
+  /// Returns a condition that holds if the field has this value or a greater one.
   public static func >= (field: QueryField, value: Value) -> QueryCondition {
     field.compare(.greaterOrEqual, value)
   }
 
-  /// Holds where the value lies in the range.
+  /// Returns a condition that holds if the value lies in the range.
   public func isIn(_ range: ClosedRange<Value>) -> QueryCondition {
     self >= range.lowerBound && self <= range.upperBound
   }
 
-  /// Holds where the value lies in the half-open range.
+  /// Returns a condition that holds if the value lies in the half-open range.
   public func isIn(_ range: Range<Value>) -> QueryCondition {
     self >= range.lowerBound && self < range.upperBound
   }
 }
 
 extension QueryField {
-  /// Holds where the field has the value.
+  /// Returns a condition that holds if the field has the value.
   public static func == <Wrapped: Encodable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.equals(value) }
-  /// Holds where the field has another value, or none.
+  /// Returns a condition that holds if the field has a different value, or none.
   public static func != <Wrapped: Encodable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { !field.equals(value) }
 
-  /// Holds where the field is missing or null.
+  /// Returns a condition that holds if the field is missing or null.
   public static func == <Wrapped>(
     field: QueryField, nothing: _OptionalNilComparisonType
   ) -> QueryCondition where Value == Wrapped? { field.isNothing }
-  /// Holds where the field has a value other than null.
+  /// Returns a condition that holds if the field has a value other than null.
   public static func != <Wrapped>(
     field: QueryField, nothing: _OptionalNilComparisonType
   ) -> QueryCondition where Value == Wrapped? { !field.isNothing }
 
-  /// Holds where the field has a lesser value.
+  /// Returns a condition that holds if the field has a lesser value.
   public static func < <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.less, value) }
-  /// Holds where the field has a lesser value, or this one.
+  /// Returns a condition that holds if the field has this value or a lesser one.
   public static func <= <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.lessOrEqual, value) }
-  /// Holds where the field has a greater value.
+  /// Returns a condition that holds if the field has a greater value.
   public static func > <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.greater, value) }
-  /// Holds where the field has a greater value, or this one.
+  /// Returns a condition that holds if the field has this value or a greater one.
   public static func >= <Wrapped: Encodable & Comparable>(
     field: QueryField, value: Wrapped
   ) -> QueryCondition where Value == Wrapped? { field.compare(.greaterOrEqual, value) }
 }
 
 extension QueryField where Value == String {
-  /// Holds where the string begins with the bytes of another.
+  /// Returns a condition that holds if the string begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
   /// Holds where a regular expression, in the syntax of Swift's `Regex`, matches anywhere in the
@@ -142,7 +142,7 @@ extension QueryField where Value == String {
 }
 
 extension QueryField where Value == String? {
-  /// Holds where there is a string that begins with the bytes of another.
+  /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
   /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`,
@@ -151,85 +151,90 @@ extension QueryField where Value == String? {
 }
 
 extension QueryField where Value: Sequence {
-  /// Holds where an element equals a value.
+  /// Returns a condition that holds if an element equals a value.
   public func contains(_ element: Value.Element) -> QueryCondition where Value.Element: Encodable {
     elements(QueryField<Value.Element>(.success(.root)).compare(.equal, element), every: false)
   }
 
-  /// Holds where an element meets a condition.
+  /// Returns a condition that holds if an element meets a condition.
   public func contains(where condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
     elements(condition(QueryField<Value.Element>(.success(.root))), every: false)
   }
 
-  /// Holds where there are elements, and all of them meet a condition.
+  /// Returns a condition that holds if there are elements, and all of them meet a condition.
   public func allSatisfy(_ condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
     elements(condition(QueryField<Value.Element>(.success(.root))), every: true)
   }
 
-  /// Holds where the number of elements is `count`.
+  /// Returns a condition that holds if the number of elements is `count`.
   public func hasCount(_ count: Int) -> QueryCondition { test(.success(.hasCount(count))) }
 }
 
 // MARK: Fields of any type
 
 extension AnyQueryField {
-  /// Holds where the field has the value. Numbers are compared by value, regardless of their type.
+  /// Returns a condition that holds if the field has the value. Numbers are compared by value,
+  /// regardless of their type.
   public static func == (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.equals(value)
   }
-  /// Holds where the field has another value, or none.
+  /// Returns a condition that holds if the field has a different value, or none.
   public static func != (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     !field.equals(value)
   }
 
-  /// Holds where the field is missing or null.
+  /// Returns a condition that holds if the field is missing or null.
   public static func == (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
     field.isNothing
   }
-  /// Holds where the field has a value other than null.
+  /// Returns a condition that holds if the field has a value other than null.
   public static func != (field: AnyQueryField, nothing: _OptionalNilComparisonType) -> QueryCondition {
     !field.isNothing
   }
 
-  /// Holds where the value comes before another in the order of all values.
+  /// Returns a condition that holds if the value precedes the given one in the order of all values.
   public static func < (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.less, value)
   }
-  /// Holds where the value comes before another in the order of all values, or equals it.
+  /// Returns a condition that holds if the value precedes the given one in the order of all values,
+  /// or equals it.
   public static func <= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.lessOrEqual, value)
   }
-  /// Holds where the value comes after another in the order of all values.
+  /// Returns a condition that holds if the value follows the given one in the order of all values.
   public static func > (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.greater, value)
   }
-  /// Holds where the value comes after another in the order of all values, or equals it.
+  /// Returns a condition that holds if the value follows the given one in the order of all values,
+  /// or equals it.
   public static func >= (field: AnyQueryField, value: some Encodable) -> QueryCondition {
     field.compare(.greaterOrEqual, value)
   }
 
-  /// Holds where the field is null, but not where it is missing.
+  /// A condition that holds if the field is null. A missing field is not null.
   public var isNull: QueryCondition { test(.success(.hasType(.null))) }
 
-  /// Holds where the document does not have the field. A field that is null is not missing.
+  /// A condition that holds if the document does not have the field. A field that is null is not
+  /// missing.
   public var isMissing: QueryCondition { !test(.success(.exists)) }
 
-  /// Holds where the field has one of the values.
+  /// Returns a condition that holds if the field has one of the values.
   public func isIn(_ values: some Sequence<some Encodable>) -> QueryCondition { isAmong(values) }
 
-  /// Holds where the field is a string that begins with the bytes of another.
+  /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
   /// Holds where the field is a string in which a regular expression, in the syntax of Swift's
   /// `Regex`, matches anywhere.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 
-  /// Holds where the field is an array with an element that equals a value.
+  /// Returns a condition that holds if the field is an array with an element that equals a value.
   public func contains(_ element: some Encodable) -> QueryCondition {
     elements(AnyQueryField(.success(.root)).compare(.equal, element), every: false)
   }
 
-  /// Holds where the field is an array with an element that meets a condition.
+  /// Returns a condition that holds if the field is an array with an element that meets a
+  /// condition.
   public func contains(where condition: (AnyQueryField) -> QueryCondition) -> QueryCondition {
     elements(condition(AnyQueryField(.success(.root))), every: false)
   }

@@ -18,17 +18,17 @@ public struct QueryCondition: Sendable {
       left.predicate.flatMap { left in right.predicate.map { right in make([left, right]) } })
   }
 
-  /// Holds where both conditions hold.
+  /// Returns a condition that holds if both conditions hold.
   public static func && (left: QueryCondition, right: QueryCondition) -> QueryCondition {
     combine(left, right) { .all($0) }
   }
 
-  /// Holds where at least one of the conditions holds.
+  /// Returns a condition that holds if at least one of the conditions holds.
   public static func || (left: QueryCondition, right: QueryCondition) -> QueryCondition {
     combine(left, right) { .any($0) }
   }
 
-  /// Holds where the condition does not hold.
+  /// Returns a condition that holds if the given condition does not.
   public static prefix func ! (condition: QueryCondition) -> QueryCondition {
     QueryCondition(condition.predicate.map { .not($0) })
   }

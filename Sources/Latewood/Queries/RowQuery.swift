@@ -5,8 +5,8 @@ import LatewoodQuery
 /// A query for some fields of each document: see ``Query/select(_:)``.
 ///
 /// If the plan reads an index that contains all the fields and exactly the documents of the query,
-/// the rows come from the index and no document is read: the plan is `covering`. Only columns of
-/// numbers, strings, booleans and optionals of them come from an index.
+/// the rows are read from the index and no document is read: the plan is `covering`. Only numbers,
+/// strings, Booleans and optionals of these can be read from an index.
 public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   private let source: any RowSource
   private let columns: (repeat ColumnReader<each Column>)
@@ -107,8 +107,8 @@ protocol RowSource: Sendable {
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan
 }
 
-/// The error if an index cannot supply a value, so that the document must be decoded, which
-/// produces the value or the error.
+/// The error that is thrown if an index cannot supply a value. The document is then decoded, which
+/// produces the value or the error to report.
 private struct DocumentNeeded: Error {}
 
 extension FoundValues {

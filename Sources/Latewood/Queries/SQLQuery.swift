@@ -4,8 +4,8 @@ import LatewoodQuery
 
 /// A query of a database in SQL++: see ``Database/query(_:_:)-(_,[String:DocumentValue])``.
 ///
-/// A query is a value that can be kept and run again. Each run reads one state of the database, or
-/// that of the batch in which it runs. Rows are ordered by the id of their documents unless the
+/// A query is a value that can be kept and run again. Each run reads one state of the database;
+/// inside a batch, the state of the batch. Rows are ordered by the id of their documents unless the
 /// statement sorts them.
 ///
 /// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
@@ -13,7 +13,7 @@ import LatewoodQuery
 /// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
 /// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
 ///
-/// Errors: ``DatabaseError`` `notFound` if there is no such collection, `invalidParameter`,
+/// Errors: ``DatabaseError`` `notFound` if the collection does not exist, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
 public struct SQLQuery: Sendable {
   private let database: Database
@@ -81,7 +81,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `notOpen` once the
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     let reads = try reads()
@@ -134,7 +134,7 @@ extension Database {
   /// for row in try await films.rows() { print(row["title"].string ?? "") }
   /// ```
   ///
-  /// See <doc:AskingInSQL> for the supported statements, and for those whose memory is bounded.
+  /// See <doc:AskingInSQL> for the supported statements and their memory limits.
   ///
   /// - Parameters:
   ///   - text: the statement, at most 256 KiB.

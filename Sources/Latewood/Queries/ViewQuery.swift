@@ -37,7 +37,7 @@ public struct ViewQuery: Sendable {
   /// Whether rows include the current revisions of their documents.
   public var includesDocuments = false
 
-  /// Creates a query; by default, of all rows.
+  /// Creates a query; by default, for all rows.
   public init(
     from: DocumentValue? = nil, through: DocumentValue? = nil, includesEnd: Bool = true,
     prefix: DocumentValue? = nil, descending: Bool = false, skip: Int = 0, limit: Int = .max,
@@ -53,7 +53,7 @@ public struct ViewQuery: Sendable {
     self.includesDocuments = includesDocuments
   }
 
-  /// Creates a query of the rows with a key.
+  /// Creates a query for the rows with a key.
   public init(
     key: DocumentValue, descending: Bool = false, skip: Int = 0, limit: Int = .max,
     includesDocuments: Bool = false
@@ -63,7 +63,7 @@ public struct ViewQuery: Sendable {
       includesDocuments: includesDocuments)
   }
 
-  /// Creates a query of the rows with any of some keys, in the order of the keys.
+  /// Creates a query for the rows with any of the given keys, in the order of the keys.
   public init(
     keys: [DocumentValue], skip: Int = 0, limit: Int = .max, includesDocuments: Bool = false
   ) {

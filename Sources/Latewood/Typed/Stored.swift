@@ -8,10 +8,10 @@ import LatewoodDocuments
 /// anna = try await people.save(anna)                           // a conflict if it is stale
 /// ```
 ///
-/// It is what ``TypedCollection`` gives out and takes back: because it knows its revision, saving
-/// it does not overwrite what someone else has saved meanwhile.
+/// ``TypedCollection`` returns and saves values in this form. Because it includes the revision,
+/// saving it does not overwrite changes that someone else has saved in the meantime.
 ///
-/// A member of the value that is named like one here is reached through ``value``.
+/// If a member of the value has the same name as a member of this type, use ``value`` to access it.
 @dynamicMemberLookup
 public struct Stored<Value: Sendable>: Sendable {
   /// The value itself.

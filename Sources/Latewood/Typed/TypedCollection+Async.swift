@@ -4,7 +4,7 @@ extension TypedCollection {
   /// Returns the current state of a document with its revision, without blocking the caller's
   /// thread; nil if there is none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func document(_ id: Value.ID) async throws -> Stored<Value>? {
     try await database.performing { try document(id) }
@@ -13,7 +13,7 @@ extension TypedCollection {
   /// Returns the documents that match a query, by id, without blocking the caller's thread;
   /// default: all.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Stored<Value>] {
     try await database.performing { try all(query) }
@@ -21,7 +21,7 @@ extension TypedCollection {
 
   /// Returns whether there is a document with an id, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func contains(_ id: Value.ID) async throws -> Bool {
     try await documents.contains(documentID(id))
@@ -33,7 +33,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
   ///   - limit: the maximum number of changes to return.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func changes(since: UInt64 = 0, limit: Int = .max) async throws -> [TypedChange<Value>] {
     try await database.performing { try changes(since: since, limit: limit) }
@@ -43,7 +43,7 @@ extension TypedCollection {
   /// task is cancelled before the index is built, the index is dropped and this throws
   /// `CancellationError`.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
   public func createIndex<each Field: IndexFieldSource>(
     _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
@@ -54,7 +54,7 @@ extension TypedCollection {
 
   /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -65,7 +65,7 @@ extension TypedCollection {
 
   /// Saves a changed value without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -77,7 +77,7 @@ extension TypedCollection {
   /// Saves new values in one batch without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func save(
@@ -90,7 +90,7 @@ extension TypedCollection {
   /// Reads a value, changes it and saves it, without blocking the caller's thread. Otherwise like
   /// the blocking form; the change runs on a Dispatch queue.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func update(
@@ -110,7 +110,7 @@ extension TypedCollection {
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func delete(
     _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -121,14 +121,14 @@ extension TypedCollection {
   /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func delete(_ id: Value.ID) async throws -> Bool { try await documents.delete(documentID(id)) }
 
   /// Purges a document without blocking the caller's thread. Returns false if there was none.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   @discardableResult
   public func purge(_ id: Value.ID) async throws -> Bool { try await documents.purge(documentID(id)) }

@@ -2,7 +2,7 @@
 public struct TypedChange<Value: Codable & Identifiable & Sendable>: Sendable where Value.ID: Sendable {
   /// The change without the type: sequence, id, revision.
   public let entry: DocumentFeedEntry
-  /// The document as it is since the change; nil if it is deleted.
+  /// The document after the change; nil if it is deleted.
   public let document: Stored<Value>?
 
   /// The sequence of the change, counted in its collection from 1.

@@ -12,8 +12,8 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
-  ///   date is before 1970; and as saving does, except `conflict`.
+  /// - Throws: ``DatabaseError`` `notFound` if the document does not exist; `invalidParameter` if
+  ///   the date is before 1970; the errors of saving, except `conflict`.
   public func setExpiration(of id: Value.ID, _ date: Date?) throws {
     try documents.setExpiration(of: documentID(id), date)
   }
@@ -23,8 +23,9 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - duration: the time from now, at least zero, rounded up to a second.
-  /// - Throws: ``DatabaseError`` `notFound` if there is no such document; `invalidParameter` if the
-  ///   duration is negative, or more than 30,000 years; and as saving does, except `conflict`.
+  /// - Throws: ``DatabaseError`` `notFound` if the document does not exist; `invalidParameter` if
+  ///   the duration is negative, or more than 30,000 years; the errors of saving, except
+  ///   `conflict`.
   public func expire(_ id: Value.ID, after duration: Duration) throws {
     try documents.expire(documentID(id), after: duration)
   }
@@ -42,8 +43,8 @@ extension TypedCollection {
     try documents.expirations(before: date, limit: limit).map { ($0.id, $0.date) }
   }
 
-  /// Returns the time at which a document is purged; nil for never, or if the document does not
-  /// exist or no longer does.
+  /// Returns the time at which a document is purged; nil if it never is, or if the document does
+  /// not exist or has expired.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -59,7 +60,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func setExpiration(of id: Value.ID, _ date: Date?) async throws {
     try await documents.setExpiration(of: documentID(id), date)
@@ -71,7 +72,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - duration: the time from the commit, at least zero, rounded up to a second.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the change is committed.
   public func expire(_ id: Value.ID, after duration: Duration) async throws {
     try await documents.expire(documentID(id), after: duration)
@@ -83,7 +84,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expirations(
     before date: Date? = nil, limit: Int = .max
@@ -91,10 +92,10 @@ extension TypedCollection {
     try await documents.expirations(before: date, limit: limit).map { ($0.id, $0.date) }
   }
 
-  /// Returns the time at which a document is purged, without blocking the caller's thread; nil for
-  /// never, or if the document does not exist or no longer does.
+  /// Returns the time at which a document is purged, without blocking the caller's thread; nil if
+  /// it never is, or if the document does not exist or has expired.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func expiration(of id: Value.ID) async throws -> Date? {
     try await documents.expiration(of: documentID(id))

@@ -24,14 +24,14 @@ import LatewoodDocuments
 /// let there = try await people.query().where { $0.city == "Lisboa" }.all()
 /// ```
 ///
-/// The `id` of a value is the id of its document: a `String` or any other
-/// `LosslessStringConvertible` type as its text, a `UUID` as its `uuidString`, a type with a
-/// `String` as raw value as that. The rules of document ids apply to it: 1 to 240 bytes, no
-/// underscore at the start, no control characters.
+/// The `id` of a value is the id of its document: the text of a `String` or any other
+/// `LosslessStringConvertible` type, the `uuidString` of a `UUID`, or the raw value of a type whose
+/// raw value is a `String`. The rules of document ids apply to it: 1 to 240 bytes, no underscore at
+/// the start, no control characters.
 ///
-/// A save writes the whole value: members of the document that the type does not have are lost.
-/// ``documents`` is the same collection without the type, for everything that is not here:
-/// conflicts, local documents, and revisions of other replicas.
+/// A save writes the whole value: members of the document that the type does not have are lost. Use
+/// ``documents``, the same collection without the type, for everything else: conflicts, local
+/// documents, and revisions of other replicas.
 ///
 /// Errors of all calls: ``DatabaseError``, the `EncodingError` of a value that cannot be stored,
 /// and the `DecodingError` of a document that is not of the type.
@@ -91,7 +91,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     do { return try document(id)?.value } catch { return nil }
   }
 
-  /// Returns whether there is a document with an id. O(log n), reads no content.
+  /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
@@ -119,7 +119,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Calls a closure with the documents that match a query, by id, all from one state of the
   /// database, until it returns false. Keeps one in memory at a time. Deleted documents are left
-  /// out, whatever the query says.
+  /// out, regardless of the query.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
@@ -130,7 +130,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     try documents.forEachDocument(query) { try $0.isDeleted || body(stored($0)) }
   }
 
-  /// Returns a query of the collection: see ``Query``. Its results know their revisions.
+  /// Returns a query of the collection: see ``Query``. Its results include their revisions.
   public func query() -> Query<Stored<Value>> {
     Query(documents) { found in
       let document = Document(found.id, found.head, found.bytes)
@@ -145,7 +145,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   /// try people.createIndex("by city") { ($0.city, $0.name) }
   /// ```
   ///
-  /// - Throws: as ``DocumentCollection/createIndex(_:of:where:unique:on:)-6d8cp``.
+  /// - Throws: the same as ``DocumentCollection/createIndex(_:of:where:unique:on:)-6d8cp``.
   public func createIndex<each Field: IndexFieldSource>(
     _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
@@ -155,12 +155,13 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   // MARK: Writing
 
-  /// Saves a new value. If there is a document of its id, that is a conflict.
+  /// Saves a new value. If a document with its id exists, that is a conflict.
   ///
   /// - Parameters:
-  ///   - value: the value. A member with the coding key `_rev` names the revision that it edits.
+  ///   - value: the value. A member with the coding key `_rev` contains the id of the revision that
+  ///     it edits.
   ///   - control: the rule if there is a document; `.lastWriteWins` replaces it.
-  /// - Returns: the value with its revision. Change that, and save it again.
+  /// - Returns: the value with its revision. Change a copy of it to save again.
   /// - Throws: ``DatabaseError`` `conflict`; `badDocumentID` if the id of the value is not valid.
   @discardableResult
   public func save(
@@ -169,8 +170,8 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     try saved(value, documents.save(prepare(value, control)))
   }
 
-  /// Saves a value that was read or saved before, changed. If someone else has saved or deleted the
-  /// document since, that is a conflict.
+  /// Saves a changed copy of a value that was read or saved before. If someone else has saved or
+  /// deleted the document since, that is a conflict.
   ///
   /// - Parameters:
   ///   - document: the changed value.
@@ -185,8 +186,9 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Saves new values in one batch: all or none, and far faster than one by one.
   ///
-  /// - Throws: ``DatabaseError`` `conflict` if there is a document of one of the ids, or one id
-  ///   comes twice; then nothing is saved. With `.lastWriteWins` the last value of an id stays.
+  /// - Throws: ``DatabaseError`` `conflict` if a document with one of the ids exists, or two values
+  ///   have the same id; then nothing is saved. With `.lastWriteWins` the last value with an id is
+  ///   kept.
   @discardableResult
   public func save(
     contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -195,17 +197,18 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     return try database.inBatch { try edits.map { try saved($0.0, documents.save($0.1)) } }
   }
 
-  /// Reads a value, changes it and saves it, and repeats that until nobody else has saved in
-  /// between. So no change is lost.
+  /// Reads, changes and saves a value. Repeats that if someone else has saved in between, so that
+  /// no change is lost.
   ///
   /// - Parameters:
   ///   - id: the id.
   ///   - change: changes the value. It may be called more than once. It must not save.
-  /// - Returns: the saved value; nil if there is none of the id. If nothing was changed, nothing is
-  ///   saved, and this is the value as it was.
+  /// - Returns: the saved value; nil if no document with the id exists. If nothing was changed,
+  ///   nothing is saved, and the old value is returned.
   /// - Throws: any error of the change; ``DatabaseError`` `invalidParameter` if the change has
   ///   changed the id; the `EncodingError` of a value that cannot be stored, and the
-  ///   `DecodingError` of a document that is not of the type; and as saving, except `conflict`.
+  ///   `DecodingError` of a document that is not of the type; the errors of saving, except
+  ///   `conflict`.
   @discardableResult
   public func update(_ id: Value.ID, _ change: (inout Value) throws -> Void) throws -> Stored<Value>? {
     while true {
@@ -218,13 +221,13 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     }
   }
 
-  /// Deletes a document by a new revision, so that other replicas learn of it.
+  /// Deletes a document by adding a revision, so that other replicas receive the deletion.
   ///
   /// - Parameters:
-  ///   - document: the document as it was read or saved. If somebody has saved it since, that is a
+  ///   - document: the document as it was read or saved. If someone has saved it since, that is a
   ///     conflict.
   ///   - control: the rule if someone has saved it since.
-  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is deleted already, by anyone.
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if it is already deleted, by anyone.
   public func delete(_ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict) throws {
     try documents.save(prepareDeletion(document, control))
   }
@@ -281,7 +284,7 @@ extension TypedCollection {
 /// A changed value, ready to be saved.
 struct PreparedChange<Value: Codable & Identifiable & Sendable>: Sendable where Value.ID: Sendable {
   let document: Stored<Value>
-  /// Nil if nothing was changed.
+  /// The edit to save; nil if nothing was changed.
   let edit: PreparedEdit?
 
   init(
@@ -296,40 +299,41 @@ struct PreparedChange<Value: Codable & Identifiable & Sendable>: Sendable where 
 }
 
 extension Database {
-  /// Returns the collection with a given name as one of values of a type, creating it if there is
-  /// none.
+  /// Returns the collection with a given name as a collection of values of a type, creating it if
+  /// there is none.
   ///
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by the name
-  ///     of a scope and a period, if the collection is in one. `_default` is that of
+  ///     of a scope and a period, if the collection is in one. `_default` is the name of
   ///     ``defaultCollection``.
-  ///   - type: the type of the values. See ``TypedCollection`` for what becomes of their ids.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
-  ///   there is no such collection in a database that was opened read-only.
+  ///   - type: the type of the values. See ``TypedCollection`` for the way in which their ids are
+  ///     stored.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
+  ///   collection does not exist and the database was opened read-only.
   public func collection<Value>(
     _ name: String, of type: Value.Type
   ) throws -> TypedCollection<Value> where Value.ID: LosslessStringConvertible {
     TypedCollection(try self[name])
   }
 
-  /// Returns the collection with a given name as one of values of a type whose ids are `UUID`s,
-  /// creating it if there is none. Otherwise like the form for other ids.
+  /// Returns the collection with a given name as a collection of values of a type whose ids are
+  /// `UUID`s, creating it if there is none. Otherwise like the form for other ids.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
-  ///   there is no such collection in a database that was opened read-only; `notOpen`,
-  ///   `inputOutput`, `corruptData`.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
+  ///   collection does not exist and the database was opened read-only; `notOpen`, `inputOutput`,
+  ///   `corruptData`.
   public func collection<Value>(
     _ name: String, of type: Value.Type
   ) throws -> TypedCollection<Value> where Value.ID == UUID {
     TypedCollection(try self[name])
   }
 
-  /// Returns the collection with a given name as one of values of a type whose ids have a `String`
-  /// as raw value, creating it if there is none. Otherwise like the form for other ids.
+  /// Returns the collection with a given name as a collection of values of a type whose ids have a
+  /// `String` as raw value, creating it if there is none. Otherwise like the form for other ids.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
-  ///   there is no such collection in a database that was opened read-only; `notOpen`,
-  ///   `inputOutput`, `corruptData`.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
+  ///   collection does not exist and the database was opened read-only; `notOpen`, `inputOutput`,
+  ///   `corruptData`.
   @_disfavoredOverload
   public func collection<Value>(
     _ name: String, of type: Value.Type
@@ -337,18 +341,17 @@ extension Database {
     TypedCollection(try self[name])
   }
 
-  /// The collection of a name, created if there is none.
+  /// Returns the collection with a name, creating it if there is none.
   ///
   /// ```swift
   /// let people = try database["people"]
   /// ```
   ///
-  /// ``collection(_:)`` does not create it. Throws like ``createCollection(_:)-9wveq``;
-  /// `notWritable` if there is no such collection in a database that was opened read-only.
+  /// Use ``collection(_:)`` for a collection that should not be created.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if
-  ///   there is no such collection in a database that was opened read-only; `notOpen`,
-  ///   `inputOutput`, `corruptData`.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
+  ///   collection does not exist and the database was opened read-only; `notOpen`, `inputOutput`,
+  ///   `corruptData`.
   public subscript(name: String) -> DocumentCollection {
     get throws { try collection(name) ?? createCollection(name) }
   }

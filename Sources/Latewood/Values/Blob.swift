@@ -1,9 +1,9 @@
 import LatewoodFleece
 
-/// Binary content beside a document, which only describes it: by its type, its length, and the
-/// digest by which it is found.
+/// Binary content that is stored outside of documents. A document only contains its description:
+/// the media type, the length, and the digest that identifies the content.
 ///
-/// In JSON a blob is a dictionary, as it is in Couchbase Lite:
+/// In JSON a blob is a dictionary, in the same form as in Couchbase Lite:
 ///
 /// ```json
 /// {"@type":"blob","content_type":"image/jpeg","digest":"sha256-…","length":1234}
@@ -13,18 +13,17 @@ public struct Blob: Sendable, Hashable {
   public let contentType: String?
   /// `sha256-` and the SHA-256 of the content, in base64.
   ///
-  /// A blob of Couchbase Lite may have `sha1-` and the SHA-1. Such a digest is kept as it is, but
-  /// the blob has no content here, because content is found by its SHA-256.
+  /// A blob of Couchbase Lite may have `sha1-` and the SHA-1. Such a digest is preserved, but the
+  /// blob has no content in this database, because content is looked up by its SHA-256.
   public let digest: String
   /// The length of the content in bytes.
   public let length: UInt64
 
   /// - Parameters:
   ///   - contentType: the media type; nil if it is not known.
-  ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64. Throws
-  ///     `invalidParameter` otherwise.
+  ///   - digest: `sha256-` and 32 bytes, or `sha1-` and 20 bytes, in base64.
   ///   - length: the length of the content in bytes.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the digest is of neither form.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the digest has neither of these forms.
   public init(contentType: String?, digest: String, length: UInt64) throws {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
@@ -59,7 +58,7 @@ public struct Blob: Sendable, Hashable {
   }
 }
 
-/// The dictionary that stands for a blob in a document.
+/// The dictionary that represents a blob in a document.
 extension Blob {
   enum Key: String, CodingKey {
     case type = "@type"
@@ -68,8 +67,8 @@ extension Blob {
   }
   static let typeName = "blob"
 
-  /// Reads the blob that a dictionary describes; nil if it describes none. A missing length is read
-  /// as 0.
+  /// Reads the blob that a dictionary describes; nil if it does not describe one. A missing length
+  /// is read as 0.
   init?(_ value: DocumentValue) {
     guard value.kind == .dictionary, value[Key.type.rawValue].string == Blob.typeName,
       let digest = value[Key.digest.rawValue].string
@@ -84,7 +83,7 @@ extension Blob {
 
   /// Returns the dictionary that describes the blob as canonical JSON.
   ///
-  /// - Throws: nothing: each description of a blob has a JSON form.
+  /// - Throws: never: each description of a blob has a JSON form.
   public func toJSON() throws -> String { try value.toJSON() }
 
   var value: DocumentValue {
@@ -99,7 +98,8 @@ extension Blob {
 extension Blob: Codable {
   /// Reads the dictionary that describes the blob.
   ///
-  /// - Throws: `DecodingError` if the dictionary describes no blob, and what the decoder throws.
+  /// - Throws: `DecodingError` if the dictionary does not describe a blob; the errors of the
+  ///   decoder.
   public init(from decoder: any Decoder) throws {
     let members = try decoder.container(keyedBy: Key.self)
     guard try members.decode(String.self, forKey: .type) == Blob.typeName else {
@@ -119,7 +119,7 @@ extension Blob: Codable {
 
   /// Writes the dictionary that describes the blob.
   ///
-  /// - Throws: what the encoder throws.
+  /// - Throws: the errors of the encoder.
   public func encode(to encoder: any Encoder) throws {
     var members = encoder.container(keyedBy: Key.self)
     try members.encode(Blob.typeName, forKey: .type)

@@ -6,7 +6,7 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Lets a type have members of any value, in any coder.
+/// Lets a `Codable` type have members with any values, in any coder.
 extension DocumentValue: Codable {
   private struct MemberKey: CodingKey {
     let stringValue: String
@@ -15,9 +15,9 @@ extension DocumentValue: Codable {
     init?(intValue: Int) { nil }
   }
 
-  /// Reads any value that documents have.
+  /// Reads any value that documents can contain.
   ///
-  /// - Throws: what the decoder throws, for a value that is of no kind that documents have.
+  /// - Throws: the error of the decoder for a value of a kind that documents cannot contain.
   public init(from decoder: any Decoder) throws {
     if let members = try? decoder.container(keyedBy: MemberKey.self) {
       var found: [KeyText: DocumentValue] = [:]
@@ -48,10 +48,10 @@ extension DocumentValue: Codable {
     return .data(Array(try value.decode(Data.self)))
   }
 
-  /// Writes the value, a missing one as null.
+  /// Writes the value; a missing value is written as null.
   ///
-  /// - Throws: `EncodingError` if the value cannot be stored, or is nested too deep; and what the
-  ///   encoder throws.
+  /// - Throws: `EncodingError` if the value cannot be stored, or is nested too deep; the errors of
+  ///   the encoder.
   public func encode(to encoder: any Encoder) throws {
     // Encoders call each other, and each level takes stack.
     guard encoder.codingPath.count < FleeceLimits.depth else {

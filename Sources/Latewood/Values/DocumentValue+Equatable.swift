@@ -1,9 +1,9 @@
-/// Values are equal if their JSON is: numbers compare by value, keys and strings by their bytes,
-/// and data never equals a string. A value that cannot be stored because it has no JSON form, a
-/// number that is not finite, a date outside the years 0 to 9999 or a value of a type that
-/// documents do not have, equals nothing. O(n), at any depth.
+/// Values are equal if their JSON is equal: numbers are compared by value, keys and strings by
+/// their bytes, and data never equals a string. A value that cannot be stored never equals another
+/// value: a number that is not finite, a date outside the years 0 to 9999, or a value of a type
+/// that documents cannot contain. O(n), at any depth.
 extension DocumentValue: Equatable {
-  /// Whether the JSON of both is the same.
+  /// Returns whether both values have the same JSON.
   public static func == (a: DocumentValue, b: DocumentValue) -> Bool {
     guard var comparison = ValueComparison(a, b) else { return a.isEqualAlone(to: b) }
     return comparison.run()
@@ -25,7 +25,7 @@ extension DocumentValue: Equatable {
     case (.data?, .data?): return bytes == other.bytes
     case (.array?, .array?), (.dictionary?, .dictionary?):
       guard count == other.count else { return false }
-      // One of them is stored, and so within the limits. Equal values have equal bytes, and
+      // One of them is stored, so it is within the limits. Equal values have equal bytes, and
       // encoding them takes bounded time and stack.
       guard let first = try? fleece(), let second = try? other.fleece() else { return false }
       return first == second
@@ -43,8 +43,8 @@ private struct ValueComparison {
   private static let fewPairs = 1000
 
   private var rest: [(DocumentValue, DocumentValue)]
-  /// The pairs of collections that have been compared, once there are many. A few collections that
-  /// contain each other repeatedly can stand for exponentially many pairs.
+  /// The pairs of collections that have been compared, recorded once there are many. A few
+  /// collections that contain each other repeatedly can form exponentially many pairs.
   private var seen: Set<Pair> = []
   private var count = 0
 
@@ -79,7 +79,7 @@ private struct ValueComparison {
     return true
   }
 
-  /// Compares two scalars at once, and queues two collections for later.
+  /// Compares two scalars immediately, and queues two collections for later.
   private mutating func takes(_ a: DocumentValue, _ b: DocumentValue) -> Bool {
     switch (a.content, b.content) {
     case (.array, .array), (.dictionary, .dictionary):

@@ -1,17 +1,18 @@
 import LatewoodFleece
 
 extension DocumentValue {
-  /// The rest of a collection that is being written.
+  /// The unwritten rest of a collection.
   private enum Rest {
     case elements(IndexingIterator<[DocumentValue]>)
     case members(Dictionary<KeyText, DocumentValue>.Iterator)
   }
 
-  /// The number of changed members up to which the others are written without looking at them.
+  /// The maximum number of changed members for which the unchanged ones are written without being
+  /// decoded.
   private static let fewChanges = 8
 
-  /// Writes the value with everything in it, a missing value as null. Not recursive, so depth costs
-  /// no stack; the writer limits it.
+  /// Writes the value with everything in it; a missing value is written as null. Not recursive, so
+  /// depth costs no stack; the writer limits the depth.
   func write(to writer: inout FleeceWriter) throws(FleeceError) {
     var open: [Rest] = []
     var next: DocumentValue? = self
@@ -26,7 +27,7 @@ extension DocumentValue {
         next = nil
         while next == nil, let (key, value) = members.next() {
           try writer.key(key.text)
-          // Most values are no collections that were built in Swift.
+          // Most values are not collections that were built in Swift.
           if value.isBuiltCollection { next = value } else { _ = try value.begin(&writer) }
         }
         if next == nil { try writer.endDictionary() } else { open.append(.members(members)) }
@@ -54,7 +55,7 @@ extension DocumentValue {
     case .dictionary(let storage):
       try writer.beginDictionary()
       guard let stored = storage.stored else { return .members(storage.changes.makeIterator()) }
-      // Few members are changed in most documents.
+      // In most documents, few members are changed.
       guard storage.changes.count <= Self.fewChanges else {
         return .members(try storage.allMembers().makeIterator())
       }
@@ -78,8 +79,8 @@ extension DocumentValue {
     }
   }
 
-  /// Returns the value as the body of a document: what `fleece` gives, unless another writer has
-  /// laid out the body that was changed.
+  /// Returns the value as the body of a document: the same bytes as `fleece`, unless another writer
+  /// has laid out the original body.
   func bodyBytes() throws(FleeceError) -> [UInt8] {
     if case .dictionary(let storage) = content,
       let patched = try storage.patchedBody(maximum: Self.fewChanges)
@@ -97,7 +98,7 @@ extension DocumentValue {
     }
   }
 
-  /// Creates the value of a JSON text. Throws `invalidJSON`, with line and column.
+  /// Creates a value from JSON text.
   ///
   /// - Throws: ``DatabaseError`` `invalidJSON` with line and column.
   public init(json: String) throws {
@@ -110,7 +111,7 @@ extension DocumentValue {
 
   /// Returns the value as canonical JSON: equal values have the same text.
   ///
-  /// - Parameter isIndented: whether to write a line for each member and element instead.
+  /// - Parameter isIndented: whether to write each member and element on a separate, indented line.
   /// - Throws: ``DatabaseError`` `invalidParameter` if a value cannot be stored;
   ///   `corruptRevisionData` if one is damaged.
   public func toJSON(isIndented: Bool = false) throws -> String {
@@ -130,9 +131,10 @@ extension DocumentValue {
 }
 
 extension MemberStorage {
-  /// Returns the body that was read with the changes written over it, after changes of numbers,
-  /// Booleans and nulls that take the same stored form; nil otherwise. If this library wrote the
-  /// body, these are the bytes of the changed value encoded anew.
+  /// Returns a copy of the original body that the changes overwrite in place. This works if only
+  /// numbers, Booleans and nulls were changed, and their new stored form has the same size; returns
+  /// nil otherwise. If this library wrote the body, the result equals a new encoding of the changed
+  /// value.
   fileprivate func patchedBody(maximum: Int) throws(FleeceError) -> [UInt8]? {
     guard let stored, changes.count <= maximum, changes.values.allSatisfy(\.isUnshared),
       var patch = try FleecePatch(stored)

@@ -1,10 +1,10 @@
 import LatewoodFleece
 
 extension DocumentValue {
-  /// Creates a value from whatever Swift has: what `toDictionary()` gives, a `[String: Any]`, an
-  /// `[Any]`.
+  /// Creates a value from plain Swift values, such as a `[String: Any]`, an `[Any]`, or the result
+  /// of `toDictionary()`.
   ///
-  /// - Parameter value: any ``DocumentValueConvertible`` value, what `JSONSerialization` gives, and
+  /// - Parameter value: any ``DocumentValueConvertible`` value, a result of `JSONSerialization`, or
   ///   arrays and dictionaries of such values, at any depth. Nil becomes a missing value; in an
   ///   array, null.
   /// - Throws: ``DatabaseError`` `invalidParameter`, with the path to a value of another type.
@@ -21,8 +21,9 @@ extension DocumentValue {
     return nil
   }
 
-  /// Creates the value of an object as `JSONSerialization` makes them; nil for all other objects.
-  /// Known by the names of their classes, because not all of Foundation is imported here.
+  /// Creates a value from an object that `JSONSerialization` has created; nil for all other
+  /// objects. They are recognized by the names of their classes, because not all of Foundation is
+  /// imported here.
   private init?(object: Any, _ type: String) {
     if type == "NSNull" {
       self = .null
@@ -39,12 +40,13 @@ extension DocumentValue {
     }
   }
 
-  /// Converts a value with everything in it. A value that cannot be stored takes the place of the
-  /// whole, so that nothing is stored in part.
+  /// Converts a value with everything in it. If a part cannot be stored, the result is that part
+  /// alone, so that the value is never stored incompletely.
   private static func make(_ value: Any?, _ trail: FieldTrail) -> DocumentValue {
     switch value {
     case nil: return .missing
-    // Casts to a protocol are slow. Not to numbers: an object that is a Boolean is one, too.
+    // Common types come first, because casts to a protocol are slow. Numbers are not among them: an
+    // object that is a Boolean can be cast to a number, too.
     case let value as String: return value.documentValue
     case let value as DocumentValue: return value
     case let value as any DocumentValueConvertible: return value.documentValue
@@ -78,7 +80,7 @@ extension DocumentValue {
   }
 }
 
-/// The way to a value in nested collections.
+/// The path to a value in nested collections.
 private struct FieldTrail {
   var names: [String] = []
 

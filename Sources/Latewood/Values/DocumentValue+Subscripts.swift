@@ -3,10 +3,10 @@ import LatewoodFleece
 extension DocumentValue {
   /// The value of a key of a dictionary. Missing if this is not a dictionary, or has no such key.
   ///
-  /// Setting turns any other value into a dictionary, so that a path can be set at once; setting
-  /// nil removes the member, and setting ``null`` stores null. The value at the end of a path is
-  /// changed in place: `value["list"].append(x)` does not copy the list, unless another value
-  /// shares it.
+  /// Setting turns any other value into a dictionary, so that a whole path can be set in one step.
+  /// Setting nil removes the member, and setting ``null`` stores null. The value at the end of a
+  /// path is changed in place: `value["list"].append(x)` does not copy the list, unless another
+  /// value shares it.
   public subscript(key: String) -> DocumentValue {
     get {
       switch content {
@@ -31,7 +31,7 @@ extension DocumentValue {
         return
       }
       let storage = uniqueMembers()
-      // Moved out, so that it is changed in place and not copied.
+      // The value is moved out, so that it is changed in place and not copied.
       var value = storage.take(key)
       defer { storage[key] = value }
       yield &value
@@ -77,13 +77,13 @@ extension DocumentValue {
     }
   }
 
-  /// Separate, so that no reference to the elements is left when they are changed.
+  /// A separate function, so that it leaves no reference to the elements when they are changed.
   private func hasBuiltElement(at index: Int) -> Bool {
     guard case .array(let storage) = content else { return false }
     return storage.elements.indices.contains(index)
   }
 
-  /// Removes a member of a dictionary, if it is there.
+  /// Removes a member of a dictionary, if it exists.
   public mutating func removeValue(forKey key: String) {
     guard kind == .dictionary, contains(key) else { return }
     uniqueMembers()[key] = .missing

@@ -1,5 +1,5 @@
-// Subscripts for values as Swift has them. They are disfavored, so that `document["a"]["b"]`,
-// literals and comparisons with literals always mean a `DocumentValue`.
+// Subscripts with Swift types. They are disfavored, so that `document["a"]["b"]`, literals and
+// comparisons with literals always mean a `DocumentValue`.
 
 extension DocumentValue {
   /// The value of a key of a dictionary as a Swift type: nil if it is missing or of another type.
@@ -18,7 +18,7 @@ extension DocumentValue {
     set { setElement(index, newValue.documentValue) }
   }
 
-  /// The value of a key as a plain dictionary, whose values can be of any types that documents
+  /// The value of a key as a plain dictionary, whose values can be of any types that documents can
   /// hold: `value["address"] = ["city": city, "since": 2019]`. If one is of another type, saving
   /// the document throws `invalidParameter`.
   @_disfavoredOverload
@@ -27,8 +27,8 @@ extension DocumentValue {
     set { setMember(key, DocumentValue(unchecked: newValue)) }
   }
 
-  /// The value of a key as a plain array, whose elements can be of any types that documents hold:
-  /// `value["row"] = [name, 7, true]`. If one is of another type, saving the document throws
+  /// The value of a key as a plain array, whose elements can be of any types that documents can
+  /// hold: `value["row"] = [name, 7, true]`. If one is of another type, saving the document throws
   /// `invalidParameter`.
   @_disfavoredOverload
   public subscript(key: String) -> [Any?]? {
@@ -65,15 +65,15 @@ extension MutableDocument {
   }
 
   /// The value of a member as a plain dictionary, whose values can be of any types that documents
-  /// hold: `document["address"] = ["city": city, "since": 2019]`. If one is of another type, saving
-  /// throws `invalidParameter`.
+  /// can hold: `document["address"] = ["city": city, "since": 2019]`. If one is of another type,
+  /// saving throws `invalidParameter`.
   @_disfavoredOverload
   public subscript(key: String) -> [String: Any?]? {
     get { body[key] }
     set { self[key] = DocumentValue(unchecked: newValue) }
   }
 
-  /// The value of a member as a plain array, whose elements can be of any types that documents
+  /// The value of a member as a plain array, whose elements can be of any types that documents can
   /// hold: `document["row"] = [name, 7, true]`. If one is of another type, saving throws
   /// `invalidParameter`.
   @_disfavoredOverload
@@ -82,7 +82,7 @@ extension MutableDocument {
     set { self[key] = DocumentValue(unchecked: newValue) }
   }
 
-  /// Creates a document with members of any types that documents hold.
+  /// Creates a document with members of any types that documents can hold.
   ///
   /// ```swift
   /// let note = try MutableDocument(["title": title, "pages": 3, "tags": tags])
@@ -96,12 +96,11 @@ extension MutableDocument {
     try setContent(content)
   }
 
-  /// Replaces all members by those of a plain dictionary, such as `toDictionary()` gives. Throws
-  /// `invalidParameter` if a value is of a type that documents cannot hold, with the path to it,
-  /// and then changes nothing.
+  /// Replaces all members with the members of a plain dictionary, such as the result of
+  /// `toDictionary()`.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a value is of a type that documents cannot
-  ///   hold, with the path to it.
+  ///   hold, with the path to it; the document is then unchanged.
   @_disfavoredOverload
   public mutating func setContent(_ members: [String: Any?]) throws {
     let value = try DocumentValue(plain: members)

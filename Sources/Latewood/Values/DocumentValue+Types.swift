@@ -21,8 +21,8 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// Nil also if the number is not an integer or does not fit. The same applies to the other
-  /// integer types.
+  /// An integer. Also nil if the number is not an integer or does not fit. The same applies to the
+  /// other integer types.
   public var int: Int? {
     get { integer() }
     set { self = DocumentValue(newValue) }
@@ -65,11 +65,12 @@ extension DocumentValue {
   }
 
   /// A point in time. It is stored as text, in ISO 8601 in UTC: with milliseconds if it has no
-  /// finer parts, `2026-03-01T09:30:00.000Z`, otherwise with as many of 7, 9, 12, 15 or 18 digits
-  /// as give the same `Date` when it is read. Other ISO 8601 forms with date and time are read too.
+  /// finer parts, `2026-03-01T09:30:00.000Z`, otherwise with the fewest of 7, 9, 12, 15 or 18
+  /// digits that produce the same `Date` when the text is read. Other ISO 8601 forms with date and
+  /// time can be read, too.
   ///
-  /// Queries compare the text. So dates are in order, except that a date of whole milliseconds
-  /// comes after finer ones within that millisecond.
+  /// Queries compare the text. Dates are therefore in order, except that a date of whole
+  /// milliseconds sorts after finer dates within that millisecond.
   public var date: Date? {
     get {
       if case .unstorable(let seconds) = content { return Date(timeIntervalSinceReferenceDate: seconds) }
@@ -78,8 +79,7 @@ extension DocumentValue {
     set { self = DocumentValue(newValue) }
   }
 
-  /// Binary data. JSON has none: there it is a string in base64, and such a string reads as a
-  /// string.
+  /// Binary data. JSON represents it as a base64 string, which reads back as a string, not as data.
   public var data: Data? {
     get { bytes.map { Data($0) } }
     set { self = DocumentValue(newValue) }
@@ -99,7 +99,7 @@ extension DocumentValue {
       case .stored(let element):
         guard kind == .array else { return nil }
         return (0..<count).map { index in
-          // A damaged element reads as null, so that the count stays right.
+          // A damaged element reads as null, so that the count stays correct.
           DocumentValue(stored: (try? element.element(at: index)) ?? nil).orNull
         }
       default: return nil
@@ -108,9 +108,9 @@ extension DocumentValue {
     set { self = newValue.map { DocumentValue($0) } ?? .missing }
   }
 
-  /// The members as a Swift dictionary. Nil also if two keys differ only in Unicode normalization,
-  /// because Swift treats these as one. `members` and the subscript tell them apart: they compare
-  /// keys by their bytes.
+  /// The members as a Swift dictionary. Also nil if two keys differ only in Unicode normalization,
+  /// because Swift treats these as equal. `members` and the subscript distinguish them, because
+  /// they compare keys by their bytes.
   public var dictionary: [String: DocumentValue]? {
     get {
       guard kind == .dictionary else { return nil }
@@ -135,7 +135,7 @@ extension DocumentValue {
     }
   }
 
-  /// The number, whatever its kind; nil for all other values.
+  /// The number, in whichever form it is stored; nil for all other values.
   public var number: Number? {
     switch content {
     case .integer(let value): .integer(value)
@@ -163,8 +163,8 @@ extension DocumentValue {
 }
 
 extension DocumentValue {
-  /// A number as documents hold it. Equal numbers are equal: a number without fraction is in
-  /// integer form if it fits.
+  /// A number as documents hold it. Numbers with equal values compare equal, because a number
+  /// without a fraction is an integer if it fits.
   public enum Number: Sendable, Hashable {
     /// An integer that fits into an `Int64`.
     case integer(Int64)
@@ -173,7 +173,7 @@ extension DocumentValue {
     /// A number with a fraction, minus zero, or one beyond all integers of 64 bits.
     case double(Double)
 
-    /// - Parameter value: any number; minus zero stays a `Double`.
+    /// - Parameter value: any number. Minus zero stays a `Double`.
     public init(_ value: Double) {
       if let whole = Int64(exactly: value), value != 0 || value.sign == .plus {
         self = .integer(whole)
@@ -210,15 +210,15 @@ extension DocumentValue {
 extension DocumentValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByStringLiteral, ExpressibleByStringInterpolation
 {
-  /// A missing value: a member that is set to nil is removed, or not made. Use ``null`` for the
-  /// null of JSON, which is a value; an element of an array, which cannot be missing, is null if it
-  /// is set to nil.
+  /// Creates a missing value: a member that is set to nil is removed, or not created. Use ``null``
+  /// for JSON's null, which is a value. An element of an array cannot be missing, so it becomes
+  /// null if it is set to nil.
   public init(nilLiteral: ()) { content = .missing }
   /// Creates a Boolean.
   public init(booleanLiteral value: Bool) { content = .boolean(value) }
   /// Creates an integer.
   public init(integerLiteral value: Int64) { content = .integer(value) }
-  /// Creates a number. One that is not finite cannot be stored.
+  /// Creates a number. A number that is not finite cannot be stored.
   public init(floatLiteral value: Double) { content = .double(value) }
   /// Creates a string.
   public init(stringLiteral value: String) { content = .string(value) }
@@ -227,7 +227,7 @@ extension DocumentValue: ExpressibleByNilLiteral, ExpressibleByBooleanLiteral, E
 extension DocumentValue: ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral {
   /// Creates an array; elements that are nil become null.
   public init(arrayLiteral elements: DocumentValue...) { self.init(elements) }
-  /// If members have the same key, the last one counts.
+  /// Creates a dictionary. If members have the same key, the last one is used.
   public init(dictionaryLiteral elements: (String, DocumentValue)...) {
     let members = elements.filter { $0.1.exists }.map { (KeyText($0.0), $0.1) }
     self.init(members: Dictionary(members) { _, last in last })

@@ -8,7 +8,7 @@ import LatewoodQuery
 #endif
 
 /// Any value inside a document: null, a Boolean, a number, a string, binary data, an array or a
-/// dictionary; or a missing value, where a path leads to nothing.
+/// dictionary. If nothing exists at a path, its value is a missing value.
 ///
 /// ```swift
 /// let city = document["address"]["city"].string ?? "unknown"
@@ -35,15 +35,17 @@ public struct DocumentValue: Sendable {
     case data([UInt8])
     case array(ElementStorage)
     case dictionary(MemberStorage)
-    /// A date outside the years that can be stored, in seconds since 2001: it can be read, but not
-    /// written. Not kept as a `Date`, whose description traps on some systems for such values.
+    /// A date outside the years that can be stored, in seconds since 2001. It can be read, but not
+    /// written. It is not kept as a `Date`, whose description traps on some systems for such
+    /// values.
     case unstorable(Double)
-    /// A value of a type that documents do not have: why. It reads as null and cannot be written.
+    /// A value of a type that documents cannot contain, with the reason. It reads as null and
+    /// cannot be written.
     case refused(String)
     /// A value of any type inside the bytes of a document.
     case stored(FleeceElement)
-    /// The content of a document whose bytes are not even a dictionary. It reads as having no
-    /// members and cannot be written.
+    /// The content of a document whose root is not a dictionary. It reads as having no members and
+    /// cannot be written.
     case damaged(FleeceError)
   }
 
@@ -52,14 +54,14 @@ public struct DocumentValue: Sendable {
   init(_ content: Content) { self.content = content }
   init(stored element: FleeceElement?) { content = element.map(Content.stored) ?? .missing }
 
-  /// The value of a path that leads to nothing.
+  /// The value of a path at which nothing exists.
   static let missing = DocumentValue(.missing)
   /// JSON's null, which is a value: a member that is null is not missing.
   public static let null = DocumentValue(.null)
 
   /// The kinds of values.
   public enum Kind: Sendable, Equatable {
-    /// The null of JSON.
+    /// JSON's null.
     case null
     /// True or false.
     case boolean
@@ -118,14 +120,14 @@ public struct DocumentValue: Sendable {
     }
   }
 
-  /// Whether there are no elements or members; true for all values that are no collections.
+  /// Whether there are no elements or members; true for all values that are not collections.
   public var isEmpty: Bool { count == 0 }
 
   /// The keys of a dictionary, in the order of their bytes. Empty for all other values.
   public var keys: [String] { members.map(\.key) }
 
-  /// Returns the keys of a dictionary that begin with a byte. Damaged content gives none here;
-  /// writing it fails.
+  /// Returns the keys of a dictionary that begin with a byte; none for damaged content, which fails
+  /// when it is written.
   func keys(beginningWith first: UInt8) -> [String] {
     if case .stored(let element) = content { return (try? element.keys(beginningWith: first)) ?? [] }
     guard case .dictionary(let storage) = content else { return [] }
@@ -157,7 +159,7 @@ public struct DocumentValue: Sendable {
   /// Returns the value at a path, missing if there is none.
   ///
   /// - Parameter path: member names and indexes, `address.phones[0]`, with a backslash before a dot
-  ///   or a bracket that belongs to a name. A text that is no path leads to nothing.
+  ///   or a bracket that belongs to a name. If the text is not a valid path, the result is missing.
   public func value(at path: String) -> DocumentValue {
     guard let path = try? FieldPath(parsing: path) else { return .missing }
     return path.steps.reduce(self) { value, step in
@@ -166,8 +168,7 @@ public struct DocumentValue: Sendable {
   }
 }
 
-/// The elements of an array, in order; none for all other values. The members of a dictionary are
-/// `members`.
+/// The elements of an array, in order; none for all other values. Use `members` for a dictionary.
 extension DocumentValue: Sequence {
   /// A position among the elements of an array.
   public struct Iterator: IteratorProtocol, Sendable {
@@ -184,7 +185,7 @@ extension DocumentValue: Sequence {
     public mutating func next() -> DocumentValue? {
       guard index < count else { return nil }
       defer { index += 1 }
-      // A damaged element reads as null, so that the count stays right.
+      // A damaged element reads as null, so that the count stays correct.
       return array[index].orNull
     }
   }

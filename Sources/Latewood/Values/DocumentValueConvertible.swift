@@ -18,7 +18,7 @@
 /// | ``Blob`` | the dictionary that describes it |
 /// | optionals, arrays, dictionaries with `String` keys | what they contain |
 ///
-/// Other types can conform. An enum with raw values needs only to say so:
+/// Other types can conform. An enum with raw values only has to declare the conformance:
 ///
 /// ```swift
 /// enum Genre: String, DocumentValueConvertible { case horror, comedy }
@@ -27,7 +27,7 @@
 public protocol DocumentValueConvertible {
   /// The form in which a document holds the value.
   var documentValue: DocumentValue { get }
-  /// Creates the value that a document holds; nil if that is no value of this type.
+  /// Creates the value that a document holds; nil if it is not a value of this type.
   init?(documentValue: DocumentValue)
 }
 
@@ -52,7 +52,7 @@ extension DocumentValue: DocumentValueConvertible {
 extension DocumentValueConvertible where Self: RawRepresentable, RawValue: DocumentValueConvertible {
   /// The raw value.
   public var documentValue: DocumentValue { rawValue.documentValue }
-  /// Creates the value of a raw value; nil if there is none for it.
+  /// Creates the value for a raw value; nil if there is none.
   public init?(documentValue: DocumentValue) {
     guard let rawValue = RawValue(documentValue: documentValue) else { return nil }
     self.init(rawValue: rawValue)
@@ -74,7 +74,7 @@ extension DocumentValueConvertible where Self: FixedWidthInteger & UnsignedInteg
 }
 
 extension DocumentValueConvertible where Self: FixedWidthInteger {
-  /// Nil if the number is not an integer or does not fit.
+  /// The integer; nil if the value is not an integer or does not fit.
   public init?(documentValue: DocumentValue) {
     guard let integer: Self = documentValue.integer() else { return nil }
     self = integer
@@ -115,7 +115,7 @@ extension Float: DocumentValueConvertible {
 extension Bool: DocumentValueConvertible {
   /// The Boolean.
   public var documentValue: DocumentValue { DocumentValue(.boolean(self)) }
-  /// The Boolean; nil if the value is none. A number is none.
+  /// The Boolean; nil if the value is not a Boolean, even if it is a number.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.bool else { return nil }
     self = value
@@ -125,7 +125,7 @@ extension Bool: DocumentValueConvertible {
 extension String: DocumentValueConvertible {
   /// The string.
   public var documentValue: DocumentValue { DocumentValue(.string(self)) }
-  /// The string; nil if the value is none.
+  /// The string; nil if the value is not a string.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.string else { return nil }
     self = value
@@ -135,7 +135,7 @@ extension String: DocumentValueConvertible {
 extension Substring: DocumentValueConvertible {
   /// The string.
   public var documentValue: DocumentValue { DocumentValue(.string(String(self))) }
-  /// The string; nil if the value is none.
+  /// The string; nil if the value is not a string.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.string else { return nil }
     self = Substring(value)
@@ -145,7 +145,7 @@ extension Substring: DocumentValueConvertible {
 extension Blob: DocumentValueConvertible {
   /// The dictionary that describes the blob.
   public var documentValue: DocumentValue { value }
-  /// The blob that a dictionary describes; nil if it describes none.
+  /// The blob that a dictionary describes; nil if it does not describe one.
   public init?(documentValue: DocumentValue) { self.init(documentValue) }
 }
 
@@ -154,7 +154,7 @@ extension Blob: DocumentValueConvertible {
 extension Optional: DocumentValueConvertible where Wrapped: DocumentValueConvertible {
   /// The value; missing if there is none.
   public var documentValue: DocumentValue { self?.documentValue ?? .missing }
-  /// None if the value is missing or null.
+  /// The wrapped value, which is nil if the value is missing or null.
   public init?(documentValue: DocumentValue) {
     guard documentValue.exists, !documentValue.isNull else {
       self = Wrapped?.none
@@ -166,9 +166,9 @@ extension Optional: DocumentValueConvertible where Wrapped: DocumentValueConvert
 }
 
 extension Array: DocumentValueConvertible where Element: DocumentValueConvertible {
-  /// The array; elements that are nil are null in it.
+  /// The array; elements that are nil become null.
   public var documentValue: DocumentValue { DocumentValue(map(\.documentValue)) }
-  /// Nil unless all elements are of the type.
+  /// The array; nil unless all elements are of the type.
   public init?(documentValue: DocumentValue) {
     guard documentValue.kind == .array else { return nil }
     self = []
@@ -183,8 +183,8 @@ extension Array: DocumentValueConvertible where Element: DocumentValueConvertibl
 extension Dictionary: DocumentValueConvertible where Key == String, Value: DocumentValueConvertible {
   /// The dictionary, without members that are nil.
   public var documentValue: DocumentValue { DocumentValue(mapValues(\.documentValue)) }
-  /// Nil unless all values are of the type; also if two keys differ only in Unicode normalization,
-  /// because Swift treats these as one.
+  /// The dictionary; nil unless all values are of the type. Also nil if two keys differ only in
+  /// Unicode normalization, because Swift treats these as equal.
   public init?(documentValue: DocumentValue) {
     guard documentValue.kind == .dictionary else { return nil }
     self = [:]

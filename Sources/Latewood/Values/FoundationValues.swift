@@ -10,7 +10,7 @@ extension Date: DocumentValueConvertible {
   public var documentValue: DocumentValue {
     DocumentValue(Timestamp.text(self).map { .string($0) } ?? .unstorable(timeIntervalSinceReferenceDate))
   }
-  /// The date of a text in ISO 8601; nil if the value is none.
+  /// The date in ISO 8601 text; nil if the value is not such text.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.date else { return nil }
     self = value
@@ -20,7 +20,7 @@ extension Date: DocumentValueConvertible {
 extension Data: DocumentValueConvertible {
   /// Binary data.
   public var documentValue: DocumentValue { DocumentValue(.data(Array(self))) }
-  /// The data; nil if the value is not binary. Text in base64 is not.
+  /// The data; nil if the value is not binary data. Base64 text does not count as binary data.
   public init?(documentValue: DocumentValue) {
     guard let value = documentValue.data else { return nil }
     self = value
@@ -30,7 +30,7 @@ extension Data: DocumentValueConvertible {
 extension UUID: DocumentValueConvertible {
   /// The `uuidString`.
   public var documentValue: DocumentValue { DocumentValue(.string(uuidString)) }
-  /// The `UUID` of a text; nil if the value is none.
+  /// The `UUID` in a text; nil if the value is not such text.
   public init?(documentValue: DocumentValue) {
     guard let text = documentValue.string else { return nil }
     self.init(uuidString: text)
@@ -40,7 +40,7 @@ extension UUID: DocumentValueConvertible {
 extension URL: DocumentValueConvertible {
   /// The absolute text.
   public var documentValue: DocumentValue { DocumentValue(.string(absoluteString)) }
-  /// The `URL` of a text; nil if the value is none.
+  /// The `URL` in a text; nil if the value is not such text.
   public init?(documentValue: DocumentValue) {
     guard let text = documentValue.string else { return nil }
     self.init(string: text)
@@ -48,16 +48,16 @@ extension URL: DocumentValueConvertible {
 }
 
 extension Decimal: DocumentValueConvertible {
-  /// A number if reading that gives the same decimal number; otherwise text.
+  /// A number if reading it produces the same decimal number; otherwise text.
   public var documentValue: DocumentValue { DocumentValue(DecimalText.content(of: self)) }
-  /// The decimal number of a number or a text; nil if the value is none.
+  /// The decimal number in a number or a text; nil if the value is neither.
   public init?(documentValue: DocumentValue) {
     guard let value = DecimalText.decimal(documentValue) else { return nil }
     self = value
   }
 }
 
-/// The stored form of decimal numbers: a number if reading that gives the same decimal number,
+/// The stored form of decimal numbers: a number if reading it produces the same decimal number,
 /// otherwise its digits as text.
 enum DecimalText {
   static let refusal = "a decimal number that is no number cannot be stored"
@@ -79,7 +79,8 @@ enum DecimalText {
     }
   }
 
-  /// By its shortest text: a conversion of the binary number would show its error.
+  /// Converts the shortest text of the number, because a conversion of the binary number would show
+  /// its error.
   private static func decimal(_ double: Double) -> Decimal? { decimal("\(double)") }
 
   private static func decimal(_ text: String) -> Decimal? {

@@ -1,18 +1,18 @@
 import LatewoodConcurrency
 import LatewoodFleece
 
-/// Parsers and writers that keep their memory from one document to the next: to allocate it takes
-/// longer than to encode a short document.
+/// Parsers and writers that keep their memory from one document to the next, because allocating it
+/// takes longer than encoding a short document.
 ///
-/// One is discarded after a long text, which bounds the memory.
+/// A parser or writer is discarded after a long text, which bounds the memory.
 ///
 /// Thread safety: all calls from any thread. No two calls share a parser or writer.
 enum KeptEncoders {
-  // Each is used by the one call that has taken it out of the list.
+  // Each is used only by the call that has taken it out of the list.
   private final class Parser { @exclusivity(unchecked) var parser = JSONParser() }
   private final class Writer { @exclusivity(unchecked) var writer = FleeceWriter() }
 
-  /// The maximum number kept of each kind.
+  /// The maximum number of each kind to keep.
   private static let count = 4
   /// The maximum length of a text, in bytes, after which its parser or writer is kept.
   private static let longest = 16_384
@@ -30,11 +30,11 @@ enum KeptEncoders {
     return bytes
   }
 
-  /// Returns what a closure writes as Fleece.
+  /// Returns the Fleece that a closure writes.
   static func written(
     by body: (inout FleeceWriter) throws(FleeceError) -> Void
   ) throws(FleeceError) -> [UInt8] {
-    // After an error it is not kept: it may hold the part that was written.
+    // After an error the writer is not kept, because it may contain a partly written value.
     let kept = writers.withLock { $0.popLast() } ?? Writer()
     try body(&kept.writer)
     let bytes = try kept.writer.finish()

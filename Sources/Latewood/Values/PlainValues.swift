@@ -17,7 +17,7 @@ struct PlainValues: FleeceVisitor {
   }
 
   private var open: [Frame] = []
-  /// Whether a dictionary would lose members, because Swift treats two of its keys as one.
+  /// Whether a dictionary would lose members, because Swift treats two of its keys as equal.
   private var losesMembers = false
   private(set) var root: any Sendable = DocumentValue.null
 

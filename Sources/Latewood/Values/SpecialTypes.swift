@@ -6,8 +6,9 @@ import LatewoodFleece
   import Foundation
 #endif
 
-/// Stores types of Foundation in an `Encodable` as documents hold them: a `Date` as ISO 8601 text,
-/// `Data` as binary data, a `URL` and a `UUID` as text, a `Decimal` as a number if that is exact.
+/// Stores Foundation types inside an `Encodable` value in the form that documents use: a `Date` as
+/// ISO 8601 text, `Data` as binary data, a `URL` and a `UUID` as text, a `Decimal` as a number if
+/// that is exact.
 struct SpecialTypes: FleeceSpecialTypes {
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
     if T.self == Date.self, let date = value as? Date {
@@ -36,7 +37,7 @@ struct SpecialTypes: FleeceSpecialTypes {
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T? {
     if T.self == Data.self {
       if let bytes = try element.data() { return Data(bytes) as? T }
-      // A document that has gone through JSON has base64 text in place of data.
+      // A document that has been converted to JSON and back has base64 text in place of data.
       guard let text = try element.string() else { return nil }
       return Base64.decode(text.utf8).map { Data($0) } as? T
     }

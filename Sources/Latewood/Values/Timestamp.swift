@@ -14,17 +14,19 @@ enum Timestamp {
 
   static let rangeFault = "a date outside of the years 0 to 9999 cannot be stored"
 
-  /// The seconds from the start of 1970 to that of 2001, from which a `Date` counts.
+  /// The seconds from the start of 1970 to the start of 2001, from which a `Date` counts.
   private static let reference: Int64 = 978_307_200
 
-  /// The numbers of digits after the point that texts have, and the powers of ten. Few different
-  /// ones, because texts are in the order of the dates only if they have the same number of digits.
+  /// The permitted numbers of digits after the point, with their powers of ten. There are few of
+  /// them, because texts sort in the order of the dates only if they have the same number of
+  /// digits.
   private static let precisions: [(digits: Int, scale: Double)] = [
     (7, 1e7), (9, 1e9), (12, 1e12), (15, 1e15), (18, 1e18),
   ]
 
-  /// Returns the text of a date, as short as gives the same date again: milliseconds, or the fewest
-  /// digits that do. Nil if the date is outside the years 0 to 9999.
+  /// Returns the shortest text that parses back to the same date: in milliseconds or, if that is
+  /// not exact, with the fewest digits that are. Returns nil if the date is outside the years 0 to
+  /// 9999.
   static func text(_ date: Date) -> String? {
     let exact = (date.timeIntervalSince1970 * 1000).rounded()
     guard let milliseconds = Int64(exactly: exact), range.contains(milliseconds) else { return nil }
@@ -40,21 +42,21 @@ enum Timestamp {
           return CivilTime.text(seconds: start, fraction: (Int64(rest), digits))
         }
       }
-      // Less than a second from the start of 2001, where a date can be finer than any text.
+      // The date is less than a second from the start of 2001, where it can be finer than any text.
     }
     return CivilTime.text(seconds: start, fraction: (thousandths, 3))
   }
 
-  /// Returns the point in time of a text; nil if it is not valid. See `CivilTime` for the accepted
-  /// forms.
+  /// Returns the point in time that a text describes; nil if the text is not valid. See `CivilTime`
+  /// for the accepted forms.
   static func date(_ text: String) -> Date? {
     CivilTime.parse(text).map { date($0.seconds, $0.fraction) }
   }
 
-  /// Returns a point in time by the seconds since 1970 and the fraction of a second.
+  /// Returns the point in time for the seconds since 1970 and a fraction of a second.
   private static func date(_ seconds: Int64, _ fraction: Double) -> Date {
-    // Up to milliseconds as JSON readers make it, by seconds since 1970. Finer parts would be lost
-    // in these greater numbers.
+    // Times in milliseconds are computed from the seconds since 1970, as JSON readers do. These
+    // large numbers would lose finer parts.
     let thousandths = fraction * 1000
     if thousandths == thousandths.rounded() {
       return Date(timeIntervalSince1970: Double(seconds) + fraction)

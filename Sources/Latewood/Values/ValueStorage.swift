@@ -3,9 +3,9 @@ import LatewoodFleece
 /// The elements of an array that is built in Swift. Copies of a value share it until one of them is
 /// changed.
 ///
-/// A class with a `deinit`, because values can be nested to any depth, and Swift would release
-/// nested values recursively, using stack for each level. Instead, each storage releases its nested
-/// collections one after the other.
+/// This is a class with a `deinit` because values can be nested to any depth, and Swift would
+/// release nested values recursively, using stack for each level. Instead, each storage releases
+/// its nested collections one after the other.
 // SAFETY: the elements are changed only through a value that has the only reference; see
 // `DocumentValue.uniqueElements()`.
 final class ElementStorage: @unchecked Sendable {
@@ -30,14 +30,14 @@ final class ElementStorage: @unchecked Sendable {
 /// The members of a dictionary that is built in Swift, or that has been changed since it was read;
 /// see ``ElementStorage``.
 ///
-/// A dictionary of a stored document stays where it is when it is changed: only the changes are
-/// kept, and are written over it when it is saved.
+/// A change does not copy a dictionary of a stored document: only the changes are kept in memory,
+/// and are merged with the stored members when the document is saved.
 // SAFETY: the members are changed only through a value that has the only reference; see
 // `DocumentValue.uniqueMembers()`.
 final class MemberStorage: @unchecked Sendable {
   /// The dictionary that was read; nil if there was none.
   let stored: FleeceElement?
-  /// The members that differ from the stored ones; a missing value is one that has been removed.
+  /// The members that differ from the stored ones; a missing value marks a removed member.
   private(set) var changes: [KeyText: DocumentValue]
 
   init(_ members: [KeyText: DocumentValue]) {
@@ -89,8 +89,8 @@ final class MemberStorage: @unchecked Sendable {
     }
   }
 
-  /// Returns the value of a key for changing it in place: it must be set again before anything else
-  /// is done here.
+  /// Moves the value of a key out, for changing it in place. The caller must set it again before
+  /// any other call.
   func take(_ key: String) -> DocumentValue {
     guard let place = changes.index(forKey: KeyText(key)) else { return storedValue(of: key) }
     var value = DocumentValue.missing
@@ -123,7 +123,7 @@ extension DocumentValue {
   /// Releases values, which may hold the last references to their contents, without recursion.
   fileprivate static func letGo(_ rest: inout [DocumentValue]) {
     while var value = rest.popLast() {
-      // Storage that others share is theirs to release.
+      // Shared storage is released by its other owners.
       if var storage = value.takeElements() {
         if isKnownUniquelyReferenced(&storage) { storage.takeCollections(into: &rest) }
       } else if var storage = value.takeMembers() {
@@ -145,8 +145,8 @@ extension DocumentValue {
     return storage
   }
 
-  /// Returns the elements for changing, shared with no other value. Turns any other value into an
-  /// array; stored elements are copied one level deep first.
+  /// Returns the elements, not shared with any other value, for changing them. Turns any other
+  /// value into an array; stored elements are copied one level deep first.
   mutating func uniqueElements() -> ElementStorage {
     var storage = takeElements() ?? ElementStorage(array ?? [])
     if !isKnownUniquelyReferenced(&storage) { storage = ElementStorage(storage.elements) }
@@ -154,8 +154,8 @@ extension DocumentValue {
     return storage
   }
 
-  /// Returns the members for changing, shared with no other value. Turns any other value into a
-  /// dictionary; stored members stay where they are.
+  /// Returns the members, not shared with any other value, for changing them. Turns any other value
+  /// into a dictionary; stored members are not copied.
   mutating func uniqueMembers() -> MemberStorage {
     var storage = takeMembers() ?? changedMembers
     if !isKnownUniquelyReferenced(&storage) { storage = MemberStorage(copying: storage) }

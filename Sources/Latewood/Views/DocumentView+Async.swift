@@ -2,7 +2,7 @@
 extension DocumentView {
   /// Returns the rows that match a query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func rows(_ query: ViewQuery = ViewQuery()) async throws -> [ViewRow] {
     try await database.performing { try rows(query) }
@@ -10,7 +10,7 @@ extension DocumentView {
 
   /// Returns the number of rows in the range of a query, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func count(_ query: ViewQuery = ViewQuery()) async throws -> Int {
     try await database.performing { try count(query) }
@@ -19,7 +19,7 @@ extension DocumentView {
   /// Returns the reduction of all rows in the range of a query, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func reduce(_ query: ViewQuery = ViewQuery()) async throws -> DocumentValue {
     try await database.performing { try reduce(query) }
@@ -28,7 +28,7 @@ extension DocumentView {
   /// Returns the statistics of all rows in the range of a query, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func statistics(_ query: ViewQuery = ViewQuery()) async throws -> ViewStatistics {
     try await database.performing { try statistics(query) }
@@ -36,7 +36,7 @@ extension DocumentView {
 
   /// Returns the reductions of rows with equal keys, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func groups(_ query: ViewQuery = ViewQuery(), level: Int? = nil) async throws -> [ViewGroup] {
     try await database.performing { try groups(query, level: level) }
@@ -44,13 +44,13 @@ extension DocumentView {
 
   /// Catches the view up, if it is behind, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the call begins.
   public func catchUp() async throws { try await database.performing { try catchUp() } }
 
   /// Returns the documents whose map has failed, by id, without blocking the caller's thread.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read begins.
   public func failures(limit: Int = .max) async throws -> [ViewFailure] {
     try await database.performing { try failures(limit: limit) }

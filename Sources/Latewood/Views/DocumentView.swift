@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
-/// A view of a collection: rows that a closure of the program, the *map*, emits for each document,
-/// sorted by the emitted key, kept in the file and up to date with every change.
+/// A view of a collection: the rows that a closure of the program, the *map*, emits for each
+/// document, sorted by key. The rows are stored in the file and updated with every change.
 ///
 /// ```swift
 /// let byTag = try articles.view("by tag", version: 1, reduce: .count) { document, emit in
@@ -11,12 +11,12 @@ import LatewoodDocuments
 /// let tags = try byTag.groups()
 /// ```
 ///
-/// Each call reads one state of the database, in which the view has every change; a view that is
-/// behind is caught up first. In a batch, calls see what the batch has changed.
+/// Each call reads one state of the database, and the view includes every change up to that state:
+/// a view that is behind is caught up first. In a batch, calls see the changes of the batch.
 ///
 /// Thread safety: all calls from any thread.
 public struct DocumentView: Sendable {
-  /// The collection whose documents the map is given.
+  /// The collection whose documents are passed to the map.
   public let collection: DocumentCollection
   let definition: ViewDefinition
   let reduction: ViewReduction
@@ -45,7 +45,7 @@ public struct DocumentView: Sendable {
   /// Returns the rows that match a query. O(log n + rows).
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a key of the query is not valid, the range
-  ///   ends before it begins, or a number of rows is negative; `notWritable` if the view is behind
+  ///   ends before it begins, or the skip or limit is negative; `notWritable` if the view is behind
   ///   and the database was opened read-only; `conflict` if another version of the view was
   ///   registered since; `notFound` once the view or the collection is dropped; `notOpen` once the
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
@@ -69,7 +69,8 @@ public struct DocumentView: Sendable {
   public func forEachRow(_ query: ViewQuery = ViewQuery(), _ body: (ViewRow) throws -> Bool) throws {
     let (reads, ranges) = (try reads(), try query.ranges)
     do {
-      // Not shared with the closure: that would cost a check of exclusive access each time.
+      // Copies that the closure does not capture: capturing them would cost a check of exclusive
+      // access on each use.
       var (skip, rest) = (query.skip, query.limit)
       for range in ranges where rest > 0 {
         if skip > 0, ranges.count > 1 {
@@ -96,9 +97,9 @@ public struct DocumentView: Sendable {
   }
 
   /// Returns the number of rows in the range of a query, ignoring its skip and limit. O(log n),
-  /// plus the part of the range that no checkpoint has merged yet.
+  /// plus the rows of the range that no checkpoint has merged yet.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func count(_ query: ViewQuery = ViewQuery()) throws -> Int {
     let (reads, ranges) = (try reads(), try query.ranges)
     return try translating { () throws(DocumentError) in
@@ -113,12 +114,12 @@ public struct DocumentView: Sendable {
   /// Returns the reduction of all rows in the range of a query, ignoring its skip and limit.
   ///
   /// O(log n) for ``ViewReduction/count``, expected O(log n) for ``ViewReduction/sum`` and
-  /// ``ViewReduction/stats``; O(log n + rows) for a reduction of your own.
+  /// ``ViewReduction/stats``; O(log n + rows) for a custom reduction.
   ///
   /// - Returns: a number; for ``ViewReduction/stats`` a dictionary with `sum`, `count`, `min`,
-  ///   `max` and `sumsqr`; for a reduction of your own its result, null if there are no rows.
-  /// - Throws: errors of the closures of a reduction of your own; ``DatabaseError``
-  ///   `invalidParameter` if the view has no reduction; otherwise as `rows(_:)`.
+  ///   `max` and `sumsqr`; for a custom reduction its result, null if there are no rows.
+  /// - Throws: errors of the closures of a custom reduction; ``DatabaseError`` `invalidParameter`
+  ///   if the view has no reduction; otherwise the errors of `rows(_:)`.
   public func reduce(_ query: ViewQuery = ViewQuery()) throws -> DocumentValue {
     switch reduction.kind {
     case .none: throw missingReduction
@@ -141,7 +142,7 @@ public struct DocumentView: Sendable {
   /// Expected O(log n).
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the reduction of the view is neither
-  ///   ``ViewReduction/sum`` nor ``ViewReduction/stats``; otherwise as `rows(_:)`.
+  ///   ``ViewReduction/sum`` nor ``ViewReduction/stats``; otherwise the errors of `rows(_:)`.
   public func statistics(_ query: ViewQuery = ViewQuery()) throws -> ViewStatistics {
     guard definition.reduction == .sum || definition.reduction == .stats else { throw missingReduction }
     let (reads, ranges) = (try reads(), try query.ranges)
@@ -152,15 +153,15 @@ public struct DocumentView: Sendable {
     }
   }
 
-  /// Returns the reductions of rows with equal keys. Expected O(log n) for each group; O(rows)
-  /// more with a reduction of your own.
+  /// Returns the reductions of rows with equal keys. Expected O(log n) for each group; O(rows) more
+  /// with a custom reduction.
   ///
   /// - Parameters:
   ///   - query: the rows to return. Its skip and limit count groups.
   ///   - level: the number of elements by which keys that are arrays are grouped, at least 1; nil
   ///     for whole keys.
-  /// - Throws: errors of the closures of a reduction of your own; ``DatabaseError``
-  ///   `invalidParameter` if the view has no reduction, or the level is less than 1; otherwise as
+  /// - Throws: errors of the closures of a custom reduction; ``DatabaseError`` `invalidParameter`
+  ///   if the view has no reduction, or the level is less than 1; otherwise the errors of
   ///   `rows(_:)`.
   public func groups(_ query: ViewQuery = ViewQuery(), level: Int? = nil) throws -> [ViewGroup] {
     if case .none = reduction.kind { throw missingReduction }
@@ -209,14 +210,14 @@ public struct DocumentView: Sendable {
   /// Catches the view up, if it is behind: see
   /// `view(_:version:reduce:progress:map:)`.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func catchUp() throws { _ = try reads() }
 
   /// Returns the documents for which the map has failed, by id, with the reasons. They have no rows
   /// until they are saved again, or the version of the view changes. O(documents with rows),
   /// O(log n) if there are none.
   ///
-  /// - Throws: ``DatabaseError`` as `rows(_:)` does.
+  /// - Throws: the errors of `rows(_:)`.
   public func failures(limit: Int = .max) throws -> [ViewFailure] {
     let reads = try reads()
     return try translating { () throws(DocumentError) in

@@ -1,8 +1,8 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Takes the rows that the map of a view emits for a document. It must not leave the call of the
-/// map.
+/// Receives the rows that the map of a view emits for a document. It is valid only during the call
+/// of the map.
 ///
 /// ```swift
 /// let view = try movies.view("by tag", version: 1) { movie, emit in
@@ -11,8 +11,9 @@ import LatewoodFleece
 /// }
 /// ```
 ///
-/// Nothing is thrown. An invalid key (NaN, arrays nested more than 512 levels deep, more than 8,192
-/// bytes) or a value that cannot be stored makes the document fail, as an error of the map does.
+/// Emitting does not throw. An invalid key (NaN, arrays nested more than 512 levels deep, more than
+/// 8,192 bytes) or a value that cannot be stored makes the document fail, like an error that the
+/// map throws.
 public struct ViewEmitter {
   private let rows: LatewoodDocuments.ViewEmitter
 
@@ -21,8 +22,9 @@ public struct ViewEmitter {
   /// Emits a row. O(bytes).
   ///
   /// - Parameters:
-  ///   - key: the key by which rows are sorted: any value, also null; a missing one counts as null.
-  ///   - value: the value of the row; a missing one counts as null.
+  ///   - key: the key by which rows are sorted: any value, including null. A missing value counts
+  ///     as null.
+  ///   - value: the value of the row. A missing value counts as null.
   public func callAsFunction(_ key: DocumentValue, _ value: DocumentValue = .null) {
     do throws(FleeceError) {
       let stored: [UInt8] = value.exists && !value.isNull ? try value.fleece() : []
@@ -31,12 +33,12 @@ public struct ViewEmitter {
     } catch { rows.fail("it emits what cannot be stored: \(error.reason)") }
   }
 
-  /// Emits a row with the value null, of any key that a document can hold. O(bytes).
+  /// Emits a row with a key of any type that a document can hold, and the value null. O(bytes).
   ///
   /// - Parameter key: the key by which rows are sorted; nil for null.
   public func callAsFunction(_ key: some DocumentValueConvertible) { self(key.documentValue) }
 
-  /// Emits a row of any key and value that a document can hold. O(bytes).
+  /// Emits a row with a key and a value of any types that a document can hold. O(bytes).
   ///
   /// - Parameters:
   ///   - key: the key by which rows are sorted; nil for null.

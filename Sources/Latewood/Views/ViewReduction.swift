@@ -11,26 +11,26 @@ public struct ViewReduction: Sendable {
 
   let kind: Kind
 
-  /// Rows are not combined. They can be counted in any case.
+  /// No reduction: rows are not combined. They can still be counted.
   public static let none = ViewReduction(kind: .none)
-  /// The number of rows, from counts of the tree: O(log n) for a range.
+  /// The number of rows, from the counts in the tree: O(log n) for a range.
   public static let count = ViewReduction(kind: .count)
   /// The sum of the values, from sums that are kept with the rows: expected O(log n) for a range. A
-  /// map that emits another value than a finite number fails.
+  /// map that emits a value other than a finite number fails.
   public static let sum = ViewReduction(kind: .sum)
-  /// Sum, number, least, greatest and sum of squares of the values: ``ViewStatistics``. It costs
-  /// what ``sum`` does. A map that emits another value than a finite number fails.
+  /// The sum, number, minimum, maximum and sum of squares of the values: see ``ViewStatistics``. It
+  /// costs as much as ``sum``. A map that emits a value other than a finite number fails.
   public static let stats = ViewReduction(kind: .stats)
 
-  /// The maximum number of rows, or of results, that the closures of ``custom(reduce:rereduce:)``
-  /// are given at once.
+  /// The maximum number of rows, or of results, in one call of a closure of
+  /// ``custom(reduce:rereduce:)``.
   public static let customLimit = 100
 
-  /// A reduction of your own. Its results are not stored: each query computes them from the rows of
-  /// its range, with at most 100 rows in memory for each of O(log n) levels.
+  /// Creates a custom reduction. Its results are not stored: each query computes them from the rows
+  /// of its range, with at most 100 rows in memory for each of O(log n) levels.
   ///
   /// - Parameters:
-  ///   - reduce: combines 1 to 100 rows that follow each other.
+  ///   - reduce: combines 1 to 100 consecutive rows.
   ///   - rereduce: combines 2 to 100 results of either closure, in order.
   public static func custom(
     reduce: @escaping @Sendable (_ rows: [ViewRow]) throws -> DocumentValue,
@@ -56,9 +56,9 @@ public struct ViewStatistics: Sendable, Equatable {
   public let sum: Double
   /// The number of values.
   public let count: Int
-  /// The least value; nil if there are none.
+  /// The minimum value; nil if there are none.
   public let min: Double?
-  /// The greatest value; nil if there are none.
+  /// The maximum value; nil if there are none.
   public let max: Double?
   /// The sum of the squares of the values.
   public let sumOfSquares: Double
@@ -71,7 +71,7 @@ public struct ViewStatistics: Sendable, Equatable {
     sumOfSquares = stats.sumOfSquares
   }
 
-  /// The statistics as CouchDB's `_stats` names them.
+  /// The statistics under the names of CouchDB's `_stats`.
   var documentValue: DocumentValue {
     [
       "sum": number(sum), "count": DocumentValue(count), "min": min.map(number) ?? .null,
@@ -80,7 +80,7 @@ public struct ViewStatistics: Sendable, Equatable {
   }
 }
 
-/// A number as a document holds it: whole ones as integers.
+/// Returns a number in the form in which documents hold it: a whole number as an integer.
 func number(_ value: Double) -> DocumentValue {
   if let whole = Int64(exactly: value) {
     DocumentValue(.integer(whole))
@@ -94,7 +94,8 @@ struct CustomReduction {
   let reduce: @Sendable ([ViewRow]) throws -> DocumentValue
   let rereduce: @Sendable ([DocumentValue]) throws -> DocumentValue
   private var rows: [ViewRow] = []
-  /// Results that wait to be combined; those of a level each stand for as many rows.
+  /// The results that wait to be combined. All results of one level represent the same number of
+  /// rows.
   private var levels: [[DocumentValue]] = []
 
   init(

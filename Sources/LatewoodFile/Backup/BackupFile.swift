@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The file of a backup: a byte-for-byte prefix of another file, with its own root slots and its
-/// own end.
+/// The file of a backup: a byte-for-byte prefix of another file, with separate root slots and a
+/// separate end.
 ///
 /// ```
 /// first    | header | slots | bytes of the source, to its log's end | end |
@@ -17,10 +17,10 @@ import LatewoodDevice
 /// Invariants:
 /// 1. Nothing reachable in the file is ever overwritten, apart from the root slots.
 /// 2. A slot is written after everything reachable from it is durable, and its replay begins beyond
-///    the previous end, so the frame without a header is never read. After a crash at any moment,
-///    the file is the complete old backup or the complete new one.
-/// 3. A backup that was opened for writing has commits of its own. Its log no longer ends in such a
-///    seal, and `open` refuses it.
+///    the previous end, so the frame without a header is never read. After a crash at any time, the
+///    file is the complete old backup or the complete new one.
+/// 3. A backup that was opened for writing contains its own commits. Its log no longer ends in such
+///    a seal, and `open` refuses it.
 ///
 /// Thread safety: one thread.
 package final class BackupFile {
@@ -57,8 +57,8 @@ package final class BackupFile {
 
   deinit { close() }
 
-  /// Opens the backup of `source` at `path` to extend it. Begins a new one if there is no file, or
-  /// the file is a backup made before a compaction.
+  /// Opens the backup of `source` at `path` to extend it. Begins a new one if the file does not
+  /// exist, or is a backup from before a compaction.
   ///
   /// Throws `alreadyExists` unless the existing file is a backup of this database that was never
   /// written to; `lockedByThisProcess`; `lockedByOtherProcess`; and errors of the volume and the
@@ -158,7 +158,7 @@ package final class BackupFile {
     through end: ReplayPosition, transaction: UInt64, step: (UInt64) throws(StorageError) -> Void
   ) throws(StorageError) {
     try eachPiece(through: end.offset) { bytes, offset throws(StorageError) in
-      // Holes stay holes.
+      // Zeros are not written, so that holes stay holes.
       if !bytes.allSatisfy({ $0 == 0 }) { try device.write(bytes, at: offset) }
       try step(UInt64(bytes.count))
     }
@@ -212,8 +212,8 @@ package final class BackupFile {
     }
   }
 
-  /// Makes the copied bytes the backup: writes root slots that name the checkpoint and, for a new
-  /// file, renames it to its path.
+  /// Publishes the copied bytes as the backup: writes root slots that refer to the checkpoint and,
+  /// for a new file, renames it to its path.
   ///
   /// - Parameters:
   ///   - checkpoint: offset of a copied checkpoint frame whose replay begins at or after
@@ -225,7 +225,7 @@ package final class BackupFile {
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
     else { throw StorageError.damaged(at: checkpoint, "there is no sound checkpoint here") }
-    // A new file gets both slots at once: it is not yet at its path.
+    // A new file gets both slots together, because it is not yet at its path.
     for _ in 0..<(isIncremental ? 1 : 2) {
       slotGeneration += 1
       var slot = RootSlot(generation: slotGeneration, time: source.environment.now())
@@ -279,7 +279,7 @@ private struct BackupEnd {
 }
 
 extension DatabaseFile {
-  /// Finds the end of the backup; nil if the file does not end as a backup does.
+  /// Finds the end of the backup; nil if the file does not end like a backup.
   fileprivate func endOfBackup() throws(StorageError) -> BackupEnd? {
     var disk = DiskView(of: device)
     let found = try findNewest(&disk)
@@ -294,8 +294,9 @@ extension DatabaseFile {
       generation: try readSlots().first?.generation ?? found.choice.slot.generation)
   }
 
-  /// Whether this file contains exactly this frame, or contained it before its blocks were punched.
-  /// Checksums are chained, so an equal frame means an equal log up to it.
+  /// Returns whether this file contains exactly this frame, or contained it before its blocks were
+  /// punched. Checksums are chained, so if the frames are equal, the logs up to them are equal,
+  /// too.
   fileprivate func contains(_ frame: FrameHeader) throws(StorageError) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }

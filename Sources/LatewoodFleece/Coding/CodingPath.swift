@@ -1,4 +1,4 @@
-/// The place of a coder in a value: a list from the inside out, whose tails are shared by many
+/// The path of a coder in a value: a list from the inside out, whose tails are shared by many
 /// coders.
 indirect enum CodingPath {
   case root
@@ -24,7 +24,8 @@ indirect enum CodingPath {
   }
 }
 
-/// A key that is made here: an index of an array, or the key of what a class inherits.
+/// A key that this module creates: the index of an array element, or the key of a class's inherited
+/// members.
 struct PlainKey: CodingKey {
   let stringValue: String
   let intValue: Int?

@@ -1,13 +1,13 @@
 /// Decodes any `Decodable` directly from Fleece, which is read in place.
 ///
-/// All bytes are validated first, so that a few bytes cannot ask for endless values. Numbers must
-/// fit: 300 is no `UInt8`, and 1.5 no `Int`. Errors are `DecodingError`, with the path to the
-/// value; if bytes are damaged, the underlying error is a `FleeceError`.
+/// All bytes are validated first, so that a few bytes cannot expand to endless values. Numbers must
+/// fit: 300 is not a `UInt8`, and 1.5 is not an `Int`. Errors are `DecodingError`, with the path to
+/// the value; if bytes are damaged, the underlying error is a `FleeceError`.
 package struct FleeceDecoder {
   package var userInfo: [CodingUserInfoKey: any Sendable] = [:]
   package var special: any FleeceSpecialTypes
-  /// Returns the text of a member that the outermost dictionary has beside its own ones; nil if it
-  /// has none of that name. Asked only for names that are not in the bytes.
+  /// Returns the text of an additional member of the outermost dictionary; nil if there is none
+  /// with that name. Called only for names that are not in the bytes.
   package var addition: ((String) -> String?)?
 
   package init(special: any FleeceSpecialTypes = NoSpecialTypes()) { self.special = special }
@@ -43,7 +43,7 @@ final class DecodingSource {
     self.addition = addition
   }
 
-  /// Returns a member that the outermost dictionary has beside its own ones.
+  /// Returns an additional member of the outermost dictionary.
   func added(_ name: String, _ path: CodingPath) throws(FleeceError) -> FleeceElement? {
     guard path.depth == 0, let text = addition?(name) else { return nil }
     var writer = FleeceWriter()
@@ -71,7 +71,7 @@ final class DecodingSource {
   func decode<T: Decodable>(_ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath)
     throws -> T
   {
-    // Frequent element types are decoded without a decoder of their own.
+    // Frequent element types are decoded without creating a decoder.
     if type == String.self, let value = try string(element, path()) as? T { return value }
     if type == Int.self, let value = try integer(Int.self, element, path()) as? T { return value }
     if type == Double.self, let value = try float(Double.self, element, path()) as? T { return value }
@@ -216,7 +216,7 @@ extension PlaceDecoder: SingleValueDecodingContainer {
   func decode<T: Decodable>(_ type: T.Type) throws -> T { try source.decode(type, element, path) }
 }
 
-/// A Swift dictionary with text keys, which treats keys as one if they differ only in Unicode
+/// A Swift dictionary with text keys, which treats keys as equal if they differ only in Unicode
 /// normalization.
 private protocol TextKeyed {}
 

@@ -69,7 +69,7 @@ final class EncodingTarget {
 
   /// Encodes any value into a reserved node.
   func encode<T: Encodable>(_ value: T, at number: UInt32, path: CodingPath, key: (any CodingKey)?) throws {
-    // Frequent element types are encoded without an encoder of their own.
+    // Frequent element types are encoded without creating an encoder.
     if T.self == String.self, let text = value as? String {
       return tape.fill(number, .string, tape.string(text))
     }
@@ -78,8 +78,8 @@ final class EncodingTarget {
     }
     let special: FleeceScalar?
     do throws(FleeceError) { special = try self.special.scalar(for: value) } catch {
-      // Without the value, whose description may trap: that of a date which is not a number does on
-      // some systems.
+      // The error omits the value, whose description may trap: on some systems, describing a date
+      // that is not a number does.
       throw refusal("\(T.self)", error, key.map(path.appending) ?? path)
     }
     if let special { return try store(special, at: number, value, path, key) }

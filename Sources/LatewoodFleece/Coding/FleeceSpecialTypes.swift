@@ -6,18 +6,18 @@ package enum FleeceScalar: Sendable, Equatable {
   case double(Double)
 }
 
-/// Types with a form of their own in Fleece: dates, binary data, and others that a layer above
-/// wants to handle itself.
+/// The types that have a special form in Fleece: dates, binary data, and others that a higher layer
+/// handles itself.
 ///
-/// It is asked for every value that is not a number, string or Boolean, so it should decide by
+/// It is called for every value that is not a number, string or Boolean, so it should decide by
 /// comparing types (`T.self == Date.self`).
 package protocol FleeceSpecialTypes: Sendable {
   /// Returns the form in which to store a value; nil if its type is not special. Throws if the
   /// value cannot be stored.
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar?
-  /// Returns whether `value(_:from:)` can make values of a type.
+  /// Returns whether `value(_:from:)` can create values of a type.
   func isSpecial<T: Decodable>(_ type: T.Type) -> Bool
-  /// Returns the value that was stored; nil if the element cannot be one.
+  /// Returns the value that was stored; nil if the element does not contain a value of the type.
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T?
 }
 

@@ -43,19 +43,19 @@ enum FleeceTag: UInt8 {
 /// The constants of the format.
 enum FleeceFormat {
   static let pointerBit: UInt8 = 0x80
-  /// The count in a string's first byte that means that the real count follows.
+  /// The count in a string's first byte which indicates that the actual count follows.
   static let longString = 15
-  /// The count in a collection's header that means that the rest of the count follows.
+  /// The count in a collection's header which indicates that the rest of the count follows.
   static let longCollection = 2047
-  /// A bit in the first byte of a collection: its items have four bytes each.
+  /// The bit in the first byte of a collection whose items have four bytes each.
   static let wideBit: UInt8 = 0x08
-  /// A bit in the first byte of an integer: it is unsigned.
+  /// The bit in the first byte of an unsigned integer.
   static let unsignedBit: UInt8 = 0x08
-  /// A bit in the first byte of a float: it has 64 bits.
+  /// The bit in the first byte of a float with 64 bits.
   static let float64Bit: UInt8 = 0x08
-  /// A bit in the first byte of a float: it is a double, although stored in 32 bits.
+  /// The bit in the first byte of a double that is stored as a float with 32 bits.
   static let doubleIn32Bit: UInt8 = 0x04
-  /// The greatest distance of a narrow pointer, in bytes.
+  /// The maximum distance of a narrow pointer, in bytes.
   static let narrowReach = 0x7FFF * 2
   /// The key for the dictionary from which a dictionary inherits.
   static let parentKey: Int16 = -2048

@@ -8,8 +8,8 @@ enum UTF8Text {
   /// Returns a word with the top bit set in each byte that is a quote, a backslash, a control
   /// character or not ASCII.
   ///
-  /// Bytes above the first such byte may be marked wrongly, because a borrow runs upwards; the
-  /// first never is.
+  /// The first mark is always correct. Bytes above it may be marked wrongly, because a borrow
+  /// propagates upwards.
   @inline(__always) private static func special(_ word: UInt64) -> UInt64 {
     let quotes = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
     let slashes = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
@@ -17,8 +17,8 @@ enum UTF8Text {
     return hits & tops
   }
 
-  /// Returns the first offset from `at` on, at most `end`, whose byte is a quote, a backslash, a
-  /// control character or not ASCII.
+  /// Returns the first offset, starting at `at`, whose byte is a quote, a backslash, a control
+  /// character or not ASCII; `end` if there is none.
   @inline(__always) static func plainEnd(_ start: UnsafeRawPointer, _ at: Int, _ end: Int) -> Int {
     var at = at
     // SAFETY: reads stay before `end`.
@@ -36,8 +36,8 @@ enum UTF8Text {
   }
 
   /// Returns the length of the scalar of two to four bytes at an offset, by table 3-7 of the
-  /// Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. 0 if there is
-  /// none. `at < end`.
+  /// Unicode standard: no overlong forms, no surrogates, nothing above U+10FFFF. Returns 0 if there
+  /// is no valid scalar. `at` must be less than `end`.
   @inline(__always) static func scalarLength(_ start: UnsafeRawPointer, _ at: Int, _ end: Int) -> Int {
     // SAFETY: reads stay before `end`.
     let first = start.u8(at)

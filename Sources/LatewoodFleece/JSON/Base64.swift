@@ -26,7 +26,7 @@ package enum Base64 {
     return String(decoding: output.bytes, as: UTF8.self)
   }
 
-  /// Decodes a text; nil unless it is exactly what `encode` makes of some bytes.
+  /// Decodes a text; nil unless it is exactly the output of `encode` for some bytes.
   package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 4) else { return nil }
     var bytes: [UInt8] = []
@@ -44,8 +44,8 @@ package enum Base64 {
       }
       digits += 1
       guard digits.isMultiple(of: 4) else { continue }
-      // Padding belongs to the end, and bits after the last byte are zero: otherwise two texts
-      // would stand for the same bytes.
+      // Padding is only valid at the end, and bits after the last byte must be zero: otherwise two
+      // texts would represent the same bytes.
       guard padding <= 2, group & (1 << UInt32(8 * padding) - 1) == 0 else { return nil }
       for place in 0..<(3 - padding) {
         bytes.append(UInt8(truncatingIfNeeded: group >> UInt32(16 - 8 * place)))

@@ -1,6 +1,6 @@
 /// Converts between JSON and Fleece, one text or value at a time.
 package enum JSON {
-  /// Returns a text as Fleece; see `JSONParser` for the accepted texts.
+  /// Converts a text to Fleece; see `JSONParser` for the accepted texts.
   package static func fleece(from text: [UInt8]) throws(FleeceError) -> [UInt8] {
     var parser = JSONParser()
     return try parser.parse(text)
@@ -11,7 +11,7 @@ package enum JSON {
     return try parser.parse(text)
   }
 
-  /// Returns a value as text; see `JSONOutput` for its form.
+  /// Converts a value to text; see `JSONOutput` for its form.
   package static func text(of value: FleeceValue, _ style: JSONOutput.Style = .canonical) throws(FleeceError)
     -> [UInt8]
   {
@@ -20,7 +20,7 @@ package enum JSON {
     return output.take()
   }
 
-  /// Returns Fleece bytes as text.
+  /// Converts Fleece bytes to text.
   package static func text(of fleece: [UInt8], _ style: JSONOutput.Style = .canonical) throws(FleeceError)
     -> [UInt8]
   {

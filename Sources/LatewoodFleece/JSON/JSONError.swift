@@ -1,5 +1,5 @@
-/// An error in a JSON text and its offset, small enough to cost the parser nothing. The sentence is
-/// made only when the error leaves the module.
+/// An error in a JSON text and its offset, small enough not to slow down the parser. The message is
+/// created only when the error leaves the module.
 struct JSONError: Error {
   enum Reason {
     case endInsteadOfValue, noValue, noWord, somethingFollows, noCommaInObject, noCommaInArray, noName,

@@ -17,7 +17,8 @@ package struct JSONLinesReader: ~Copyable {
   private var pending: [UInt8] = []
   /// Bytes before this index have been processed.
   private var position = 0
-  /// The index from which to search for the next line break: bytes before it have none.
+  /// The index from which to search for the next line break: the bytes before it do not contain
+  /// one.
   private var searched = 0
   private var hasEnded = false
   /// Whether the bytes up to the next line break belong to a line that is too long.
@@ -25,11 +26,11 @@ package struct JSONLinesReader: ~Copyable {
   private let lineLimit: Int
   /// The line of the last value, or of the error, from 1.
   package private(set) var line = 0
-  /// The offset of the start of that line in the whole text.
+  /// The offset of the start of this line in the whole text.
   package private(set) var offset = 0
   private var discarded = 0
 
-  /// - Parameter lineLimit: the greatest length of a line in bytes; a longer one is an error.
+  /// - Parameter lineLimit: the maximum length of a line in bytes; a longer line is an error.
   package init(lineLimit: Int = 64 << 20) { self.lineLimit = lineLimit }
 
   /// Adds the next bytes of the text.
@@ -43,7 +44,7 @@ package struct JSONLinesReader: ~Copyable {
     pending.append(contentsOf: chunk)
   }
 
-  /// Marks the end of the text: the last line may lack its line break.
+  /// Marks the end of the text. The last line need not have a line break.
   package mutating func end() { hasEnded = true }
 
   /// Returns the next value as Fleece. Nil if another chunk is needed, or at the end.
@@ -124,6 +125,6 @@ package struct JSONLinesWriter: ~Copyable {
     }.get()
   }
 
-  /// Passes the rest to the sink. Must be called at the end.
+  /// Passes the remaining text to the sink. Must be called at the end.
   package mutating func flush() throws(FleeceError) { try output.flush() }
 }

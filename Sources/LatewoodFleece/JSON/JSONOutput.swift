@@ -4,16 +4,16 @@ import LatewoodBytes
 ///
 /// Canonical means: no white space; members in the order of their keys' bytes; only the escapes
 /// that RFC 8259 requires, in the short form if there is one; integers of 64 bits in full; other
-/// numbers with the fewest digits that read back as the same double, in Swift's notation. So two
-/// values have the same text exactly if they are equal. Binary data, for which JSON has no form,
-/// becomes a string in base64 (RFC 4648, section 4, with padding), which a reader cannot tell from
-/// other strings.
+/// numbers with the fewest digits that read back as the same double, in Swift's notation. Therefore
+/// two values have the same text if and only if they are equal. Binary data, which JSON cannot
+/// represent, becomes a base64 string (RFC 4648, section 4, with padding), which a reader cannot
+/// distinguish from other strings.
 ///
 /// Text goes to `sink` in chunks of about 64 KiB, so that memory stays bounded.
 package struct JSONOutput: ~Copyable {
   package enum Style: Sendable, Equatable {
     case canonical
-    /// A line for each member and element, with two spaces for each level.
+    /// One line for each member and element, with two spaces for each level.
     case indented
   }
 
@@ -29,7 +29,7 @@ package struct JSONOutput: ~Copyable {
   private var isFirst = true
   private var followsKey = false
 
-  /// - Parameter sink: receives the text; without a sink it is kept for `take`.
+  /// - Parameter sink: receives the text; without a sink, the text is kept for `take`.
   package init(_ style: Style = .canonical, sink: Sink? = nil) {
     self.style = style
     self.sink = sink
@@ -46,7 +46,7 @@ package struct JSONOutput: ~Copyable {
     isFirst = true
   }
 
-  /// Passes the rest to the sink.
+  /// Passes the remaining text to the sink.
   package mutating func flush() throws(FleeceError) {
     guard let sink else { return }
     if buffer.count > 0 { try sink(buffer.bytes) }
@@ -118,8 +118,8 @@ extension JSONOutput: FleeceVisitor {
 
   package mutating func double(_ value: Double) throws(FleeceError) {
     guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
-    // Others may have stored an integer as a double: it is the same number, so it has the same
-    // text.
+    // Another writer may have stored an integer as a double: it is the same number, so it has the
+    // same text.
     let (kind, payload) = ValueTape.Kind.number(value)
     switch kind {
     case .integer: return try integer(Int64(bitPattern: payload))
@@ -217,7 +217,7 @@ extension GrowingBytes {
     var at = count
     for _ in 0..<length {
       at &-= 1
-      // SAFETY: the digits lie within what has just been counted.
+      // SAFETY: the digits lie within the bytes that have just been added to the count.
       start.set(UInt8(truncatingIfNeeded: rest % 10) &+ 0x30, at: at)
       rest /= 10
     }

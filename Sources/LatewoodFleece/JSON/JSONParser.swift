@@ -2,11 +2,11 @@ import LatewoodBytes
 
 /// Parses JSON texts strictly by RFC 8259 into Fleece.
 ///
-/// Where the RFC leaves a choice:
-/// - If members have the same name, the last one counts.
-/// - An integer that fits into 64 bits, signed or unsigned, is exact; every other number is the
-///   nearest double. A number beyond all doubles, such as `1e999`, is refused.
-/// - Escapes that are half of a surrogate pair are refused, and so is invalid UTF-8.
+/// Choices that the RFC leaves open:
+/// - If members have the same name, the last one is used.
+/// - An integer that fits into 64 bits, signed or unsigned, is exact; every other number becomes
+///   the nearest double. A number beyond the range of doubles, such as `1e999`, is refused.
+/// - Escapes that are half of a surrogate pair are refused, as is invalid UTF-8.
 /// - Arrays and objects may be nested `FleeceLimits.depth` levels deep.
 /// - A byte order mark at the start is skipped.
 ///
@@ -20,15 +20,15 @@ package struct JSONParser: ~Copyable {
 
   package init() {}
 
-  /// Returns a text as Fleece.
+  /// Converts a text to Fleece.
   package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
     tape.removeAll()
     open.removeAll()
     try tape.checkLimit(for: text.count)
     do throws(JSONError) {
       try text.withStartThrowing { start, count throws(JSONError) in
-        // Offsets of strings have 32 bits: enough for the text, and once more for what its escapes
-        // stand for.
+        // Offsets of strings have 32 bits, which must suffice for the text and, in addition, for
+        // the unescaped strings.
         tape.strings.hold(start, count)
         var reader = JSONReader(start: start, end: count)
         try document(&reader)
@@ -103,9 +103,9 @@ package struct JSONParser: ~Copyable {
     }
   }
 
-  /// Closes the collections that end after a value. Returns nil after the outermost value;
-  /// otherwise a comma announces another value, and the result tells whether it is an object's
-  /// member.
+  /// Closes the collections that end after a value. Returns nil after the outermost value.
+  /// Otherwise another value follows after a comma, and the result is whether it is a member of an
+  /// object.
   @inline(__always) private mutating func nextFollows(_ reader: inout JSONReader, _ parent: inout UInt32)
     throws(JSONError) -> Bool?
   {
@@ -143,15 +143,15 @@ package struct JSONParser: ~Copyable {
     return UInt32(truncatingIfNeeded: key)
   }
 
-  /// Reads a string as the payload of a node. A string without escapes stays where it is in the
+  /// Reads a string as the payload of a node. A string without escapes is not copied out of the
   /// text.
   @inline(__always) private mutating func string(_ reader: inout JSONReader, isKey: Bool) throws(JSONError)
     -> UInt64
   {
     let start = reader.at &+ 1
     if try reader.skipPlainString() {
-      // SAFETY: the string lies within the text, from after the opening quote to before the closing
-      // one, which `at` is behind.
+      // SAFETY: the string lies within the text, between the opening quote and the closing one;
+      // `at` is after the closing quote.
       let length = reader.at &- 1 &- start
       return isKey
         ? UInt64(tape.strings.intern(reader.start + start, length, at: start))

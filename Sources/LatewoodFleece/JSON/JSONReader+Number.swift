@@ -30,7 +30,7 @@ extension JSONReader {
       exponent &+= try exponentPart()
     }
     if isWhole, digits.isExact {
-      // Unsigned, or with a sign that fits: every integer of 64 bits is exact.
+      // Every integer that fits into 64 bits, unsigned or with its sign, is exact.
       if !isNegative { return ValueTape.Kind.number(digits.value) }
       if digits.value <= 1 << 63 { return (.integer, 0 &- digits.value) }
     }
@@ -45,7 +45,7 @@ extension JSONReader {
     return ValueTape.Kind.number(magnitude)
   }
 
-  /// The digits so far as one integer, as long as it fits into 64 bits.
+  /// The digits read so far as one integer, as long as it fits into 64 bits.
   private struct Digits {
     var value: UInt64 = 0
     var isExact = true
@@ -79,7 +79,7 @@ extension JSONReader {
     let from = at
     var value = 0
     while isDigit(peek) {
-      // Already far beyond every double; more digits change nothing.
+      // The exponent is already far beyond every double, so more digits make no difference.
       if value < 1_000_000 { value = value &* 10 &+ Int(peek &- 0x30) }
       at &+= 1
     }
@@ -87,8 +87,8 @@ extension JSONReader {
     return isNegative ? -value : value
   }
 
-  /// Converts the numbers that 128 bits do not decide with the standard library. From `whole` to
-  /// `at` there are only digits, a point, `e` and a sign.
+  /// Uses the standard library to convert the numbers that 128 bits do not decide. The text from
+  /// `whole` to `at` consists only of digits, a point, `e` and a sign.
   private func standardDouble(from whole: Int) -> Double {
     // SAFETY: the number lies within the text.
     let text = UnsafeRawBufferPointer(start: start + whole, count: at - whole)
@@ -135,19 +135,19 @@ enum DecimalNumber {
     let divisorShift = divisor.leadingZeroBitCount
     let digitsShift = digits.leadingZeroBitCount
     let normal = digits &<< UInt64(digitsShift)
-    // The highest bit of the divisor is set and that of the dividend is not, so the quotient fits;
-    // it has at least 63 bits.
+    // The highest bit is set in the divisor but not in the dividend, so the quotient fits; it has
+    // at least 63 bits.
     let (quotient, remainder) = (divisor &<< UInt64(divisorShift)).dividingFullWidth(
       (normal &>> 1, normal &<< 63))
     return rounded(quotient, hasMore: remainder != 0, divisorShift &- digitsShift &- 63 &+ exponent)
   }
 
-  /// Returns `bits * 2^exponent`, where `hasMore` says that there is something below the lowest
-  /// bit. The result must be far from overflow and from subnormal numbers.
+  /// Returns `bits * 2^exponent`, where `hasMore` means that lower bits, which are not all zero,
+  /// were cut off. The result must be far from overflow and from subnormal numbers.
   private static func rounded(_ bits: UInt64, hasMore: Bool, _ exponent: Int) -> Double {
     let zeros = bits.leadingZeroBitCount
     if zeros >= 11 {
-      // Never with `hasMore`: then 63 bits are set.
+      // This never happens with `hasMore`, because `bits` then has at least 63 bits.
       let kept = bits &<< UInt64(zeros &- 11)
       return assemble(kept, exponent &- (zeros &- 11))
     }

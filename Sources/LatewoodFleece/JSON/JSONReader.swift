@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// A position in a JSON text, with methods that read tokens from there.
+/// A position in a JSON text, with methods that read the tokens that follow.
 ///
 /// Invariant: `start` has `end` bytes, and `0 <= at <= end`. SAFETY: every read below stays before
 /// `end`.
@@ -50,7 +50,7 @@ struct JSONReader {
     }
   }
 
-  /// Skips a string from its opening quote to after the closing one, and returns true. At an
+  /// Skips a string, from its opening quote through the closing one, and returns true. At an
   /// escape, stops before the backslash and returns false.
   @inline(__always) mutating func skipPlainString() throws(JSONError) -> Bool {
     at &+= 1
@@ -79,7 +79,7 @@ struct JSONReader {
     } while at < end
   }
 
-  /// Appends the rest of a string, from a backslash on, and skips the closing quote.
+  /// Appends the rest of a string, starting at a backslash, and skips the closing quote.
   mutating func unescape(into output: inout GrowingBytes) throws(JSONError) {
     while true {
       let from = at

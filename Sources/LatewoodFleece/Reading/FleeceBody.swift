@@ -2,7 +2,7 @@
 package struct FleeceBody: Sendable {
   package let bytes: [UInt8]
   /// Whether the bytes are in this library's canonical form, so that encoding the value again would
-  /// give the same.
+  /// produce the same bytes.
   let isCanonical: Bool
 
   package init(_ bytes: [UInt8]) {
@@ -16,7 +16,7 @@ package struct FleeceBody: Sendable {
     isCanonical = true
   }
 
-  /// Calls `body` with the root. The value must not leave the call.
+  /// Calls `body` with the root, which is valid only during the call.
   package func withRoot<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
     try bytes.withContents { (bytes) throws(FleeceError) -> R in
       try body(try FleeceValue.root(of: bytes))

@@ -2,13 +2,13 @@ import LatewoodBytes
 
 /// A dictionary inside Fleece bytes, read in place; see `FleeceValue`.
 ///
-/// A member whose value is undefined counts as absent: that is how a dictionary that inherits from
-/// another removes a member.
+/// A member whose value is undefined counts as absent. A dictionary that inherits from another uses
+/// such a value to remove a member.
 package struct FleeceDictionary {
   let items: FleeceItems
 
-  /// Returns the number of members, including inherited ones. O(1) if none are inherited; the count
-  /// of a dictionary from outside may include undefined members.
+  /// Returns the number of members, including inherited ones. O(1) if none are inherited. In a
+  /// dictionary that another writer encoded, the count may include undefined members.
   package func count() throws(FleeceError) -> Int {
     if try items.parent == nil { return items.slots / 2 }
     var members = try members()
@@ -24,10 +24,11 @@ package struct FleeceDictionary {
     }
   }
 
-  /// Returns what a search finds first, in this dictionary or in those that it inherits from; nil
-  /// if it finds nothing or an undefined value.
+  /// Returns the first result of a search in this dictionary and the ones that it inherits from;
+  /// nil if nothing or an undefined value is found.
   ///
-  /// - Parameter find: searches the items of one dictionary, from the number of its first member.
+  /// - Parameter find: searches the items of one dictionary, starting at the number of its first
+  ///   member.
   @inline(__always) func inherited(
     _ find: (_ items: FleeceItems, _ first: Int) throws(FleeceError) -> FleeceValue?
   ) throws(FleeceError) -> FleeceValue? {
@@ -48,14 +49,14 @@ package struct FleeceDictionary {
     }.get()
   }
 
-  /// Returns whether no key begins with a byte, as far as its own keys tell: false if it inherits
-  /// from another dictionary.
+  /// Returns whether it is certain that no key begins with a byte. Always false if the dictionary
+  /// inherits from another one.
   func hasNoKey(beginningWith first: UInt8) throws(FleeceError) -> Bool {
     guard try items.parent == nil else { return false }
     var slot = 0
     while slot < items.slots {
       let key = try items.key(slot)
-      // Keys that are out of order are found by whoever reads the members.
+      // Keys that are out of order are detected when the members are read.
       if let byte = key.first, byte >= first { return byte > first }
       slot &+= 2
     }
@@ -93,7 +94,7 @@ package struct FleeceDictionary {
   /// Compares two keys by their bytes.
   @inline(__always) static func order(_ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer) -> Int {
     guard let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
-    // SAFETY: both buffers are complete, with the lengths that are passed.
+    // SAFETY: both buffers have the lengths that are passed.
     return KeyOrder.compare(first, a.count, second, b.count)
   }
 

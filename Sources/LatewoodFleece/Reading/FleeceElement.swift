@@ -1,5 +1,5 @@
-/// A value inside Fleece bytes together with their owner. It is read in place like `FleeceValue`,
-/// and may be kept and sent anywhere.
+/// A value inside Fleece bytes, together with the owner of the bytes. It is read in place like
+/// `FleeceValue`, but may be kept and sent anywhere.
 package struct FleeceElement: Sendable {
   package let body: FleeceBody
   private let offset: Int
@@ -12,11 +12,11 @@ package struct FleeceElement: Sendable {
     limit = value.limit
   }
 
-  /// Calls `body` with the value, which must not leave the call.
+  /// Calls `body` with the value, which is valid only during the call.
   package func withValue<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
     try self.body.bytes.withContents { (bytes) throws(FleeceError) -> R in
       guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
-      // SAFETY: the owner's bytes never change, so the earlier checks of this place still hold.
+      // SAFETY: the owner's bytes never change, so the earlier checks of this offset still hold.
       return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
     }
   }
@@ -50,7 +50,7 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// Returns the value at an index of an array. Nil if this is no array, or the index is out of
+  /// Returns the value at an index of an array. Nil if this is not an array, or the index is out of
   /// range.
   package func element(at index: Int) throws(FleeceError) -> FleeceElement? {
     try withValue { value throws(FleeceError) in
@@ -59,7 +59,8 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// Returns the value of a key of a dictionary. Nil if this is no dictionary, or has no such key.
+  /// Returns the value of a key of a dictionary. Nil if this is not a dictionary, or does not have
+  /// the key.
   package func element(for key: String) throws(FleeceError) -> FleeceElement? {
     try withValue { value throws(FleeceError) in
       try value.dictionary()?.value(for: key).map { FleeceElement($0, of: body) }
@@ -72,7 +73,7 @@ package struct FleeceElement: Sendable {
       guard let dictionary = try value.dictionary() else { return nil }
       var members = try dictionary.members()
       var found: [(key: String, value: FleeceElement)] = []
-      // The count cannot be greater than that of the bytes.
+      // The count cannot be greater than the number of bytes.
       found.reserveCapacity(dictionary.items.slots / 2)
       while let member = try members.next() {
         guard member.key.withStart({ UTF8Text.isValid($0, $1) }) else {
@@ -85,8 +86,8 @@ package struct FleeceElement: Sendable {
     }
   }
 
-  /// Writes the members of a dictionary whose keys a closure accepts into the dictionary that is
-  /// open, each with everything in it. Writes nothing of any other value.
+  /// Writes the members of this dictionary whose keys a closure accepts into the writer's open
+  /// dictionary, each with everything in it. Other values have no members, so nothing is written.
   package func writeMembers(
     to writer: inout FleeceWriter, where isKept: (UnsafeRawBufferPointer) -> Bool
   ) throws(FleeceError) {
@@ -109,8 +110,8 @@ package struct FleeceElement: Sendable {
     try withValue { value throws(FleeceError) in try writer.value(value) }
   }
 
-  /// Returns the bytes of the whole body if this is its root and encoding it again would give the
-  /// same; else nil.
+  /// Returns the bytes of the whole body if this is its root and encoding it again would produce
+  /// the same bytes; otherwise nil.
   package func writtenBytes() throws(FleeceError) -> [UInt8]? {
     body.isCanonical ? try isRoot ? body.bytes : nil : nil
   }

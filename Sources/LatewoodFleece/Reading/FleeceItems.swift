@@ -53,8 +53,8 @@ struct FleeceItems {
     }
   }
 
-  /// Returns the bytes of a key. Integer keys would stand for strings in a table outside the bytes,
-  /// and are refused.
+  /// Returns the bytes of a key. Integer keys, which would refer to strings in a table outside the
+  /// bytes, are refused.
   @inline(__always) func key(_ slot: Int) throws(FleeceError) -> UnsafeRawBufferPointer {
     let key = try self[slot]
     guard key.tag == .string else {
@@ -70,7 +70,7 @@ struct FleeceItems {
   var parent: FleeceItems? {
     get throws(FleeceError) {
       guard slots > 0 else { return nil }
-      // SAFETY: there is at least one item, of two bytes at least.
+      // SAFETY: there is at least one item, which has at least two bytes.
       guard start.u16(first).byteSwapped == UInt16(bitPattern: FleeceFormat.parentKey) & 0x0FFF else {
         return nil
       }

@@ -1,8 +1,8 @@
 /// Iterates over a dictionary, including inherited members, in the order of the keys.
 ///
-/// Each dictionary in a line of inheritance is sorted, so the next member has the least of the next
-/// keys of all; if several dictionaries have it, the inheriting one wins. Keys that are out of
-/// order or repeated are damage.
+/// Each dictionary in a chain of inheritance is sorted, so the next member has the least of all
+/// next keys. If several dictionaries have that key, the inheriting one takes precedence. Keys that
+/// are out of order or repeated are damage.
 package struct FleeceMembers {
   package struct Member {
     /// The key in UTF-8, which has not been checked.
@@ -34,8 +34,8 @@ package struct FleeceMembers {
     }
   }
 
-  /// The number of bytes in the items of all dictionaries in the line: the cost of iterating over
-  /// them.
+  /// The number of bytes in the items of all dictionaries in the chain, which is the cost of
+  /// iterating over them.
   var size: Int { inherited.reduce(own.items.size) { $0 + $1.items.size } }
 
   package mutating func next() throws(FleeceError) -> Member? {

@@ -1,7 +1,7 @@
 import LatewoodBytes
 
-/// The name of a member that is looked up in many dictionaries. Its first bytes are kept as a
-/// number, by which it is told from most keys in one comparison.
+/// A member name for lookups in many dictionaries. Its first bytes are kept as a number, which
+/// distinguishes it from most keys in one comparison.
 package struct FleeceName: Sendable {
   /// The name, in contiguous UTF-8.
   package let text: String
@@ -16,7 +16,7 @@ package struct FleeceName: Sendable {
       let bytes = UnsafeRawBufferPointer(bytes)
       return (bytes.count, bytes.baseAddress.map { FleeceName.start(of: bytes, end: $0 + bytes.count) } ?? 0)
     }
-    // Contiguous by now.
+    // The text is contiguous at this point.
     self.text = text
   }
 
@@ -34,15 +34,15 @@ package struct FleeceName: Sendable {
     }.get()
   }
 
-  /// Returns a number less than, equal to or greater than zero, as a key sorts before, is, or sorts
-  /// after this name.
+  /// Returns a number less than, equal to or greater than zero if a key sorts before, equals, or
+  /// sorts after this name.
   ///
   /// - Parameter end: the end of the bytes that the key is in.
   @inline(__always) func order(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> Int {
     let word = FleeceName.start(of: key, end: end)
     if word != start { return word < start ? -1 : 1 }
-    // The shorter one of two that begin alike is the prefix of the other, but for zeros, which it
-    // precedes, too.
+    // One of the keys has at most eight bytes, and these agree, so the shorter key is a prefix of
+    // the longer one and sorts first.
     if count <= 8 || key.count <= 8 { return key.count &- count }
     return withBytes { FleeceDictionary.order(key, $0) }
   }
@@ -50,7 +50,8 @@ package struct FleeceName: Sendable {
   @inline(__always) private static func start(of key: UnsafeRawBufferPointer, end: UnsafeRawPointer) -> UInt64
   {
     guard let base = key.baseAddress, !key.isEmpty else { return 0 }
-    // SAFETY: the key lies within the bytes, and more than it is read only as far as they go.
+    // SAFETY: the key lies within the bytes, and bytes after the key are read only if they lie
+    // before `end`.
     if end - base >= 8 {
       let word = base.u64(0).byteSwapped
       return key.count >= 8 ? word : word & ~(UInt64.max &>> UInt64(8 &* key.count))
@@ -93,7 +94,7 @@ extension FleeceDictionary {
       if key.tag == .string {
         order = name.order(of: try key.counted(), end: end)
       } else {
-        // Integers sort before strings. Nothing else is a key.
+        // Integers sort before strings. Other values are not keys.
         order = key.kind == .integer ? -1 : name.order(of: try items.key(2 &* middle), end: end)
       }
       if order == 0 { return try items[2 &* middle &+ 1] }

@@ -7,8 +7,8 @@ extension FleeceValue {
 }
 
 extension FleeceValue {
-  /// Checks the value and everything in it, and returns how many values and keys have bytes in each
-  /// of some ranges.
+  /// Checks the value and everything in it, and returns the number of values and keys that have
+  /// bytes in each of the given ranges.
   func uses(of ranges: [Range<Int>]) throws(FleeceError) -> [Int] {
     var nothing = NoVisitor()
     return try FleeceWalk.run(self, into: &nothing, counting: ranges)
@@ -17,8 +17,8 @@ extension FleeceValue {
 
 /// Visits a value only for the checks.
 private struct NoVisitor: FleeceVisitor {
-  // A value of size zero has no address of its own, so the thread sanitizer takes all of them for
-  // one and reports a false race.
+  // Values of size zero do not have distinct addresses, so the thread sanitizer would report false
+  // races between them.
   private let size: UInt8 = 0
 
   func null() {}

@@ -4,18 +4,19 @@ import LatewoodBytes
 /// allocated.
 ///
 /// The bytes are not trusted: everything is checked against their length on each access, and
-/// violations of the format are thrown with their offset. So `validate` is not needed before
-/// reading; it only checks everything at once.
+/// violations of the format are thrown with their offset. Therefore `validate` is not needed before
+/// reading; it only checks everything in one pass.
 ///
-/// The value borrows the bytes: neither it nor the arrays and dictionaries made from it may be used
-/// after the call that provided it. `FleeceElement` is the same with an owner, and may be kept.
+/// The value borrows the bytes: neither it nor the arrays and dictionaries created from it may be
+/// used after the call that provided it. A `FleeceElement` is such a value with an owner, and may
+/// be kept.
 ///
 /// Invariants, which hold for every value that exists:
 /// 1. `0 <= offset`, `offset + 2 <= limit <= length`, and `start` has `length` bytes.
-/// 2. `offset` is even, and the byte there is not that of a pointer.
+/// 2. `offset` is even, and the byte there is not the first byte of a pointer.
 /// 3. All bytes of the value itself lie before `limit`: the end of its item, or the start of the
 ///    pointer to it.
-/// 4. The target of a pointer ends before the pointer. So following pointers comes to an end.
+/// 4. The target of a pointer ends before the pointer. Therefore following pointers always ends.
 package struct FleeceValue {
   let start: UnsafeRawPointer
   let length: Int
@@ -34,7 +35,7 @@ package struct FleeceValue {
     case double(Double)
   }
 
-  /// Creates a value at a place that has been checked.
+  /// Creates a value at an offset that has been checked.
   init(start: UnsafeRawPointer, length: Int, offset: Int, limit: Int) {
     self.start = start
     self.length = length
@@ -82,7 +83,7 @@ package struct FleeceValue {
     return target
   }
 
-  /// Follows pointers to pointers; from the second on they have four bytes.
+  /// Follows pointers to pointers; all but the first have four bytes.
   @inline(never) private static func chain(
     _ start: UnsafeRawPointer, _ length: Int, from first: Int, to second: Int
   ) throws(FleeceError) -> FleeceValue {
@@ -174,12 +175,12 @@ package struct FleeceValue {
     return Double(Float(bitPattern: start.u32(offset &+ 2)))
   }
 
-  /// Returns the bytes of a string, which have not been checked to be UTF-8.
+  /// Returns the bytes of a string. They have not been validated as UTF-8.
   package func text() throws(FleeceError) -> UnsafeRawBufferPointer? {
     tag == .string ? try counted() : nil
   }
 
-  /// Returns the bytes of a string, which are UTF-8.
+  /// Returns the bytes of a string, validated as UTF-8.
   package func provenText() throws(FleeceError) -> UnsafeRawBufferPointer? {
     guard let text = try text() else { return nil }
     guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
@@ -218,7 +219,7 @@ package struct FleeceValue {
     return UnsafeRawBufferPointer(start: start + offset + header, count: size)
   }
 
-  /// Whether the value is no collection and takes 15 bytes at most.
+  /// Whether the value is not a collection and takes at most 15 bytes.
   @inline(__always) var isShort: Bool {
     switch tag {
     case .string, .data: firstByte & 0x0F != FleeceFormat.longString
@@ -227,7 +228,7 @@ package struct FleeceValue {
     }
   }
 
-  /// Returns the range of the value's own bytes: without what its items point at.
+  /// Returns the range of the value's own bytes, without the targets of its items.
   func extent() throws(FleeceError) -> Range<Int> {
     switch tag {
     case .integer: return offset..<offset &+ 2 &+ Int(firstByte & 7)

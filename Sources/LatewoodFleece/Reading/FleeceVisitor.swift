@@ -1,4 +1,4 @@
-/// Receives a value piece by piece, in the order of canonical text: members come in the order of
+/// Receives a value piece by piece, in the order of canonical text: members arrive in the order of
 /// their keys.
 ///
 /// Texts and keys are valid UTF-8, and remain valid only during the call.

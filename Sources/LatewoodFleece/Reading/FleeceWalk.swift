@@ -1,15 +1,15 @@
-/// Visits a value and everything in it, validating all of it on the way.
+/// Visits a value and everything in it, and validates all of it.
 ///
-/// Not recursive, so depth costs no stack. The walk is limited twice: in levels by
-/// `FleeceLimits.depth`, and in the total size of the visited values, counting shared parts each
-/// time, by `FleeceLimits.expansion`. Undefined values are null in an array, and absent in a
-/// dictionary.
+/// Not recursive, so depth costs no stack. The walk has two limits: `FleeceLimits.depth` for the
+/// levels, and `FleeceLimits.expansion` for the total size of the visited values, counting shared
+/// parts each time. Undefined values are null in an array, and absent in a dictionary.
 package struct FleeceWalk: ~Copyable {
   /// A collection that has been entered.
   struct Frame {
     let items: FleeceItems
     let isArray: Bool
-    /// Whether this is a dictionary that inherits. Its members are in `lines`, and no slot is left.
+    /// Whether this is a dictionary that inherits. Its members are in `lines`, and it has no slots
+    /// left.
     let inherits: Bool
     /// The slot of the next element or key.
     var slot: Int
@@ -34,9 +34,9 @@ package struct FleeceWalk: ~Copyable {
     _ = try run(value, into: &visitor, counting: [])
   }
 
-  /// Like `run`, and returns for each of some ranges of the bytes how many of the visited values
-  /// and keys have bytes in it. Ways to a value that are not simple, by pointers to pointers or by
-  /// inheritance, count as such a value for every range.
+  /// Like `run`, but also returns, for each of the given byte ranges, the number of visited values
+  /// and keys that have bytes in it. An indirect path to a value, by pointers to pointers or by
+  /// inheritance, counts once for every range.
   static func run<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, into visitor: inout Visitor, counting ranges: [Range<Int>]
   ) throws(FleeceError) -> [Int] {

@@ -1,7 +1,7 @@
-/// Counts how many of the values and keys that a walk visits have bytes in some ranges.
+/// Counts the values and keys visited by a walk that have bytes in given ranges.
 struct FleeceWatch {
   private var watched: [(range: Range<Int>, uses: Int)]
-  /// The bytes from the first range to the last. Most values have none of them.
+  /// The bytes from the first range to the last. Most values do not have bytes in it.
   private let hull: Range<Int>
 
   init(_ ranges: [Range<Int>]) {
@@ -18,19 +18,21 @@ struct FleeceWatch {
 
   /// Counts a value or key by its own bytes.
   @inline(__always) mutating func count(_ value: FleeceValue) throws(FleeceError) {
-    // Most lie before all ranges or after them. The longest short values are strings of 14 bytes.
+    // Most values lie before all ranges or after them. The longest short values are strings of 14
+    // bytes.
     if value.offset >= hull.upperBound { return }
     if value.isShort, value.offset &+ 15 <= hull.lowerBound { return }
     let extent = try value.extent()
     for index in watched.indices where watched[index].range.overlaps(extent) { watched[index].uses += 1 }
   }
 
-  /// Counts the pointers on the way from an item to its value, unless the item is or points at it.
+  /// Counts the pointers between an item and its value, unless the item is the value or points
+  /// directly at it.
   @inline(__always) mutating func countWay(to value: FleeceValue, from item: Int) {
     if value.offset != item, value.limit != item { countForAll() }
   }
 
-  /// Counts something for every range.
+  /// Counts one use for every range.
   mutating func countForAll() {
     for index in watched.indices { watched[index].uses += 1 }
   }

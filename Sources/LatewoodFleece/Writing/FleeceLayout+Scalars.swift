@@ -1,8 +1,8 @@
 import LatewoodBytes
 
 extension FleeceLayout {
-  /// Returns the slot of a scalar or an empty collection; if it does not fit into a slot, writes it
-  /// first.
+  /// Returns the slot of a scalar or an empty collection. If the value does not fit into a slot,
+  /// writes it first.
   @inline(__always) mutating func scalar(
     _ number: UInt32, _ tape: inout ValueTape, isWide: Bool
   ) -> UInt64? {

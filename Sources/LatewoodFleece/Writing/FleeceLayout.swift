@@ -6,15 +6,15 @@ import LatewoodBytes
 /// collection:  targets of its values, in order -> targets of its keys -> header, items
 /// ```
 ///
-/// The rules that make the bytes a function of the value:
-/// 1. Members come in the order of their keys' bytes. If several have the same key, only the one
-///    that was written last remains.
+/// The rules by which the value determines the bytes:
+/// 1. Members are in the order of their keys' bytes. If several have the same key, only the one
+///    that was written last is kept.
 /// 2. A value that fits into an item is stored in it; everything else is written before the
 ///    collection.
 /// 3. A string of up to 128 bytes is replaced by a pointer to its last copy if that lies within
-///    60,000 bytes; nothing else is shared.
-/// 4. Items have four bytes if a pointer of two would not reach or if, in an array, more than half
-///    of the values are integers that fit into four bytes and not into two.
+///    60,000 bytes. Other values are not shared.
+/// 4. Items have four bytes if a pointer of two bytes would not reach or if, in an array, more than
+///    half of the values are integers that fit into four bytes but not into two.
 struct FleeceLayout: ~Copyable {
   /// A child of a collection that is being laid out.
   struct Item {
@@ -27,12 +27,13 @@ struct FleeceLayout: ~Copyable {
     var keySlot: UInt64 = 0
   }
 
-  /// A collection that is being laid out; its items are the last of `items` from `first` on.
+  /// A collection that is being laid out. Its items are the elements of `items` starting at
+  /// `first`.
   struct Frame {
     var node: UInt32
     var first: Int
     var next: Int
-    /// Decided beforehand, by rule 4.
+    /// Whether items have four bytes, decided beforehand by rule 4.
     var isWide: Bool
   }
 
@@ -40,11 +41,11 @@ struct FleeceLayout: ~Copyable {
   private var items = GrowingList<Item>(capacity: ValueTape.usualCount)
   private var frames = GrowingList<Frame>(capacity: 4)
   /// The indexes of the members of the last root that had to be sorted, in the order of their keys:
-  /// the documents of a collection mostly have the same members, written in the same order.
+  /// the documents of a collection usually have the same members, written in the same order.
   private var lastOrder = GrowingList<Int>(capacity: ValueTape.usualCount)
   private var sorted = GrowingList<Item>(capacity: ValueTape.usualCount)
 
-  /// Returns the tape's root as Fleece. The tape must have a root, and every reserved node must be
+  /// Converts the tape's root to Fleece. The tape must have a root, and every reserved node must be
   /// filled.
   mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
     output.removeAll()
@@ -70,7 +71,7 @@ struct FleeceLayout: ~Copyable {
   /// Lays out the root and everything in it, without recursion, so that depth costs no stack.
   /// Returns the root's slot.
   private mutating func slotOfRoot(_ tape: inout ValueTape) throws(FleeceError) -> UInt64 {
-    // As if it were the only element of a collection.
+    // The root is treated as the only element of a collection.
     items.append(Item(node: 0, key: ValueTape.none))
     frames.append(Frame(node: ValueTape.none, first: 0, next: 0, isWide: false))
     while true {
@@ -131,7 +132,7 @@ struct FleeceLayout: ~Copyable {
       }
       index &+= 1
     }
-    // Those of the root follow its own item.
+    // The root's items follow its own item.
     let isRoot = first == 1
     if isSorted || isRoot && sortAsBefore(from: first, tape) { return }
     if items.count - first <= 24 {
@@ -152,8 +153,8 @@ struct FleeceLayout: ~Copyable {
     items.truncate(to: kept)
   }
 
-  /// Sorts the members of a root into the order of the last one, if their keys are in order then,
-  /// each once. Otherwise changes nothing and returns false.
+  /// Sorts the members of a root into the order of the previous root's members. Unless their keys
+  /// then ascend strictly, changes nothing and returns false.
   private mutating func sortAsBefore(from first: Int, _ tape: borrowing ValueTape) -> Bool {
     let count = lastOrder.count
     guard first + count == items.count else { return false }
@@ -167,7 +168,7 @@ struct FleeceLayout: ~Copyable {
     return true
   }
 
-  /// Returns whether the key of a member sorts before that of another.
+  /// Returns whether the key of one member sorts before the key of another.
   @inline(__always) private static func isLess(_ a: Item, _ b: Item, _ tape: borrowing ValueTape) -> Bool {
     a.slot == b.slot ? tape.strings.isLess(a.key, b.key) : a.slot < b.slot
   }
@@ -228,7 +229,7 @@ struct FleeceLayout: ~Copyable {
     let rest = UInt64(count - inline)
     var header = 2
     if inline == FleeceFormat.longCollection { header += (Varint.length(rest) + 1) & ~1 }
-    // Nothing is out of reach of an end that is not.
+    // If `end` is not greater than `reach`, every earlier position is within reach.
     let (end, reach) = (position + header + 2 * slots, FleeceFormat.narrowReach)
     let isWide = frame.isWide || end > reach && end - lowestTarget(of: frame) > reach
     let tag = (isDictionary ? FleeceTag.dictionary : .array).rawValue << 4

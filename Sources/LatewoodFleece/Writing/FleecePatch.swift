@@ -1,25 +1,25 @@
 import LatewoodBytes
 
-/// A copy of a body in which members of the root are replaced, made without encoding the others
-/// again.
+/// A copy of a body in which members of the root are replaced, created without encoding the other
+/// members again.
 ///
-/// Possible if the encoded form of the changed value differs from the bytes of the old one in
-/// nothing but the replaced values: both fit into an item, or both are numbers of the same stored
-/// form, outside the items. The whole body is validated, and no other value or key may have bytes
-/// in the replaced ranges. What this library writes never shares numbers; other writers may.
+/// This is possible if the encoded forms of the changed and the old body differ only in the
+/// replaced values: both values fit into an item, or both are numbers of the same stored form,
+/// outside the items. The whole body is validated, and no other value or key may have bytes in the
+/// replaced ranges. This library never shares numbers; other writers may.
 package struct FleecePatch: ~Copyable {
   private struct Edit {
     var place: Range<Int>
     var value: [UInt8]
-    /// How many values have bytes in the range: an item is part of the root, too.
+    /// The number of values that have bytes in the range. An item is part of the root, too.
     var uses: Int
   }
 
   private let body: FleeceBody
   private var edits: [Edit] = []
 
-  /// Begins a patch; nil unless `element` is the root of its body and a dictionary that inherits
-  /// from no other.
+  /// Begins a patch; nil unless `element` is the root of its body and a dictionary without
+  /// inheritance.
   package init?(_ element: FleeceElement) throws(FleeceError) {
     body = element.body
     guard try element.isRoot, try element.isWithoutParent() else { return nil }
@@ -27,7 +27,7 @@ package struct FleecePatch: ~Copyable {
 
   /// Replaces the value of a key, and returns whether that is possible.
   ///
-  /// - Parameter value: a value of its own as Fleece, in canonical form.
+  /// - Parameter value: a separate value as Fleece, in canonical form.
   package mutating func replace(_ key: String, with value: [UInt8]) throws(FleeceError) -> Bool {
     let edit = try body.withRoot { (root) throws(FleeceError) in
       try FleecePatch.edit(key, in: root, to: value)
@@ -60,7 +60,8 @@ package struct FleecePatch: ~Copyable {
     }
     guard let slot = try found.get() else { return nil }
     let old = try items[slot]
-    // A value that fits into an item is alone in its Fleece; others end with a pointer to it.
+    // A value that fits into an item is the only item in its Fleece; otherwise the Fleece ends with
+    // a pointer to the value.
     if value.count == 2 {
       let offset = items.offset(of: slot)
       return old.offset == offset && !old.isUndefined
@@ -75,7 +76,7 @@ package struct FleecePatch: ~Copyable {
 }
 
 extension FleeceElement {
-  /// Returns whether this is a dictionary that inherits from no other.
+  /// Returns whether this is a dictionary that does not inherit from another.
   fileprivate func isWithoutParent() throws(FleeceError) -> Bool {
     try withValue { value throws(FleeceError) in
       guard let items = try value.dictionary()?.items else { return false }

@@ -9,8 +9,9 @@
 /// let bytes = try writer.finish()
 /// ```
 ///
-/// The same value gives the same bytes, in whatever order its members are written. If members have
-/// the same key, the last one counts. A writer can be reused after `finish`, and keeps its memory.
+/// The same value always produces the same bytes, regardless of the order in which its members are
+/// written. If members have the same key, the last one is used. A writer can be reused after
+/// `finish`, and keeps its memory.
 package struct FleeceWriter: ~Copyable {
   private var tape = ValueTape()
   private var layout = FleeceLayout()
@@ -73,7 +74,7 @@ package struct FleeceWriter: ~Copyable {
     try tape.checkLimit(for: length)
   }
 
-  /// Writes a value that is Fleece already, with everything in it.
+  /// Writes a value that is already Fleece, with everything in it.
   package mutating func value(_ value: FleeceValue) throws(FleeceError) {
     try FleeceWalk.run(value, into: &self)
   }
@@ -129,7 +130,7 @@ extension FleeceError {
   }
 }
 
-/// Values from other parts of Fleece.
+/// Methods that write values read from other Fleece.
 extension FleeceWriter: FleeceVisitor {
   package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
     try tape.checkLimit(for: value.count)

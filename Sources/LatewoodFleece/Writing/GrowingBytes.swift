@@ -57,7 +57,7 @@ struct GrowingBytes: ~Copyable {
   /// Appends the `length` least significant bytes of `value`, least significant first.
   @inline(__always) mutating func append(littleEndian value: UInt64, length: Int) {
     reserve(8)
-    // SAFETY: there is room for eight; those beyond `length` do not count.
+    // SAFETY: there is room for eight; bytes beyond `length` are not added to the count.
     start.set(value, at: count)
     count &+= length
   }
@@ -71,12 +71,13 @@ struct GrowingBytes: ~Copyable {
   /// Appends bytes; `source` must have `length` bytes.
   @inline(__always) mutating func append(_ source: UnsafeRawPointer, _ length: Int) {
     reserve(length)
-    // SAFETY: there is room, and the source lies elsewhere: growing would have moved what is here.
+    // SAFETY: there is room, and the source lies elsewhere: growing would have moved the bytes of
+    // this buffer.
     (start + count).copyShort(from: source, count: length)
     count &+= length
   }
 
-  /// Appends bytes, and a zero byte if the count is odd then.
+  /// Appends bytes, and a zero byte if the count is then odd.
   @inline(__always) mutating func appendPadded(_ source: UnsafeRawPointer, _ length: Int) {
     reserve(length &+ 1)
     let target = start + count

@@ -1,4 +1,4 @@
-/// A growing list of plain values with little overhead: unlike an array it is never shared, so a
+/// A growing list of plain values with little overhead: unlike an array, it is never shared, so a
 /// change does not check for other owners.
 ///
 /// Invariant: `start` has room for `capacity` elements, of which the first `count` are set; `count
@@ -8,7 +8,7 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
   private(set) var count = 0
   private var capacity: Int
 
-  /// - Parameter capacity: the number of elements that there is room for at the start; not 0.
+  /// - Parameter capacity: the initial number of elements for which there is room; not 0.
   init(capacity: Int) {
     self.capacity = max(1, capacity)
     start = UnsafeMutablePointer.allocate(capacity: self.capacity)
@@ -46,7 +46,7 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
     count &-= 1
   }
 
-  /// Removes the elements from an index on and keeps the memory.
+  /// Removes all elements starting at an index and keeps the memory.
   @inline(__always) mutating func truncate(to length: Int) {
     assert(length >= 0 && length <= count)
     count = length
@@ -55,7 +55,7 @@ struct GrowingList<Element: BitwiseCopyable>: ~Copyable {
   /// Removes all elements and keeps the memory.
   mutating func removeAll() { count = 0 }
 
-  /// Makes all elements equal to one value, and their number `length`.
+  /// Replaces the elements with `length` copies of one value.
   mutating func fill(_ length: Int, with element: Element) {
     if length > capacity { grow(to: length) }
     // SAFETY: there is room for `length` elements.

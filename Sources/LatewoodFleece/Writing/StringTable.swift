@@ -6,8 +6,8 @@ import LatewoodBytes
 /// 1. `entries[n].offset ..< + length` lies within `text`.
 /// 2. `slots` is a power of two and at most half full. A slot is the number of an entry plus one,
 ///    or 0.
-/// 3. Two entries made by `intern` differ in their bytes, so equal numbers and equal keys are the
-///    same.
+/// 3. Two entries created by `intern` differ in their bytes, so keys are equal if and only if their
+///    numbers are.
 struct StringTable: ~Copyable {
   struct Entry {
     var offset: UInt32
@@ -28,7 +28,7 @@ struct StringTable: ~Copyable {
 
   private(set) var entries = GrowingList<Entry>(capacity: ValueTape.usualCount)
   private var slots = GrowingList<UInt32>(capacity: 64)
-  /// The bytes of the strings; those of a JSON text lie in it as a whole.
+  /// The bytes of the strings. A JSON text is stored as a whole.
   private var text = GrowingBytes()
   private let hash = StringHash.ofThisProcess
 
@@ -37,14 +37,14 @@ struct StringTable: ~Copyable {
   /// The number of bytes of all strings.
   var length: Int { text.count }
 
-  /// Makes a copy of a text the first bytes of the table, so that strings in it need not be copied
-  /// one by one. The table must be empty.
+  /// Stores a copy of a text as the first bytes of the table, so that its strings need not be
+  /// copied one by one. The table must be empty.
   mutating func hold(_ source: UnsafeRawPointer, _ length: Int) {
     assert(text.count == 0)
     text.append(source, length)
   }
 
-  /// Returns the number of a string that may be shared: the same number for the same bytes.
+  /// Returns the number of a string that may be shared: equal strings have the same number.
   mutating func intern(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
     let known = entries.count
     let number = intern(source, length, at: text.count)
@@ -52,9 +52,9 @@ struct StringTable: ~Copyable {
     return number
   }
 
-  /// Returns the same for a string of the text that the table holds.
+  /// Returns the same number for a string in the text that the table holds.
   ///
-  /// - Parameter offset: its place in that text.
+  /// - Parameter offset: its offset in that text.
   mutating func intern(_ source: UnsafeRawPointer, _ length: Int, at offset: Int) -> UInt32 {
     let head = StringTable.head(source, length)
     let hash = hash(source, length, head: head)
@@ -83,7 +83,7 @@ struct StringTable: ~Copyable {
     return number
   }
 
-  /// Returns the same for a string of the text that the table holds.
+  /// Returns the same number for a string in the text that the table holds.
   mutating func add(_ source: UnsafeRawPointer, _ length: Int, at offset: Int) -> UInt32 {
     append(Entry(offset, length, StringTable.head(source, length), 0))
   }
@@ -93,7 +93,7 @@ struct StringTable: ~Copyable {
     return UInt32(truncatingIfNeeded: entries.count &- 1)
   }
 
-  /// Returns the bytes of a string, which are valid until the next is added.
+  /// Returns the bytes of a string, which are valid until the next string is added.
   func bytes(_ number: UInt32) -> (start: UnsafeRawPointer, count: Int) {
     let entry = entries[Int(number)]
     return (UnsafeRawPointer(text.start) + Int(entry.offset), Int(entry.length))
@@ -113,8 +113,8 @@ struct StringTable: ~Copyable {
   }
 
   mutating func removeAll() {
-    // Memory for one large value is not kept for small ones that follow, nor cleared for each of
-    // them.
+    // Memory for one large value is neither kept for small values that follow, nor cleared for each
+    // of them.
     if slots.count > 1024, entries.count &* 8 < slots.count {
       slots = GrowingList(capacity: 1024)
       slots.fill(1024, with: 0)
@@ -141,7 +141,7 @@ struct StringTable: ~Copyable {
   @inline(__always) private static func head(_ source: UnsafeRawPointer, _ length: Int) -> UInt64 {
     if length >= 8 { return source.u64(0).byteSwapped }
     if length >= 4 {
-      // Both ends, which may share bytes in the middle.
+      // The two ends, which may overlap in the middle.
       let (first, last) = (source.u32(0).byteSwapped, source.u32(length &- 4).byteSwapped)
       return UInt64(first) &<< 32 | UInt64(last) &<< UInt64(64 &- 8 &* length)
     }
@@ -151,11 +151,11 @@ struct StringTable: ~Copyable {
   }
 }
 
-/// An unpredictable hash for short strings: texts made to collide would otherwise make the table
-/// slow.
+/// An unpredictable hash for short strings. With a predictable hash, texts crafted to collide could
+/// slow down the table.
 ///
-/// Multiplies 64 by 64 bits and folds the halves, like Wang Yi's wyhash. The result never gets into
-/// a file.
+/// Multiplies 64 by 64 bits and folds the halves, like Wang Yi's wyhash. The result is never stored
+/// in a file.
 struct StringHash: Sendable {
   private let first: UInt64
   private let second: UInt64
@@ -172,13 +172,13 @@ struct StringHash: Sendable {
 
   /// Returns the hash of bytes; `source` must have `length` bytes.
   ///
-  /// - Parameter head: the first eight of them as a number; missing ones are zero.
+  /// - Parameter head: the first eight bytes as a number; missing bytes are zero.
   @inline(__always) func callAsFunction(
     _ source: UnsafeRawPointer, _ length: Int, head: UInt64
   ) -> UInt32 {
     var state = Self.fold(head ^ first, second) &+ UInt64(truncatingIfNeeded: length)
     if length > 8 {
-      // The last word may share bytes with the one before.
+      // The last word may overlap with the previous one.
       var at = 8
       while at &+ 8 < length {
         state = Self.fold(state ^ source.u64(at), second) &+ first

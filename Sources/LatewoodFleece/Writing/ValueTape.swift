@@ -1,10 +1,10 @@
 /// A value that is being encoded to Fleece: a flat list of its parts, in the order in which they
 /// were written.
 ///
-/// In Fleece, the targets of a collection's pointers come before the collection, and for equal
-/// values to have equal bytes, the members of a dictionary must be sorted by key, whatever order
-/// they were written in. So values are recorded here first, in 24 bytes each, and laid out at the
-/// end (`FleeceLayout`). No object is allocated for any of them.
+/// In Fleece, the targets of a collection's pointers precede the collection. So that equal values
+/// have equal bytes, the members of a dictionary must also be sorted by key, regardless of the
+/// order in which they were written. Therefore values are first recorded here, in 24 bytes each
+/// without allocating objects, and laid out at the end (`FleeceLayout`).
 ///
 /// ```
 /// {"a":[1,2],"b":"x"}     0 dictionary   first 1, last 4
@@ -17,11 +17,11 @@
 /// Invariants:
 /// 1. The children of a collection are linked by `next`, in the order in which they were written;
 ///    `last` is the end of the list.
-/// 2. A node's number is higher than that of its collection.
+/// 2. A node's number is higher than the number of its collection.
 /// 3. Node 0 is the root.
 struct ValueTape: ~Copyable {
   enum Kind: UInt8 {
-    /// A node that is reserved for a value.
+    /// A node that is reserved for a later value.
     case open
     case null, no, yes, undefined
     case integer, unsigned, double
@@ -52,7 +52,7 @@ struct ValueTape: ~Copyable {
   private(set) var nodes = GrowingList<Node>(capacity: usualCount)
   var strings = StringTable()
 
-  /// The number of values, and of strings, that there is room for at the start: most documents have
+  /// The initial number of values, and of strings, for which there is room: most documents have
   /// fewer.
   static let usualCount = 32
 
@@ -98,7 +98,7 @@ struct ValueTape: ~Copyable {
 
   /// Adds a string of the text that `strings` holds.
   ///
-  /// - Parameter offset: its place in that text.
+  /// - Parameter offset: its offset in that text.
   @inline(__always) mutating func string(
     _ source: UnsafeRawPointer, _ length: Int, at offset: Int
   ) -> UInt64 {
@@ -107,8 +107,8 @@ struct ValueTape: ~Copyable {
         ? strings.intern(source, length, at: offset) : strings.add(source, length, at: offset))
   }
 
-  /// Throws if the tape cannot grow by a text of `length` bytes: numbers of nodes and offsets of
-  /// text have 32 bits.
+  /// Throws if the tape cannot grow by a text of `length` bytes, because node numbers and text
+  /// offsets have 32 bits.
   func checkLimit(for length: Int) throws(FleeceError) {
     guard nodes.count < Int(Int32.max), length <= FleeceLimits.encodedLength,
       strings.length <= FleeceLimits.encodedLength - length
@@ -122,8 +122,8 @@ struct ValueTape: ~Copyable {
 }
 
 extension ValueTape.Kind {
-  /// Returns the kind and payload of a number, the same for equal numbers: an integer if it is
-  /// integral and fits into 64 bits.
+  /// Returns the kind and payload of a number, which are the same for equal numbers: an integer if
+  /// it is integral and fits into 64 bits.
   @inline(__always) static func number(_ value: Double) -> (ValueTape.Kind, UInt64) {
     if value >= -0x1p63, value < 0x1p63 {
       let whole = Int64(value)
@@ -137,7 +137,7 @@ extension ValueTape.Kind {
     return (.double, value.bitPattern)
   }
 
-  /// Returns the same for an unsigned integer.
+  /// Returns the kind and payload of an unsigned integer.
   @inline(__always) static func number(_ value: UInt64) -> (ValueTape.Kind, UInt64) {
     (value > UInt64(Int64.max) ? .unsigned : .integer, value)
   }

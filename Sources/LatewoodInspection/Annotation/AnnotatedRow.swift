@@ -2,14 +2,14 @@
 package struct AnnotatedRow: Equatable, Sendable {
   package var range: Range<UInt64>
   package var meaning: String
-  /// Whether something here violates FORMAT.md.
+  /// Whether the bytes violate FORMAT.md.
   package var isFault = false
 }
 
 /// Collects the rows of a range of the file.
 ///
-/// Invariant: the rows are contiguous, in the order of the file, none is empty, and they start
-/// where the range starts.
+/// Invariant: the rows are contiguous, in the order of the file and not empty, and they start where
+/// the range starts.
 struct AnnotatedRows {
   let wanted: Range<UInt64>
   private(set) var rows: [AnnotatedRow] = []

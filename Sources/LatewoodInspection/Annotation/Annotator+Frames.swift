@@ -21,7 +21,7 @@ extension Annotator {
     let payload = min(range.lowerBound + UInt64(FrameHeader.length), range.upperBound)
     let end = min(header.end ?? range.upperBound, range.upperBound)
     if rows.position < payload {
-      // Before the log, parts of a commit may have been punched out; nothing reads it any more.
+      // Before the log, parts of a commit may have been punched out, because it is no longer read.
       let isDamaged = try !file.frames.isSound(header)
       try fields(FieldTable.frame, of: name, in: range.lowerBound..<payload, isDamaged: isDamaged, &rows)
     }

@@ -8,7 +8,7 @@ extension Annotator {
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
   ) throws(StorageError) {
     let step = FileLayout.nodeAlignment
-    // A node that contains the first wanted byte begins at most the greatest node length before it.
+    // A node that contains the first wanted byte begins at most one maximum node length before it.
     let wanted = max(range.lowerBound, rows.position)
     let earliest = max(range.lowerBound, wanted - min(wanted, UInt64(FileLayout.nodeLimit)))
     var at = wanted / step * step
@@ -38,7 +38,8 @@ extension Annotator {
     return node
   }
 
-  /// Explains bytes that are not a node: padding, a value that the tree refers to, or nothing.
+  /// Explains bytes that are not a node: padding, a value that the tree refers to, or bytes without
+  /// meaning.
   private func explainRest(
     _ range: Range<UInt64>, _ otherwise: String, _ rows: inout AnnotatedRows
   ) throws(StorageError) {

@@ -9,7 +9,7 @@ package struct Annotator {
     case slot(Int)
     /// A frame with the zeros after it.
     case frame(FrameHeader, range: Range<UInt64>)
-    /// Bytes before the log that are in no surviving frame.
+    /// Bytes before the log that do not belong to a surviving frame.
     case gap(Range<UInt64>)
     /// Bytes after the log.
     case tail(Range<UInt64>)
@@ -45,7 +45,7 @@ package struct Annotator {
     var finder = StructureFinder(file)
     while !rows.isComplete, let structure = try finder.structure(at: rows.position) {
       try explain(structure, &rows)
-      // The rest that has not been explained.
+      // The rest of the range, which has not been explained.
       rows.add(structure.range(in: file.size), "no meaning")
     }
     return rows.rows
@@ -130,7 +130,7 @@ package struct Annotator {
   }
 }
 
-/// Bytes as text: all but printable ASCII become `\x` and two digits.
+/// Converts bytes to text: bytes other than printable ASCII become `\x` and two digits.
 package enum ByteText {
   /// Returns the text in back quotes, of at most `limit` bytes.
   package static func quoted(_ bytes: some Collection<UInt8>, limit: Int = 48) -> String {

@@ -1,8 +1,8 @@
 import LatewoodFile
 import LatewoodTree
 
-/// A field of a structure: its place in the structure, and how its value is described. The words
-/// are those of FORMAT.md.
+/// A field of a structure: its offset in the structure, and the description of its value in the
+/// words of FORMAT.md.
 struct AnnotatedField {
   enum Form {
     /// Only the name is shown.
@@ -109,7 +109,7 @@ enum FieldTable {
     AnnotatedField(NodeLayout.childLiveBytes, 8, "live bytes", .number),
   ]
 
-  /// Describes the flags of a commit frame or a seal; other frames have none.
+  /// Describes the flags of a commit frame or a seal; other frames do not have flags.
   @Sendable private static func flags(_ value: UInt64) -> String {
     value == 0 ? "0" : "\(value): the transaction continues, or of a seal: the log ends here"
   }

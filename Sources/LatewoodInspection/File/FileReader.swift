@@ -1,10 +1,11 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Reads a file with system calls, without a mapping, so that a read error of the disk is an error
-/// with its offset and does not end the process.
+/// Reads a file with system calls instead of a mapping, so that a read error of the disk is
+/// reported as an error with its offset and does not end the process.
 ///
-/// Successive small reads share one window. It never writes. Not for use by several threads.
+/// Successive small reads share one window. The reader never writes. Use it from one thread at a
+/// time.
 package final class FileReader {
   /// The treatment of a block that the disk cannot read.
   package enum BadBlocks {
@@ -41,7 +42,7 @@ package final class FileReader {
     window = []
   }
 
-  /// Whether all of these bytes lie within the file.
+  /// Returns whether all of these bytes lie within the file.
   func holds(_ offset: UInt64, _ count: UInt64) -> Bool { count <= size && offset <= size - count }
 
   // MARK: Bytes
@@ -58,15 +59,16 @@ package final class FileReader {
     return bytes
   }
 
-  /// Returns a copy of `count` bytes from `offset` on; nil if they do not all lie within the file.
+  /// Returns a copy of `count` bytes starting at `offset`; nil if they do not all lie within the
+  /// file.
   func bytes(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8]? {
     guard count >= 0, holds(offset, UInt64(count)) else { return nil }
     if count > Self.windowLength { return try bytes(offset..<offset + UInt64(count), limit: .max) }
     return Array(try some(at: offset, count: count))
   }
 
-  /// Returns at most `count` bytes from `offset` on, fewer at the end of the file. For many small
-  /// reads in ascending order.
+  /// Returns at most `count` bytes starting at `offset`, fewer at the end of the file. Use it for
+  /// many small reads in ascending order.
   package func some(at offset: UInt64, count: Int) throws(StorageError) -> ArraySlice<UInt8> {
     guard offset < size else { return [] }
     let wanted = Int(min(UInt64(count), size - offset))
@@ -85,7 +87,7 @@ package final class FileReader {
     let start = Int(offset - windowStart)
     return try window.withUnsafeBytes { bytes in
       Result { () throws(StorageError) -> R? in
-        // SAFETY: `count` bytes from `start` on lie within the window, by the check.
+        // SAFETY: by the check, `count` bytes starting at `start` lie within the window.
         guard let base = bytes.baseAddress, start + count <= bytes.count else { return nil }
         return try body(base + start)
       }
@@ -142,7 +144,7 @@ package final class FileReader {
 
   // MARK: The disk
 
-  /// Loads the window with `count` bytes from `offset` on, or as many as there are.
+  /// Loads the window with `count` bytes starting at `offset`, or as many as there are.
   private func load(_ offset: UInt64, _ count: Int) throws(StorageError) {
     let end = windowStart + UInt64(window.count)
     if offset >= windowStart, offset + UInt64(count) <= end { return }

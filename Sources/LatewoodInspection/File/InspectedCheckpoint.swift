@@ -8,13 +8,13 @@ package struct InspectedCheckpoint: Equatable {
 
   package var offset: UInt64 { frame.ownOffset }
 
-  /// Returns nil if there is no checkpoint at this offset.
+  /// Returns nil if there is not a checkpoint at this offset.
   init?(at offset: UInt64, _ frames: FrameReader) throws(StorageError) {
     guard let frame = try frames.frame(at: offset) else { return nil }
     try self.init(frame, frames)
   }
 
-  /// Returns nil if the frame, whose checksum is right, is not a checkpoint or has impossible
+  /// Returns nil if the frame, whose checksum is correct, is not a checkpoint or has impossible
   /// contents.
   init?(_ frame: FrameHeader, _ frames: FrameReader) throws(StorageError) {
     guard frame.kind == .checkpoint else { return nil }

@@ -3,7 +3,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodFile
 
-/// A database file, read only through the codecs of its format, without a store, a cache or
+/// A database file that is read only through the codecs of its format, without a store, a cache or
 /// recovery in between.
 ///
 /// ```
@@ -11,17 +11,17 @@ import LatewoodFile
 ///                              \-> log from the replay offset on -> bytes after it
 /// ```
 ///
-/// It holds the shared lock of FORMAT.md, section 1 while it is open, and so works alongside a
-/// writer, which punches no holes meanwhile. It never writes. Damage is not thrown: `faults` lists
-/// it, and everything readable is available.
+/// While it is open, it holds the shared lock of FORMAT.md, section 1. It therefore works alongside
+/// a writer, which does not punch holes while the lock is held. It never writes. Damage is not
+/// thrown: `faults` lists it, and everything readable is available.
 ///
-/// Not for use by several threads.
+/// Use it from one thread at a time.
 package final class InspectedFile {
   package let path: String
   package let header: InspectedHeader
   package let frames: FrameReader
   package private(set) var slots: [InspectedSlot] = []
-  /// The checkpoint of the newest valid slot; nil if that names none.
+  /// The checkpoint of the newest valid slot; nil if the slot does not refer to one.
   package private(set) var checkpoint: InspectedCheckpoint?
   package private(set) var log: InspectedLog
   let device: any Device
@@ -46,8 +46,8 @@ package final class InspectedFile {
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
       slots = try Self.slots(frames, volume, path)
-      // A slot is written after the checkpoint that it names, so the checkpoint lies below the size
-      // that is read now.
+      // A slot is written after the checkpoint that it refers to, so the checkpoint lies below the
+      // size that is read now.
       checkpoint = Self.newest(of: slots)?.checkpoint
       log = try InspectedLog(frames, from: checkpoint, slots: slots)
     } catch {
@@ -114,7 +114,7 @@ package final class InspectedFile {
     return result
   }
 
-  /// Returns the frames of the log from the newest checkpoint on.
+  /// Returns the frames of the log starting at the newest checkpoint.
   package func logFrames() -> LogFrames {
     LogFrames(frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
   }
@@ -130,7 +130,7 @@ package final class InspectedFile {
     slots.filter(\.isValid).max { ($0.slot?.generation ?? 0) < ($1.slot?.generation ?? 0) }
   }
 
-  /// Returns both slots. A slot that is just being written is read again.
+  /// Returns both slots. A slot that is being written during the read is read again.
   private static func slots(
     _ frames: FrameReader, _ volume: any Volume, _ path: String
   ) throws(StorageError) -> [InspectedSlot] {

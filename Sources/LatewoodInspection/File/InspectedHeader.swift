@@ -1,14 +1,14 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// The two copies of the header: their contents, and which of them are intact.
+/// The two copies of the header, with their contents and faults.
 package struct InspectedHeader {
   /// The header in the first intact copy; nil if there is none.
   package private(set) var header: FileHeader?
   /// The faults of the two copies; nil for a copy that is intact.
   package private(set) var faults: [StorageError?] = []
-  /// The seed of the file's checksums. Without an intact header it comes from a damaged copy, if a
-  /// slot or frame confirms it.
+  /// The seed of the file's checksums. Without an intact header, it is read from a damaged copy, if
+  /// a slot or frame confirms it.
   package private(set) var seed: UInt64
   /// The unverified seeds in damaged copies, used if no copy is intact.
   private(set) var unverifiedSeeds: [UInt64] = []
@@ -18,14 +18,14 @@ package struct InspectedHeader {
 
   /// Throws `emptyFile`, `notADatabase`, `tooNew`. Damage is not thrown.
   ///
-  /// - Parameter needsMagic: whether to refuse a file if neither copy says that it is a database.
+  /// - Parameter needsMagic: whether to refuse a file if neither copy identifies it as a database.
   init(_ reader: FileReader, needsMagic: Bool = true) throws(StorageError) {
     if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
     let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * Self.length
-      // One copy alone: cut off after it, with zeros in place of the other.
+      // The bytes for one copy alone, with zeros in place of the other.
       var alone = [UInt8](repeating: 0, count: Self.length * 2)
       if bytes.count > start {
         alone.replaceSubrange(

@@ -7,7 +7,7 @@ package struct InspectedSlot {
   package let index: Int
   /// The contents; nil if the slot is damaged.
   package let slot: RootSlot?
-  /// The checkpoint that it names, if that is accepted.
+  /// The checkpoint that the slot refers to, if it is accepted.
   package let checkpoint: InspectedCheckpoint?
   /// The reason why the slot is not valid; nil if it is.
   package let fault: StorageError?

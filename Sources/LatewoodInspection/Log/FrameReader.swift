@@ -12,8 +12,8 @@ package struct FrameReader {
   /// A reader for the nodes of the same file.
   package var nodes: NodeReader { NodeReader(reader: reader, seed: seed) }
 
-  /// Returns the header at `offset` if it is one and the required part of the frame lies within the
-  /// file. Its checksum is not compared.
+  /// Returns the header at `offset`; nil if there is none, or the required part of its frame does
+  /// not lie within the file. The checksum is not compared.
   package func header(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
       let header = try anyHeader(at: offset), let required = header.requiredEnd, required <= reader.size
@@ -34,21 +34,21 @@ package struct FrameReader {
     FrameScan(self, in: min(offset, reader.size)..<reader.size, accepting: .sound)
   }
 
-  /// Returns the frame at `offset` if it is valid by itself.
+  /// Returns the frame at `offset` if it is valid, regardless of other frames.
   package func frame(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     guard let header = try header(at: offset), try isSound(header) else { return nil }
     return header
   }
 
-  /// Returns whether the checksum of a frame is right.
+  /// Returns whether the checksum of a frame is correct.
   package func isSound(_ header: FrameHeader) throws(StorageError) -> Bool {
     guard let end = header.requiredEnd, end <= reader.size else { return false }
     let start = header.ownOffset + UInt64(FrameHeader.Offset.magic)
     return try reader.hash(start..<end, seed: seed) == header.checksum
   }
 
-  /// Returns the contents of a root slot, or the reason why it has none. The checkpoint that it
-  /// names is not checked.
+  /// Returns the contents of a root slot, or the reason why they are not valid. The checkpoint that
+  /// the slot refers to is not checked.
   func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
     let bytes = Array(try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds the frames in any range of the file: by their lengths as long as frames follow each other,
-/// and by searching for the next header where one is missing.
+/// Finds the frames in any range of the file. As long as frames follow each other, it uses their
+/// lengths; where a frame is missing, it searches for the next header.
 ///
 /// ```
 /// | frame | frame | ...damage... | frame | nodes frame ~~~~~ | frame |
@@ -11,13 +11,13 @@ import LatewoodFile
 package struct FrameScan {
   /// The frames that a scan accepts.
   package enum Accepting {
-    /// Frames with the right checksum.
+    /// Frames with the correct checksum.
     case sound
-    /// Also commits whose length leads to a possible next frame: part of a dead frame may have been
-    /// punched out.
+    /// In addition, commits whose length leads to a possible next frame, because part of a dead
+    /// frame may have been punched out.
     case broken
-    /// The same, without comparing the checksums of commits. Those of other frames are always
-    /// compared.
+    /// The same, without comparing the checksums of commits. The checksums of other frames are
+    /// always compared.
     case unverified
   }
 
@@ -66,7 +66,7 @@ package struct FrameScan {
     return .gap(start..<at)
   }
 
-  /// Returns the next header from here on, wherever it lies; the scan continues after its start.
+  /// Returns the next header at any offset; the scan continues after its start.
   mutating func nextHeader() throws(StorageError) -> FrameHeader? {
     at = FileLayout.alignedToFrame(at) ?? range.upperBound
     while at < range.upperBound {

@@ -1,18 +1,18 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Walks a file from an offset on, frame by frame: the surviving frames before the log, the log,
+/// Walks a file from a given offset, frame by frame: the surviving frames before the log, the log,
 /// and the bytes after it.
 package struct FrameWalk {
   package struct Step: Equatable {
     package enum State: String, Sendable {
-      /// A sound frame before the log: a checkpoint contains it.
+      /// A sound frame before the log, which a checkpoint contains.
       case merged
       /// A sound frame of the log.
       case log
       /// An unneeded frame before the log that is damaged or partly punched out.
       case broken
-      /// No frame is here any more.
+      /// Bytes in which no frame is left.
       case gap
       /// The end of the log, with the reason unless it is the end of the file.
       case reserved, skipped, ended, damaged

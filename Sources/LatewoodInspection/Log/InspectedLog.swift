@@ -12,9 +12,9 @@ package struct InspectedLog {
     case reserved
     /// The remains of a write that was not acknowledged, or a write in progress.
     case skipped
-    /// The log of a backup ends here, regardless of the bytes that follow.
+    /// The end of a backup's log, regardless of the bytes that follow.
     case ended
-    /// Something that was durable is damaged at the end of the walk.
+    /// Damage to data that was durable, at the end of the walk.
     case damaged
   }
 
@@ -22,12 +22,12 @@ package struct InspectedLog {
   package private(set) var end: ReplayPosition
   package private(set) var tail: Tail = .none
   package private(set) var frames: UInt64 = 0
-  /// The number of commit frames, and of complete transactions.
+  /// The number of commit frames and of complete transactions.
   package private(set) var commits: UInt64 = 0
   package private(set) var transactions: UInt64 = 0
   /// The length of all commit frames, with their headers.
   package private(set) var commitBytes: UInt64 = 0
-  /// The newest complete transaction; that of the checkpoint if the log has none.
+  /// The newest complete transaction; the transaction of the checkpoint if the log has none.
   package private(set) var newestTransaction: UInt64
   /// The newest transaction that was begun, complete or not.
   package private(set) var lastTransaction: UInt64
@@ -51,8 +51,8 @@ package struct InspectedLog {
       durableThrough = max(durableThrough, walk.durableThrough)
       let claim = walk.hasEnded ? nil : try claim(beyond: end.offset, frames)
       guard let floor = [claim, durableThrough].compactMap({ $0 }).max(), end.offset < floor else { break }
-      // A writer may have completed the frame since this walk reached it; everything that was
-      // durable is complete by now.
+      // A writer may have completed the frame since this walk reached it; all durable frames are
+      // complete by now.
       try frames.reader.refresh()
       if try frames.frame(at: end.offset) != nil, let frame = try walk.next() {
         take(frame)
@@ -100,8 +100,8 @@ package struct InspectedLog {
 }
 
 extension InspectedFile {
-  /// The length of the commit frames that no checkpoint contains, with the padding between them:
-  /// what a map shows as log, without reading anything else. O(frames of the log).
+  /// Returns the length of the commit frames that no checkpoint contains, with the padding between
+  /// them. This is the log in a map of the file, but nothing else is read. O(frames of the log).
   package func unmergedBytes() throws(StorageError) -> UInt64 {
     guard newestSlot != nil else { return 0 }
     var bytes: UInt64 = 0

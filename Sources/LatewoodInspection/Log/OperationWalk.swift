@@ -12,13 +12,13 @@ package struct InspectedOperation: Equatable {
   package let key: Range<UInt64>
   /// The value; the upper bound of a range. Empty for a delete.
   package let value: Range<UInt64>
-  /// The checksum of a large value, from the operation; else 0.
+  /// The checksum of a large value, from the operation; 0 for other values.
   package let valueChecksum: UInt32
 
   package var end: UInt64 { value.upperBound }
   package var isPut: Bool { code == OperationCode.put || hasOwnChecksum }
   package var isRange: Bool { code == OperationCode.deleteRange }
-  /// Whether it has its own checksum over the value.
+  /// Whether the operation has its own checksum over the value.
   package var hasOwnChecksum: Bool { code == OperationCode.putExtent }
 
   package var name: String {

@@ -9,10 +9,10 @@ import LatewoodFile
 /// rest     dead |      |dead|    |pad|    dead node, hole ...
 /// ```
 ///
-/// Invariants: regions are in the order of the file, none is empty, each starts where the previous
-/// one ends, the first at 0, and the last ends at the end of the file; in a part of a map, at its
-/// ends. Two neighbours never have the same kind and keyspace, except for nodes and extents, each
-/// of which has a region of its own.
+/// Invariants: regions are in the order of the file and not empty. Each starts where the previous
+/// one ends. The first starts at 0 and the last ends at the end of the file, or they start and end
+/// with the range of a `part`. Two neighbours never have the same kind and keyspace, except for
+/// nodes and extents, each of which has a separate region.
 package struct FileMap {
   /// The length of the file.
   package let size: UInt64
@@ -64,7 +64,8 @@ package struct FileMap {
     }
   }
 
-  /// Returns the map of a part of the file. Regions that begin before it or end behind it are cut.
+  /// Returns the map of a part of the file. Regions that begin before the part or end after it are
+  /// cut.
   package func part(_ part: Range<UInt64>) -> FileMap {
     var result = self
     result.range = part.clamped(to: range)
@@ -122,7 +123,7 @@ package struct FileMap {
 
 extension InspectedNode {
   /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or
-  /// it cannot be told.
+  /// it is not known.
   package var keyspace: UInt32? {
     guard let bounds, bounds.first.count >= 4, bounds.last.count >= 4 else { return nil }
     return bounds.first[..<4] == bounds.last[..<4]

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// Finds the blocks that read as zeros. Where the file system reports holes, they are not read.
+/// Finds the blocks that read as zeros. Holes that the file system reports are not read.
 struct HoleFinder {
   /// File systems punch at least 4 KiB; sectors are the smallest unit that a power failure leaves
   /// intact.
@@ -32,7 +32,7 @@ struct HoleFinder {
             continue
           }
         }
-        // Up to the next hole, or to the end of the block in which one ends.
+        // The range up to the next hole, or to the end of the block in which a hole ends.
         let next = hole.map { $0.lowerBound > at ? $0.lowerBound : at + length } ?? end
         let stop = min(end, max(at + length, next / length * length))
         try read(at..<stop, &result)

@@ -8,7 +8,7 @@ struct MapFrames {
   struct Piece {
     var kind: Region.Kind
     var range: Range<UInt64>
-    /// Whether its dead parts may be earlier nodes.
+    /// Whether its dead parts may contain earlier nodes.
     var mayHoldNodes = false
   }
 

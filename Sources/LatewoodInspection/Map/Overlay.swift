@@ -42,7 +42,7 @@ struct Overlay {
     return result
   }
 
-  /// Adds holes where nothing lies yet.
+  /// Adds holes in the parts that no region covers yet.
   mutating func add(_ holes: [Range<UInt64>]) {
     regions += holes.map { Region(.hole, $0) }
     regions.sort { $0.range.lowerBound < $1.range.lowerBound }

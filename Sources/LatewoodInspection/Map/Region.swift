@@ -17,7 +17,7 @@ package struct Region: Equatable, Sendable {
     case deadNode
     /// Commit frames that a checkpoint contains, without the extents in them.
     case deadCommit
-    /// Blocks that read as zeros where nothing is live.
+    /// Blocks that read as zeros and contain no live data.
     case hole
     /// The remains of writes that were never acknowledged.
     case skipped

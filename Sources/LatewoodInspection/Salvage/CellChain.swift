@@ -9,16 +9,16 @@ import LatewoodTree
 ///                                           each cell ends where the next one begins
 /// ```
 ///
-/// Cells lie one after the other in the order of their keys. So a cell that ends exactly where a
-/// cell of the chain begins, and has a lesser key, is the previous cell, although bytes of a value
-/// can look like that by chance.
+/// Cells are stored consecutively in the order of their keys. Therefore a cell that ends exactly
+/// where a cell of the chain begins, and has a lesser key, is taken as the previous cell, although
+/// bytes of a value can match by chance.
 struct CellChain {
   struct Cell {
     var start: Int
     /// The key without the prefix of the leaf.
     var suffix: Range<Int>
     var value: Range<Int>
-    /// The length of the value, wherever it lies.
+    /// The length of the value, which is in the cell or in an extent.
     var length: Int
     var isExtent: Bool
     /// The number of cells from this one to the end.
@@ -53,7 +53,7 @@ struct CellChain {
   }
 
   /// Returns the longest run in which `accepts` accepts each cell. It is called for the last cell
-  /// first, and told which one that is.
+  /// first, with `isLast` set.
   func longest(_ accepts: (_ cell: Cell, _ isLast: Bool) -> Bool) -> [Cell] {
     var taken: [Int: Int] = [:]
     var best: Cell?
@@ -78,12 +78,12 @@ struct CellChain {
       key: key, value: .extent(offset: extent.u64(0), length: cell.length, checksum: extent.u32(8)))
   }
 
-  /// Reads the bytes at `start` as a cell, whatever follows it; returns nil if it does not lie
-  /// within the bytes.
+  /// Reads the bytes at `start` as a cell, regardless of the bytes after it; returns nil if it does
+  /// not lie within the bytes.
   static func cell(at start: Int, _ bytes: UnsafeRawBufferPointer) -> Cell? {
     guard let base = bytes.baseAddress, start >= 0, start < bytes.count else { return nil }
     // SAFETY: the numbers are read up to the end of the bytes, and the rest only after checking
-    // that it lies there.
+    // that it lies within them.
     let end = base + bytes.count
     guard let key = Varint.read(base + start, end: end),
       let tagged = Varint.read(base + (start + key.length), end: end)

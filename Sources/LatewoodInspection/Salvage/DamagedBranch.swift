@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// The readable part of a branch with a wrong checksum: the references to children that turn out to
-/// be valid.
+/// The readable part of a branch with a wrong checksum: the references to children that prove to be
+/// valid.
 struct DamagedBranch {
   /// A run of unknown children, by their indexes in the branch; nil for the end of the branch if
   /// its count is unknown.
@@ -56,7 +56,7 @@ struct DamagedBranch {
 
   func child(_ index: Int) -> Subtree? { children.first { $0.index == index }?.subtree }
 
-  /// The runs of missing children between and beside the known ones.
+  /// The runs of missing children between, before and after the known ones.
   var missing: [Run] {
     var runs: [Run] = []
     var next = 0

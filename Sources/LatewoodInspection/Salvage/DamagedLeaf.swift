@@ -25,7 +25,7 @@ struct DamagedLeaf {
     var entry: SalvagedEntry?
     /// Head, slot, and cell.
     var ranges: [Range<Int>]
-    /// The bytes that would not fit together after damage: all of `ranges` except for the value.
+    /// The bytes that would be inconsistent after damage: all of `ranges` except for the value.
     var checked: [Range<Int>] { entry == nil ? [] : [ranges[0], ranges[1], front] }
     /// The lengths and the key.
     var front = 0..<0
@@ -45,8 +45,8 @@ struct DamagedLeaf {
 
   /// Passes the readable entries to `sink`, as the newest state of the leaf's keys.
   ///
-  /// If an equal entry is already saved under a key, from a source with a valid checksum, this
-  /// proves that entry to be the newest.
+  /// If an equal entry is already saved under a key, from a source with a valid checksum, the entry
+  /// of this leaf proves that it is the newest.
   func save(ranges: KeyIntervals, into sink: any SalvageSink) throws(StorageError) {
     var next = 0
     var after = range.low
@@ -55,7 +55,7 @@ struct DamagedLeaf {
       for part in ranges.clipping(span) { try sink.delete(from: part.low, to: part.high) }
     }
     for (index, entry) in cells {
-      // Two adjacent cells leave no room for a key in between: a saved one there was deleted.
+      // Two adjacent cells leave no room for a key in between, so a key saved there was deleted.
       if isComplete, index == next, index > 0 || !after.isEmpty { try deleteBetween(entry.key) }
       (next, after) = (index + 1, entry.key.successor)
       guard ranges.contains(entry.key), let value = try entry.bytes(in: file) else { continue }
@@ -106,7 +106,7 @@ struct DamagedLeaf {
     let isHeaderIntact =
       base.u64(NodeLayout.ownOffset) == lost.reference.offset
       && base.u32(NodeLayout.length) == lost.reference.length && Int(base.u16(NodeLayout.count)) == count
-    // If the header is intact, the prefix is damaged, which follows heads and slots.
+    // If the header is intact, the damage is in the prefix, which follows the heads and slots.
     let prefix = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
     let destroyed = blockStart(of: isHeaderIntact ? prefix : 0, lost.reference.offset)
     guard
@@ -179,14 +179,14 @@ struct DamagedLeaf {
       blocks.append(start..<end)
       start = end
     }
-    // An entry that passes is evidence for its checked bytes. One that fails is evidence against
-    // its cell; without a cell, against its slot.
+    // An entry that passes is evidence for its checked bytes. An entry that fails is evidence
+    // against its cell or, without a cell, against its slot.
     func balance(_ block: Range<Int>) -> Int {
       candidates.count { $0.checked.contains { $0.overlaps(block) } }
         - candidates.count { $0.entry == nil && $0.ranges.last.map(block.overlaps) == true }
     }
     let found = blocks.filter { block in bytes[block].allSatisfy { $0 == 0 } || balance(block) < 0 }
-    // Something is wrong with the leaf, so it must be in a block without evidence for it.
+    // The leaf is damaged, so the damage must be in a block without evidence that it is intact.
     return found.isEmpty ? blocks.filter { balance($0) <= 0 } : found
   }
 }

@@ -6,15 +6,16 @@ import LatewoodTree
 /// each other up to the end.
 ///
 /// Such a cell lacks the prefix of its key. The prefix is a prefix of the separator before the
-/// leaf, with which the first key begins, or of the separator after it: as a rule, the last key
-/// begins with all but the last byte of that. The length of the prefix follows
-/// - from the leaf's header, if that is intact;
-/// - from these two separators, if they differ before either ends: the first and the last key
-///   differ there, too;
-/// - otherwise from the lengths of the keys in neighbouring leaves, if only one prefix makes keys
-///   of such lengths.
+/// leaf, with which the first key begins, or a prefix of the separator after it, because the last
+/// key usually begins with all but the last byte of that separator. The length of the prefix is
+/// determined
+/// - by the leaf's header, if that is intact;
+/// - by these two separators, if they differ before either ends: the first and the last key differ
+///   there, too;
+/// - otherwise by the lengths of the keys in neighbouring leaves, if only one prefix results in
+///   keys of such lengths.
 ///
-/// If none of these determines it, nothing is saved: a wrong key is worse than none.
+/// If none of these determines it, nothing is saved: a wrong key is worse than a missing one.
 struct HeadlessLeaf {
   private(set) var entries: [SalvagedEntry] = []
   /// Whether the separators or the header determine the prefix, and not just the neighbouring keys.
@@ -28,7 +29,8 @@ struct HeadlessLeaf {
 
   /// - Parameters:
   ///   - start: the offset from which to look for cells.
-  ///   - intactUntil: the end of the intact bytes from the header on; 0 if the header is damaged.
+  ///   - intactUntil: the end of the intact bytes that start with the header; 0 if the header is
+  ///     damaged.
   init?(
     in bytes: UnsafeRawBufferPointer, of lost: SalvageTree.LostLeaf, from start: Int, intactUntil: Int
   ) {
@@ -52,8 +54,8 @@ struct HeadlessLeaf {
     var found: [(prefix: [UInt8], entries: [SalvagedEntry])] = []
     for prefix in candidates {
       var run = chain.longest { cell, isLast in isPossible(prefix, cell, isLast) }
-      // The first cells may only look like cells. If more than that do not fit, the prefix is
-      // wrong.
+      // The first cells may be other bytes that look like cells. If more cells than these do not
+      // fit, the prefix is wrong.
       if run.count + 2 < depth { continue }
       if isHeaderIntact { run = Self.tail(of: run, count, matchingHeadsOf: bytes, until: intactUntil) }
       if run.isEmpty || run.count > count { continue }
@@ -87,7 +89,7 @@ struct HeadlessLeaf {
   }
 
   /// Returns the entries for the one prefix whose keys are about as long as neighbouring keys,
-  /// provided that those of every other or longer prefix are not.
+  /// provided that the keys for every other prefix, or a longer one, are not.
   private static func likely(
     _ found: [(prefix: [UInt8], entries: [SalvagedEntry])], upTo limit: Int, _ lengths: KeyLengths
   ) -> [SalvagedEntry] {
@@ -102,7 +104,8 @@ struct HeadlessLeaf {
     return isLongerPossible ? [] : entries
   }
 
-  /// Returns whether all neighbouring keys have one length, and most of these do not.
+  /// Returns whether all neighbouring keys have the same length, and most of these keys do not have
+  /// it.
   private func contradictLengths(_ entries: [SalvagedEntry]) -> Bool {
     guard let last = entries.last, let lengths = lost.keyLengths[LiveTree.keyspace(of: last.key)] else {
       return false

@@ -1,11 +1,11 @@
 import LatewoodTree
 
-/// The lengths of keys, by keyspace, in the leaves beside a lost one: keys that sort close to each
+/// The lengths of keys, by keyspace, in the leaves next to a lost one: keys that sort close to each
 /// other tend to have the same form.
 struct KeyLengths {
   private var lengths: [UInt32: (range: ClosedRange<Int>, count: Int)] = [:]
 
-  /// The least number of keys that says something about others.
+  /// The minimum number of keys from which other lengths can be judged.
   private static let tellingCount = 16
 
   mutating func add(_ leaf: Node) {
@@ -27,7 +27,7 @@ struct KeyLengths {
   var longest: Int { lengths.values.map(\.range.upperBound).max() ?? 0 }
 
   /// Returns how many eighths of the keys are about as long as the known keys of their keyspaces; 0
-  /// if too few of those are known.
+  /// if too few keys are known.
   ///
   /// - Parameter more: a length to add to each of the keys.
   func fit(_ entries: [SalvagedEntry], longerBy more: Int = 0) -> Int {

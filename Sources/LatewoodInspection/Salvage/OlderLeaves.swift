@@ -17,9 +17,9 @@ struct OlderLeaves {
 
   /// - Parameters:
   ///   - newest: the transaction of the checkpoint that was read. A later checkpoint was not
-  ///     finished, so its leaves do not count.
-  ///   - takesDamaged: whether to include damaged leaves with an intact header, for when nothing
-  ///     else leads to them.
+  ///     finished, so its leaves are ignored.
+  ///   - takesDamaged: whether to include damaged leaves with an intact header, if nothing else
+  ///     refers to them.
   init(
     in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool

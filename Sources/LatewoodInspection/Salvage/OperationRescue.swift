@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Finds operations in a part of the log where frames are damaged: those beside the destroyed
-/// bytes.
+/// Finds the operations before and after the destroyed bytes in a part of the log with damaged
+/// frames.
 ///
 /// One checksum covers a whole frame, so nothing here is proved. An operation is accepted if its
 /// keyspace exists and if it is followed by another operation, by the end of the damage, or by the
@@ -20,7 +20,7 @@ struct OperationRescue {
   private let end: UInt64
   private var position: UInt64
   /// The number of bytes of values that may still be hashed, so that bytes that look like many
-  /// large values do not take time in the square of their length.
+  /// large values do not take quadratic time.
   private var budget: UInt64
 
   private static let blockLength: UInt64 = 4096
@@ -66,8 +66,8 @@ struct OperationRescue {
 
   private func isFollowed(_ operation: SalvagedOperation) throws(StorageError) -> Bool {
     let next = operation.end
-    // Either the next bytes begin in the next block, or so shortly before it that they cannot be
-    // told from the destroyed bytes there.
+    // Either the next bytes begin in the next block, or they begin so close before it that they
+    // cannot be distinguished from destroyed bytes.
     let rest = (Self.blockLength - next % Self.blockLength) % Self.blockLength
     if next == end || rest <= Self.frontLength { return true }
     // Zeros pad up to the next frame, and are preallocated space after the last one.
@@ -88,7 +88,7 @@ struct OperationRescue {
     return number == 0 || keyspaces.contains(number)
   }
 
-  /// Returns the next operation of a known keyspace from `position` on.
+  /// Returns the next operation of a known keyspace, starting at `position`.
   private mutating func nextCandidate() throws(StorageError) -> SalvagedOperation? {
     while position < end {
       let count = Int(min(64 << 10, end - position))

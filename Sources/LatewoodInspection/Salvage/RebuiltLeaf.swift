@@ -14,8 +14,8 @@ import LatewoodTree
 ///     the fields in the reference, and the transaction of a checkpoint
 /// ```
 ///
-/// All of this is redundant in a file, and the reference to the leaf has its checksum: bytes that
-/// match it are the leaf.
+/// All of this is redundant in a file, and the reference to the leaf contains its checksum: bytes
+/// that match the checksum are the leaf.
 struct RebuiltLeaf {
   private let lost: SalvageTree.LostLeaf
   private let file: FrameReader
@@ -23,7 +23,8 @@ struct RebuiltLeaf {
   private let count: Int
   private var transactions: [UInt64]
 
-  /// With more checkpoints than this, that of the leaf is among the newest, or named in its header.
+  /// The maximum number of checkpoints to try. If there are more, the checkpoint of the leaf must
+  /// be among the newest, or be named in the leaf's header.
   private static let transactionLimit = 256
   private static let attemptLimit = 64
 
@@ -100,8 +101,8 @@ struct RebuiltLeaf {
       }
       guard UInt32(truncatingIfNeeded: sum) == lost.reference.checksum else { continue }
       put(sum, at: NodeLayout.checksum)
-      // It is validated like any other node: a right checksum does not prove that a leaf is
-      // well-formed.
+      // It is validated like any other node, because a correct checksum does not prove that a leaf
+      // is well-formed.
       return try leaf.withStart { (start, _) throws(StorageError) in
         do throws(StorageError) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
           return nil

@@ -18,8 +18,8 @@ import LatewoodFile
 /// Later changes win, so a deleted key does not come back as long as the delete, or a later leaf
 /// without the key, survives.
 ///
-/// Memory: one node or value, one number for each damaged place, and one reference for each older
-/// leaf in a lost range.
+/// Memory: one node or value, one number for each damaged position, and one reference for each
+/// older leaf in a lost range.
 package struct Salvage {
   struct State {
     let file: FrameReader
@@ -115,7 +115,8 @@ package struct Salvage {
       report.transaction = max(report.transaction, past.transaction)
       report.damagedLog += past.damage
     }
-    // Commits that survive from the first one on contain everything that was in the leaves.
+    // If all commits survive, starting with the first, they contain everything that was in the
+    // leaves.
     if completeAfter == 0 { return }
     for var leaf in tree.leaves {
       leaf.keyspaces = keyspaces

@@ -3,12 +3,13 @@ import LatewoodFile
 
 /// The checkpoint from which a salvage starts.
 ///
-/// It is that of the newest valid slot, as for any reader; but if the log after it is damaged, a
-/// later checkpoint in the file. Without slots, it is the newest checkpoint in the file.
+/// As for any reader, it is the checkpoint of the newest valid slot. If the log after that is
+/// damaged, a later checkpoint in the file is used. Without slots, it is the newest checkpoint in
+/// the file.
 struct SalvageBase {
   private(set) var checkpoint: InspectedCheckpoint?
   private(set) var isRootSlotDamaged = false
-  /// Whether there must have been a tree that cannot be found any more.
+  /// Whether there must have been a tree that can no longer be found.
   private(set) var isTreeLost = false
   /// The greatest *durable through* of the slots.
   private(set) var durableThrough: UInt64 = 0
@@ -41,7 +42,7 @@ struct SalvageBase {
     if checkpoint == nil, !startsEmpty || slots.count < 2 {
       checkpoint = Self.newest(survey.checkpoints)
     } else if let gap = survey.gaps.first(where: { [replay] in $0.range.lowerBound >= replay }) {
-      // A backup ends in a seal; anything after it was copied there and never finished.
+      // A backup ends in a seal; anything after the seal is from a copy that was never finished.
       let end = survey.ends.first { [replay] in $0 >= replay } ?? .max
       let later = survey.checkpoints.filter { $0.offset > gap.range.lowerBound && $0.offset < end }
       if let newer = Self.newest(later),
@@ -50,7 +51,7 @@ struct SalvageBase {
         checkpoint = newer
       }
     }
-    // If no slot and no frame names the tree any more, its leaves are all that is left of it.
+    // If no slot or frame refers to the tree any longer, only its leaves are left.
     isTreeLost = checkpoint == nil && (survey.hasNodes || slots.isEmpty) && !(startsEmpty && slots.count == 2)
   }
 

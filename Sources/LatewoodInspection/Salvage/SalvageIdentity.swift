@@ -2,13 +2,13 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The identity that tells the structures of a file from all other bytes: the seed of its
+/// The identity that distinguishes the structures of a file from all other bytes: the seed of its
 /// checksums, which follows from the file id.
 package struct SalvageIdentity: Sendable, Equatable {
   /// The source of the file id.
   package enum Origin: String, Sendable {
     case header
-    /// Neither copy of the header is intact, but the id in one of them matches the structures in
+    /// A damaged header: neither copy is intact, but the id in one copy matches the structures in
     /// the file.
     case damagedHeader
     case given

@@ -11,8 +11,8 @@ import LatewoodTree
 ///                        the state after it: it replaces all keys from its first to its last
 /// ```
 ///
-/// So a key that an older leaf or commit put and a later one deleted is gone, as long as the later
-/// one survives.
+/// Therefore a key that an older leaf or commit put and a later one deleted stays deleted, as long
+/// as the later one survives.
 struct SalvageReplay {
   enum Purpose {
     /// The log after the checkpoint: its changes are the newest.
@@ -84,7 +84,7 @@ struct SalvageReplay {
 
   private mutating func take(_ header: FrameHeader, _ end: UInt64) throws(StorageError) {
     if header.transaction != openTransaction {
-      // A transaction that another one interrupts was given up, unless its end was destroyed.
+      // A transaction that another one interrupts was abandoned, unless its end was destroyed.
       if isOpenBroken { try applyOpen(.unproven) }
       openPayloads = []
       isOpenBroken = false
@@ -184,7 +184,7 @@ struct SalvageReplay {
     while let piece = try rescue.next() {
       switch piece {
       case .operation(let operation):
-        // The operations of the open transaction come before it.
+        // The operations of the open transaction precede the damage.
         if isOpenBroken { try applyOpen(.unproven) }
         try apply(operation, .unproven)
         found.operations += 1
@@ -199,8 +199,8 @@ struct SalvageReplay {
             low: operation.key, high: operation.key.successor, expected: 1))
       }
     }
-    // A gap in which no transaction can have been held a checkpoint, a seal or the header of a
-    // nodes frame: no data is lost by it.
+    // A gap that cannot have contained a transaction was a checkpoint, a seal or the header of a
+    // nodes frame, so no data is lost.
     if gap?.lost != nil || gap?.isAtEnd == true || found.operations > 0 || hasLostValue {
       damage.append(found)
     }

@@ -1,6 +1,6 @@
-/// The course of a salvage, and its losses. The sink counts what was saved.
+/// The course of a salvage, and its losses. The sink counts the saved entries.
 package struct SalvageReport: Sendable, Equatable {
-  /// A range of keys whose place in the tree was damaged.
+  /// A range of keys whose node or value in the tree was damaged.
   package struct LostRange: Sendable, Equatable {
     package enum What: String, Sendable {
       case leaf, branch, value, tree
@@ -12,7 +12,8 @@ package struct SalvageReport: Sendable, Equatable {
     /// The full keys from `low`, inclusive, to `high`, exclusive; nil means no bound.
     package var low: [UInt8]
     package var high: [UInt8]?
-    /// The number of entries that were there, according to the tree above; nil if it is not known.
+    /// The number of entries that the range had, according to the tree above; nil if it is not
+    /// known.
     package var expected: UInt64?
     /// The number of entries in the range now.
     package var saved: UInt64 = 0
@@ -32,10 +33,10 @@ package struct SalvageReport: Sendable, Equatable {
   /// Damage in the part of the log that no tree contains.
   package struct DamagedLog: Sendable, Equatable {
     package var range: Range<UInt64>
-    /// The transactions that were in it, at least in part. Nil if there were none, or they are not
+    /// The transactions that were in it, at least in part; nil if there were none, or they are not
     /// known.
     package var transactions: ClosedRange<UInt64>?
-    /// The number of operations that were read beside the damage.
+    /// The number of operations that were read before and after the damage.
     package var operations: UInt64 = 0
     /// Whether nothing in the file proves that these bytes had ever been committed.
     package var isUnacknowledged = false
@@ -48,7 +49,7 @@ package struct SalvageReport: Sendable, Equatable {
   /// The newest transaction that was salvaged, as far as it could be read.
   package var transaction: UInt64 = 0
   package var isRootSlotDamaged = false
-  /// At most `listLimit` ranges; `lostRangeCount` is their full number.
+  /// The lost ranges, at most `listLimit`; `lostRangeCount` is their full number.
   package var lostRanges: [LostRange] = []
   package var lostRangeCount: UInt64 = 0
   package var damagedLog: [DamagedLog] = []
@@ -82,7 +83,7 @@ package struct SalvageReport: Sendable, Equatable {
     }
   }
 
-  /// Merges the report on other keys of the same file.
+  /// Merges a report on other keys of the same file.
   package mutating func merge(_ other: SalvageReport) {
     let beyond = other.lostRangeCount - UInt64(other.lostRanges.count)
     note(other.lostRanges)
@@ -99,8 +100,8 @@ package struct SalvageReport: Sendable, Equatable {
     unreadable = other.unreadable
   }
 
-  /// The number of entries that were there, according to the rest of the tree, and were not saved
-  /// in any version.
+  /// The number of entries that existed, according to the rest of the tree, and were not saved in
+  /// any version.
   package var missing: UInt64 { lostRanges.reduce(missingBeyondList) { $0 + $1.missing } }
 }
 

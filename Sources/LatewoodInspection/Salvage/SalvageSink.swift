@@ -2,11 +2,11 @@ import LatewoodBytes
 
 /// The credibility of a salvaged entry.
 package enum SalvageTrust: Sendable, Equatable {
-  /// Checksums prove the entry, and that the file contained nothing newer for its key.
+  /// Checksums prove the entry, and prove that the file contained nothing newer for its key.
   case certain
   /// Checksums prove the entry as of this transaction. It may have been changed or deleted later.
   case older(UInt64)
-  /// The bytes look right, but their checksum also covers destroyed bytes, or nothing proves that
+  /// The bytes look correct, but their checksum also covers destroyed bytes, or nothing proves that
   /// the entry was ever committed.
   case unproven
 }

@@ -12,7 +12,7 @@ struct SalvageSurvey {
     /// The transactions that may have been in it. At the end of the file this is unknown.
     var lost: ClosedRange<UInt64>?
     var isAtEnd = false
-    /// Whether it is all zeros: preallocated space at the end, or space that was punched out.
+    /// Whether it consists of zeros: preallocated space at the end, or space that was punched out.
     var isZero = false
     /// Whether a frame after it restarts the log, as after a tail that was never acknowledged.
     var isBeforeRestart = false
@@ -27,7 +27,7 @@ struct SalvageSurvey {
   private(set) var hasNodes = false
   private(set) var frames = 0
   /// The numbers of transactions that are missing between two frames without a gap, because they
-  /// were given up, or precede a compaction.
+  /// were abandoned, or precede a compaction.
   private var skips: [(offset: UInt64, through: UInt64)] = []
 
   init(_ file: FrameReader) throws(StorageError) {
@@ -43,8 +43,8 @@ struct SalvageSurvey {
       case .frame(let header, _, _):
         frames += 1
         if let last = gaps.indices.last, gaps[last].range.upperBound == header.ownOffset {
-          // A commit's own transaction is not lost, only those before it; any other frame names the
-          // last transaction that was begun before it.
+          // A commit's own transaction is not lost, only earlier ones; any other frame contains the
+          // number of the last transaction that was begun before it.
           let first = newest + 1
           let final = header.kind == .commit ? header.transaction &- 1 : header.transaction
           if final >= first {
@@ -84,8 +84,8 @@ struct SalvageSurvey {
     return start < gaps.count && gaps[start].range.overlaps(range) ? gaps[start] : nil
   }
 
-  /// Returns the least number such that all later transactions, up to those whose log ends at
-  /// `end`, are in frames of the file.
+  /// Returns the least number such that all later transactions in the log before `end` are in
+  /// frames of the file.
   ///
   /// - Parameter newest: the transaction of the checkpoint that was read.
   func completeAfter(before end: UInt64, upTo newest: UInt64) -> UInt64 {
@@ -94,7 +94,7 @@ struct SalvageSurvey {
       if let lost = gap.lost { whole = max(whole, lost.upperBound) }
     }
     for skip in skips where skip.offset < end { whole = max(whole, skip.through) }
-    // The tree of a compacted file contains transactions that are in none of its frames.
+    // The tree of a compacted file contains transactions that are not in any of its frames.
     for checkpoint in checkpoints where checkpoint.record.isCompaction {
       if checkpoint.record.transaction <= newest { whole = max(whole, checkpoint.record.transaction) }
     }

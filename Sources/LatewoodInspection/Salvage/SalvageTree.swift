@@ -5,8 +5,9 @@ import LatewoodTree
 /// Reads the tree of a checkpoint as far as possible, and notes the nodes and values that it cannot
 /// read, with the bounds of their keys.
 ///
-/// A damaged leaf costs only itself. In a damaged branch, the children with readable references are
-/// used: each of them has its own checksum, and its reference proves that it was meant.
+/// A damaged leaf only loses its own entries. In a damaged branch, the children with readable
+/// references are used: each has its own checksum, and the reference proves that it is the right
+/// node.
 struct SalvageTree {
   /// A leaf that is referenced but cannot be read.
   struct LostLeaf {
@@ -29,7 +30,8 @@ struct SalvageTree {
   private var lostSince = 0
   /// The transactions of the checkpoints in the file, the newest last.
   private let transactions: [UInt64]
-  /// A limit on visits: a file that leads to the same nodes repeatedly is not walked for ever.
+  /// The number of visits left, so that a file that leads to the same nodes repeatedly is not
+  /// walked forever.
   private var visitsLeft: UInt64
   private var bytesRead: UInt64 = 0
 
@@ -43,7 +45,7 @@ struct SalvageTree {
     visitsLeft = file.reader.size / FileLayout.nodeAlignment
   }
 
-  /// - Parameter range: the keys that the separators above leave to the subtree.
+  /// - Parameter range: the keys that belong in the subtree according to the separators above it.
   mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(StorageError) {
     guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
     visitsLeft -= 1
@@ -122,7 +124,7 @@ struct SalvageTree {
     }
   }
 
-  /// Adds the keys of a leaf to the lengths for lost leaves before it, and for those that may
+  /// Adds the lengths of a leaf's keys for lost leaves before it, and for lost leaves that may
   /// follow.
   private mutating func pass(beside leaf: Node) {
     for index in leaves.count - lostSince..<leaves.count { leaves[index].keyLengths.add(leaf) }

@@ -10,8 +10,8 @@ package struct LiveTree {
     package let level: UInt8
     /// The number of entries of a leaf, or children of a branch.
     package let count: Int
-    /// The numbers of the first and the last keyspace with a part in it; nil if nothing under it
-    /// could be read.
+    /// The numbers of the first and the last keyspace with keys under the node; nil if nothing
+    /// under it could be read.
     package fileprivate(set) var keyspaces: ClosedRange<UInt32>?
     package let isDamaged: Bool
 
@@ -30,7 +30,8 @@ package struct LiveTree {
   /// The share of one keyspace in the tree.
   package struct KeyspaceUsage {
     package var entries: UInt64 = 0
-    /// The bytes of its own nodes, and of its entries in nodes that it shares with others.
+    /// The bytes of the keyspace's own nodes, and of its entries in nodes that it shares with
+    /// others.
     package var nodeBytes: UInt64 = 0
     package var extents: UInt64 = 0
     package var extentBytes: UInt64 = 0
@@ -40,7 +41,7 @@ package struct LiveTree {
   }
 
   package let root: Subtree?
-  /// The nodes in the order of keys, each before those under it.
+  /// The nodes in the order of keys, each before the nodes under it.
   package private(set) var nodes: [NodeInfo] = []
   package private(set) var extents: [ExtentInfo] = []
   package private(set) var keyspaces: [UInt32: KeyspaceUsage] = [:]
@@ -51,7 +52,7 @@ package struct LiveTree {
   package private(set) var nodeBytes: UInt64 = 0
   package private(set) var extentBytes: UInt64 = 0
 
-  /// The indexes of the last node of each level: those above a leaf.
+  /// The indexes of the last node of each level, which are the nodes above a leaf.
   private var open = [Int?](repeating: nil, count: NodeLayout.maximumLevels)
 
   /// Reads the tree. O(nodes), each read once. Throws any error of the device; damage is in
@@ -65,7 +66,8 @@ package struct LiveTree {
     }
   }
 
-  /// Returns `catalog`, the name in the catalog, or `keyspace 7`.
+  /// Returns the name of a keyspace: `catalog`, the name in the catalog, or for example `keyspace
+  /// 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
 
   private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(StorageError) {

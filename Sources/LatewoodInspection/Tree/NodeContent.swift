@@ -10,7 +10,7 @@ package struct NodeContent {
     package let head: UInt32
     /// The offset of the cell from the start of the node.
     package let slot: Int
-    /// The length of the value, wherever it lies.
+    /// The length of the value, which is in the node or in an extent.
     package let valueLength: Int
     /// The first bytes of a value within the node.
     package let value: [UInt8]
@@ -19,7 +19,7 @@ package struct NodeContent {
   }
 
   package struct Child {
-    /// The separator: keys of the child are not less than it; nil for the first child.
+    /// The separator, which is not greater than any key of the child; nil for the first child.
     package let separator: [UInt8]?
     package let head: UInt32
     package let subtree: Subtree

@@ -8,7 +8,7 @@ package struct NodeReader {
   /// The file seed.
   package let seed: UInt64
 
-  /// Returns the node that a reference means, at the level that its parent implies. Throws
+  /// Returns the node that a reference refers to, at the level that its parent implies. Throws
   /// `damaged`.
   package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> InspectedNode {
     let found = try node(reference)
@@ -18,8 +18,7 @@ package struct NodeReader {
     return found
   }
 
-  /// Like `node`, but returns nil if the bytes there are not the node. Throws any error of the
-  /// device.
+  /// Like `node`, but returns nil if the bytes are not the node. Throws any error of the device.
   ///
   /// - Parameter level: the level that the node must have; nil for any.
   func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> InspectedNode? {
@@ -33,15 +32,15 @@ package struct NodeReader {
     }
   }
 
-  /// Returns the node that starts at `offset` according to its own header, whatever refers to it;
-  /// nil if there is none.
+  /// Returns the node that starts at `offset` according to its own header, regardless of any
+  /// references to it; nil if there is none.
   package func node(at offset: UInt64) throws(StorageError) -> InspectedNode? {
     guard let reference = try reference(at: offset) else { return nil }
     return try soundNode(reference, level: nil)
   }
 
-  /// Returns the reference that follows from the header of a node at `offset`; nil if there is no
-  /// such header.
+  /// Returns the reference that follows from the header of a node at `offset`; nil if the header is
+  /// not valid.
   func reference(at offset: UInt64) throws(StorageError) -> NodeReference? {
     guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
     let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in

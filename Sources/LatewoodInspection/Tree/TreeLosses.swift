@@ -4,12 +4,12 @@ import LatewoodTree
 
 /// The unreadable parts of the newest checkpoint's tree, by the offset of the damage.
 ///
-/// The log after the checkpoint may have newer values of the same keys: these are the losses of the
-/// tree alone.
+/// These are the losses of the tree alone: the log after the checkpoint may contain newer values of
+/// the same keys.
 package struct TreeLosses {
   package enum Loss: Equatable, Sendable {
-    /// The entries under a node, by full keys: from `low`, if there is one, up to but not including
-    /// `high`.
+    /// The entries under a node, as a range of full keys: from `low`, if there is one, up to but
+    /// not including `high`.
     case entries(count: UInt64, low: [UInt8]?, high: [UInt8]?)
     /// The value of a key, given as a full key.
     case value(key: [UInt8])
@@ -43,6 +43,6 @@ package struct TreeLosses {
     losses = found
   }
 
-  /// The loss by damage at this offset; nil if it is not in the tree.
+  /// The loss caused by damage at this offset; nil if the offset is not in the tree.
   package subscript(offset: UInt64) -> Loss? { losses[offset] }
 }

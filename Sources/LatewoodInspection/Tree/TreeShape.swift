@@ -10,8 +10,8 @@ package struct TreeShape {
     package var items = 0
     package var bytes: UInt64 = 0
     package var damaged = 0
-    /// The number of nodes that are up to a tenth, two tenths … of `nodeSize` long; the last counts
-    /// longer ones.
+    /// The numbers of nodes with a length of up to one tenth, two tenths … of `nodeSize`; the last
+    /// number is for longer nodes.
     package var histogram = [Int](repeating: 0, count: 11)
   }
 
@@ -25,7 +25,7 @@ package struct TreeShape {
   package var nodes: Int { levels.reduce(0) { $0 + $1.nodes } }
   package var bytes: UInt64 { levels.reduce(0) { $0 + $1.bytes } }
 
-  /// - Parameter keyspace: nil for the whole tree; else only the nodes that contain this keyspace.
+  /// - Parameter keyspace: the keyspace whose nodes to include; nil for the whole tree.
   package init(_ tree: LiveTree, keyspace: UInt32? = nil) {
     nodeSize = Self.nodeSize(of: tree)
     var levels: [UInt8: Level] = [:]

@@ -11,11 +11,11 @@ package struct TreeWalk {
   package struct Visit {
     /// The reference from the parent, or from the checkpoint.
     package let subtree: Subtree
-    /// The node; nil if it was not read, or could not be.
+    /// The node; nil if it was not read, or could not be read.
     package let node: InspectedNode?
-    /// The reason why it could not be read.
+    /// The reason why the node could not be read.
     package let fault: StorageError?
-    /// The separators around it: keys are not less than `low`, and less than `high`.
+    /// The separators around the node: its keys are not less than `low`, and less than `high`.
     package let low: [UInt8]?
     package let high: [UInt8]?
   }
@@ -24,14 +24,15 @@ package struct TreeWalk {
   private let readsLeaves: Bool
   private var seen: Set<UInt64> = []
 
-  /// - Parameter readsLeaves: whether leaves are read. Otherwise they are reported from their
-  ///   parents, which is a hundredth of the work.
+  /// - Parameter readsLeaves: whether leaves are read. Otherwise they are reported from the
+  ///   references in their parents, which takes a hundredth of the work.
   package init(_ nodes: NodeReader, readsLeaves: Bool = true) {
     self.nodes = nodes
     self.readsLeaves = readsLeaves
   }
 
-  /// - Parameter visit: called for each node before those under it; returning false skips those.
+  /// - Parameter visit: called for each node before the nodes under it. If it returns false, these
+  ///   are skipped.
   package mutating func run(
     _ root: Subtree?, _ visit: (Visit) throws(StorageError) -> Bool
   ) throws(StorageError) {

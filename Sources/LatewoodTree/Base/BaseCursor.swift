@@ -17,11 +17,11 @@ import LatewoodFile
 /// 2. `index` is within `-1 ... leaf.count`, and at an end only if the leaf is at that end of the
 ///    tree.
 /// 3. A step forward leads to a greater key, a step backward to a lesser one, and a seek to a key
-///    on the right side of the target, so a caller that continues from there makes progress. The
-///    nodes of a file may each be sound but not belong together, so this is checked whenever the
+///    on the right side of the target, so a caller that continues from there makes progress. Sound
+///    nodes of a damaged file need not belong to the same tree, so this is checked whenever the
 ///    cursor moves from one leaf to another.
 ///
-/// After an error the cursor is on no entry and must seek again.
+/// After an error the cursor is not on an entry and must seek again.
 struct BaseCursor {
   let source: NodeLoader
   let root: Subtree?
@@ -123,8 +123,8 @@ struct BaseCursor {
     return false
   }
 
-  /// Reads the nodes that the cursor points into again. A tree never changes, so they are the same
-  /// nodes.
+  /// Reads the nodes that the cursor points into again. Their contents are the same, because a tree
+  /// never changes.
   mutating func reload() throws(StorageError) {
     guard let root, leaf.count > 0 else { return }
     let place = index
@@ -206,8 +206,8 @@ struct BaseCursor {
 
   // MARK: Order
 
-  /// Throws `damaged` unless all keys of a leaf precede those of another. On an error the cursor is
-  /// on no leaf.
+  /// Throws `damaged` unless all keys of one leaf precede all keys of the other. After an error the
+  /// cursor is not on a leaf.
   private mutating func checkOrder(_ before: Node, _ after: Node) throws(StorageError) {
     let last = before.key(before.count &- 1)
     let first = after.key(0)
@@ -216,8 +216,8 @@ struct BaseCursor {
     }
   }
 
-  /// Resets the cursor and returns the error for a leaf with keys that do not belong at its place
-  /// in the tree.
+  /// Resets the cursor and returns the error for a leaf whose keys do not match its position in the
+  /// tree.
   mutating func outOfOrder() -> StorageError {
     let offset = UInt64(UInt(bitPattern: leaf.base) &- UInt(bitPattern: source.file.base))
     leaf = Node(emptyAt: source.file.base)
@@ -263,11 +263,11 @@ struct BaseCursor {
   }
 }
 
-/// For each level from 1 on, the branch and the index of the child taken there: 48 bits of offset,
-/// 16 of index.
+/// The path of a cursor: for each level above the leaves, the branch and the index of the child
+/// taken, in 48 bits of offset and 16 bits of index.
 ///
-/// A tuple, because a cursor must not own memory, and not all supported systems have a fixed-size
-/// array type.
+/// This is a tuple because a cursor cannot own memory, and not all supported systems have a
+/// fixed-size array type.
 struct CursorPath {
   typealias Four = (UInt64, UInt64, UInt64, UInt64)
   private var steps: (Four, Four, Four, Four, Four, Four, Four)

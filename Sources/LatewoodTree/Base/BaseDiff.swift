@@ -13,9 +13,9 @@ struct BaseChange {
 /// Finds the differences between two trees without reading the parts that they share.
 ///
 /// Walks both in key order. The next item in each is an unopened subtree or an entry. If both have
-/// the same subtree next, it is skipped; otherwise the one that starts lower is opened, and of two
-/// with the same start the taller one. So only nodes that the trees do not share are read,
-/// regardless of their heights and leaf boundaries.
+/// the same subtree next, it is skipped. Otherwise the subtree that starts lower is opened; if both
+/// start at the same key, the taller one is. Therefore only nodes that the trees do not share are
+/// read, regardless of their heights and leaf boundaries.
 ///
 /// Throws `damaged` if a tree's nodes are together longer than the file, because some of them occur
 /// in it many times.
@@ -31,8 +31,7 @@ struct BaseDiff {
   /// The number of nodes opened so far in both trees.
   var nodesRead: Int { old.nodesRead + new.nodesRead }
 
-  /// Calls `body` with each change in key order until it returns false, and returns false if it
-  /// did.
+  /// Calls `body` with each change in key order until `body` returns false, and then returns false.
   mutating func run(_ body: (BaseChange) throws(StorageError) -> Bool) throws(StorageError) -> Bool {
     while true {
       switch (old.next, new.next) {

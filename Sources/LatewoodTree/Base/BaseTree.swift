@@ -4,7 +4,7 @@ import LatewoodFile
 /// The immutable B+tree of a checkpoint, read in place in the file.
 ///
 /// A plain value; its owner also keeps the mapping that `source` points into. Any thread may read
-/// it. Wrong bytes in the file cause reads to throw `damaged`, and have no worse effect.
+/// it. The worst effect of wrong bytes in the file is that reads throw `damaged`.
 struct BaseTree {
   let root: Subtree?
   let source: NodeLoader
@@ -40,7 +40,7 @@ struct BaseTree {
     return node
   }
 
-  /// Returns whether a range spans several children of the root, and so more than one leaf.
+  /// Returns whether a range spans several children of the root, and therefore more than one leaf.
   func rootDivides(
     _ low: UnsafeRawPointer, _ lowCount: Int, _ high: UnsafeRawPointer, _ highCount: Int
   ) throws(StorageError) -> Bool {
@@ -50,7 +50,7 @@ struct BaseTree {
     return next < node.count && node.key(next).compare(high, highCount) < 0
   }
 
-  /// Returns the number of keys less than `key`. O(log n), because branches have the number of
+  /// Returns the number of keys less than `key`. O(log n), because branches store the number of
   /// entries under each child.
   func rank(of key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> UInt64 {
     guard let root else { return 0 }
@@ -78,7 +78,7 @@ struct BaseTree {
     return below > before ? below - before : 0
   }
 
-  /// Returns a cursor that is on no entry yet.
+  /// Returns a cursor that is not on an entry yet.
   func cursor() -> BaseCursor { BaseCursor(self) }
 
   /// Returns a cursor on the entry that has `rank` keys before it, or past the last one. O(log n).

@@ -17,7 +17,8 @@ package struct BaseValue {
   ///
   /// Throws `damaged` if they lie outside the file: a node may change after it was verified.
   @inline(__always) package func bytes(in file: FileView) throws(StorageError) -> UnsafeRawBufferPointer {
-    // Signed, so that nothing fits after the end. No length is negative, and no limit is near 2^63.
+    // Signed arithmetic, so that nothing fits after the end. Lengths are not negative, and limits
+    // are far below 2^63.
     let available = Int(truncatingIfNeeded: file.limit) &- (pointer - file.base)
     if !isExtent {
       guard length <= available else { throw BaseValue.outside }
@@ -38,7 +39,7 @@ package struct BaseValue {
       .damaged, "a value in a node lies outside the file: the node has changed since it was verified")
   }
 
-  /// Whether both are the same value: equal inline bytes, or the same extent.
+  /// Returns whether both are the same value: equal inline bytes, or the same extent.
   package func isSame(_ other: BaseValue) -> Bool {
     guard isExtent == other.isExtent, length == other.length else { return false }
     return KeyOrder.isEqual(pointer, other.pointer, isExtent ? NodeLayout.extentLength : length)

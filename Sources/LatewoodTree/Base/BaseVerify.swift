@@ -12,9 +12,9 @@ struct BaseVerifyReport {
   var faults: [StorageError] = []
 }
 
-/// Verifies everything reachable from the root of a tree, on the disk and regardless of earlier
-/// verifications: checksums of nodes and extents, the order of keys in and between nodes, prefixes,
-/// separators, totals, and that nothing overlaps.
+/// Verifies everything reachable from the root of a tree, reading from the disk and regardless of
+/// earlier verifications: checksums of nodes and extents, the order of keys in and between nodes,
+/// prefixes, separators, totals, and that nothing overlaps.
 ///
 /// The walk continues after a fault: only nodes under a damaged node are unreachable. A node that
 /// is reached twice is a fault and is not walked again, so that a crafted file cannot make this

@@ -10,8 +10,8 @@ import LatewoodFile
 /// ```
 ///
 /// Invariants:
-/// 1. Keys ascend strictly; `shared` of every item but the first is the length of the prefix that
-///    it shares with the previous one.
+/// 1. Keys ascend strictly; `shared` of every item except the first is the length of the prefix
+///    that the item shares with the previous one.
 /// 2. `cells` and `prefixLength` describe the items `held ..< count`.
 struct BuilderLevel {
   let isLeaf: Bool
@@ -24,7 +24,7 @@ struct BuilderLevel {
   private(set) var held = 0
   /// The cost of the current items without a prefix, in bytes.
   private var cells = 0
-  /// The length of the longest common prefix of the current items' keys; in a branch, without the
+  /// The length of the longest common prefix of the current items' keys, in a branch without the
   /// first.
   private var prefixLength = 0
 
@@ -96,7 +96,7 @@ struct BuilderLevel {
     items = memory
   }
 
-  /// Holds back the current node, which is complete. The one held back before has been written.
+  /// Holds back the current node, which is complete. The previously held node has been written.
   mutating func hold() {
     held = count
     cells = 0
@@ -199,8 +199,8 @@ struct BuilderItem {
   /// The key of the entry, or the separator before the child, which is empty for the first child of
   /// the tree.
   var key: PrefixedKey
-  /// For an inline value its address, for an extent its offset in the file, for a child its real or
-  /// provisional offset.
+  /// The address of an inline value, the file offset of an extent, or the real or provisional
+  /// offset of a child.
   var word: UInt64
   /// The length of the value or of the child node.
   var length: UInt32
@@ -273,11 +273,12 @@ enum LeftNeighbour {
   case none
   /// The last key before the leaf.
   case key(PrefixedKey)
-  /// A bound that is greater than all keys before the leaf and not greater than any of its keys.
+  /// A bound that is greater than all keys before the leaf and not greater than any key of the
+  /// leaf.
   case fence(PrefixedKey)
   /// A subtree whose last key has not been read yet.
   case subtree(Subtree)
-  /// The leaf starts where an older one did, and keeps its separator.
+  /// The separator of an older leaf with the same start, which is kept.
   case kept(PrefixedKey)
 
   /// Returns the shortest prefix of `first` that separates it from the left neighbour.

@@ -59,18 +59,19 @@ struct LeafEntries {
 ///            32 x count          4 x     2 x
 /// ```
 ///
-/// Invariants, established by `NodeLoader` before a view is made and relied on by everything here:
+/// Invariants, which `NodeLoader` establishes before a view is created and on which everything here
+/// relies:
 /// 1. All arrays, the prefix, and every cell with its contents lie within the node.
 /// 2. `count` is at least 1. Slot 0 of a branch is not used: its first child has no separator.
-/// 3. Keys ascend strictly, and each head is that of its key.
+/// 3. Keys ascend strictly, and each head matches its key.
 ///
 /// The system may evict a page and read it again after its node was verified, and the disk may then
 /// return other bytes. This may cause wrong results or errors, but no access outside the file: the
 /// source checks `fits` each time, a cell begins within the node, the rest of a key is shorter
 /// than 32 KiB, and a value must end within the file.
 ///
-/// A plain value of pointers: copying it counts no references. Its owner also keeps the mapping it
-/// points into.
+/// A plain value of pointers: copying it does not count references. Its owner also keeps the
+/// mapping that it points into.
 // SAFETY: every load in this type is within the node by invariant 1, or, if the node has changed,
 // within the file.
 package struct Node {
@@ -87,8 +88,8 @@ package struct Node {
     heads = base + (NodeLayout.arrays &+ children)
   }
 
-  /// Creates a leaf without entries, for a tree without nodes. `place` is any address; it is not
-  /// read.
+  /// Creates a leaf without entries, for a tree without nodes. `place` can be any address; it is
+  /// not read.
   @inline(__always) init(emptyAt place: UnsafeRawPointer) {
     base = place
     heads = place
@@ -220,8 +221,8 @@ extension Node {
     if ofLeaf { touchCell(low) }
     var high = low &+ 1
     if high < count, self.head(high) == head {
-      // Binary inside the run too, so that a node whose heads are all equal is not searched
-      // linearly.
+      // The search inside the run is binary, too, so that a node whose heads are all equal is not
+      // searched linearly.
       high = head == .max ? count : Node.lowerBound(heads, high, count, head &+ 1)
     }
     while low < high {
@@ -234,8 +235,8 @@ extension Node {
     return (low, false)
   }
 
-  /// Begins to load the two cache lines after the one in which a cell of a leaf begins, for whoever
-  /// reads the value.
+  /// Prefetches the two cache lines after the one in which a cell of a leaf begins, for callers
+  /// that read the value.
   @inline(__always) private func touchCell(_ index: Int) {
     let slot = Int(slots.u16(index &* NodeLayout.slotLength))
     let last = Int(length) &- 1

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Reads nodes in place in the file. Returns a node only after its bytes were verified.
+/// Reads nodes in place in the file. Returns a node only after its bytes have been verified.
 ///
 /// Bounds and the fields that a reference repeats are checked each time, in a cache line that the
 /// search needs anyway. The checksum and the structure are verified the first time this process
@@ -15,8 +15,8 @@ struct NodeLoader {
   /// Returns the node that `reference` refers to, at the level that its parent implies.
   ///
   /// - Parameter entries: for a leaf that will be searched, the number of its entries according to
-  ///   its parent, so that its arrays are loaded at once instead of one after the other. A wrong
-  ///   number costs time only.
+  ///   its parent, so that its arrays are loaded in parallel instead of one after the other. A
+  ///   wrong number only costs time.
   @inline(__always) func node(
     _ reference: NodeReference, level: UInt8, entries: UInt64 = 0
   ) throws(StorageError) -> Node {
@@ -45,8 +45,8 @@ struct NodeLoader {
       branch.childReference(index), level: level, entries: level == 0 ? branch.childEntries(index) : 0)
   }
 
-  /// Begins to load the arrays of a leaf, at most its first 512 bytes. The header comes with the
-  /// first of them, so a search waits for memory once before it knows the cell.
+  /// Prefetches the arrays of a leaf, at most its first 512 bytes. The header is loaded with the
+  /// first of them, so a search waits for memory only once before it knows the cell.
   @inline(__always) private static func touchArrays(
     of leaf: UnsafeRawPointer, _ entries: UInt64, _ length: UInt64
   ) {
@@ -86,7 +86,7 @@ struct NodeLoader {
     return node
   }
 
-  /// Whether a key's suffix lies within the file. It may not if its node has changed.
+  /// Returns whether a key's suffix lies within the file. If its node has changed, it may not.
   func contains(_ key: PrefixedKey) -> Bool {
     let start = UInt64(UInt(bitPattern: key.suffix) &- UInt(bitPattern: file.base))
     return start <= file.limit && UInt64(key.suffixCount) <= file.limit &- start

@@ -4,8 +4,8 @@ import LatewoodFile
 /// Validates that the bytes of a node match its reference, and that later accesses to the node stay
 /// inside it.
 ///
-/// A checksum proves only that the bytes are as written, perhaps with malice. After validation,
-/// invariants 1 to 3 of `Node` hold regardless.
+/// A checksum only proves that the bytes are unchanged since they were written, perhaps with
+/// malice. After validation, invariants 1 to 3 of `Node` hold in any case.
 package struct NodeValidation {
   /// The node, in memory of at least the length in the reference.
   package let base: UnsafeRawPointer

@@ -33,7 +33,7 @@ package struct PrefixedKey {
       : PrefixedKey(prefix, prefixCount, suffix, length &- prefixCount)
   }
 
-  /// Compares this key with `key`: the result is negative, zero or positive as this key is less
+  /// Compares this key with `key`: the result is negative, zero or positive if this key is less
   /// than, equal to or greater than `key`.
   @inline(__always) package func compare(_ key: UnsafeRawPointer, _ keyCount: Int) -> Int {
     let shared = keyCount < prefixCount ? keyCount : prefixCount

@@ -9,7 +9,7 @@ package struct ReferenceWalk {
   private let source: NodeLoader
   private var pending: [Subtree]
 
-  /// - Parameter root: root of the tree, which the caller keeps from being reclaimed.
+  /// - Parameter root: the root of the tree. The caller keeps the tree from being reclaimed.
   package init(_ root: Subtree?, in file: FileView) {
     source = NodeLoader(file: file)
     pending = root.map { [$0] } ?? []
@@ -17,7 +17,7 @@ package struct ReferenceWalk {
 
   package var isFinished: Bool { pending.isEmpty }
 
-  /// Passes the next node and the extents that it refers to to `body`, until that returns false.
+  /// Passes the next node, and the extents that it refers to, to `body` until `body` returns false.
   ///
   /// Returns false if `body` did. Throws `damaged` if the node does not match its reference.
   package mutating func step(_ body: (DeadRange) -> Bool) throws(StorageError) -> Bool {

@@ -11,9 +11,9 @@ import LatewoodFile
 /// ```
 ///
 /// Children precede their parents, so the checksums of a node's children are known when the node is
-/// placed. Until then a node has only a provisional offset (`Provisional`). Each time `placements`
-/// grows, a region was placed, and `reference` returns the references of its nodes until the next
-/// one is.
+/// placed. Until then a node has only a provisional offset (`Provisional`). Whenever a region is
+/// placed, `placements` grows, and `reference` returns the references of that region's nodes until
+/// the next region is placed.
 final class RegionWriter {
   /// The number of bytes in one call of `write` to a file with concurrent commits. Larger writes
   /// would hold the file system's lock and stall commits.
@@ -61,7 +61,7 @@ final class RegionWriter {
   deinit { memory.deallocate() }
 
   /// Returns memory for the next node, with a zeroed header, and the provisional offset by which
-  /// its parent refers to it. May place the nodes before it.
+  /// its parent refers to it. This may place earlier nodes.
   func allocate(length: Int) throws(StorageError) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
     precondition(length <= NodeLayout.maximumLength)
     var start = RegionWriter.aligned(used)
@@ -130,7 +130,7 @@ final class RegionWriter {
   }
 }
 
-/// Offsets that stand for nodes not yet placed in the file. Real offsets are far smaller.
+/// The offsets that represent nodes not yet placed in the file. Real offsets are far smaller.
 enum Provisional {
   static let mark: UInt64 = 1 << 63
   @inline(__always) static func isProvisional(_ offset: UInt64) -> Bool { offset & mark != 0 }

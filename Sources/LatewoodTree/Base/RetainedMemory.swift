@@ -5,13 +5,13 @@ import LatewoodBytes
 ///
 /// It consists of copies of nodes that were read, and of separators, which are copied into separate
 /// pieces. The owner occasionally passes the addresses still in use, and the rest is freed, so the
-/// size stays at that of the pending items plus half a mebibyte.
+/// memory stays below the size of the pending items plus half a mebibyte.
 // SAFETY: a returned pointer is valid until a `release` to which it is not passed.
 struct RetainedMemory: ~Copyable {
   private struct Piece {
     var start: UnsafeMutableRawPointer
     var length: Int
-    /// The owner of the memory; nil if it is freed here.
+    /// The owner of the memory; nil if this object frees it.
     var owner: NodeCopy?
     var isUsed = false
   }
@@ -68,7 +68,7 @@ struct RetainedMemory: ~Copyable {
     return start
   }
 
-  /// Releases all memory that contains none of these addresses.
+  /// Releases all memory that does not contain any of these addresses.
   mutating func release(but addresses: [UnsafeRawPointer]) {
     pieces.sort { $0.start < $1.start }
     for index in pieces.indices {

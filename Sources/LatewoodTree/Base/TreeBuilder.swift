@@ -23,7 +23,7 @@ import LatewoodFile
 /// `retain`. Memory: the items of two nodes for each level, and the nodes that these were read
 /// from. One thread. After an error the builder can no longer be used.
 final class TreeBuilder {
-  /// One byte in this many may be wasted in leaves that are not full, so that transplanting can
+  /// At most one byte in this many is wasted in partly filled leaves, so that transplanting can
   /// resume after a leaf that could not be transplanted. That costs little space, because a node is
   /// only as long as its contents, but every additional leaf slows down searches and scans.
   private static let bytesPerWasted = 256
@@ -36,7 +36,7 @@ final class TreeBuilder {
   private let levels: UnsafeMutablePointer<BuilderLevel>
   /// The left neighbour of the next leaf, which determines its separator.
   private var left = LeftNeighbour.none
-  /// Opened nodes of the older tree, and everything else that the caller adds.
+  /// The dead space: opened nodes of the older tree, and ranges that the caller adds.
   var dead = DeadSpace()
   /// The number of bytes that may still be wasted; see `transplant`.
   private var wasteAllowance = 0
@@ -111,7 +111,7 @@ final class TreeBuilder {
     }
   }
 
-  /// Holds back the current node, which is full, and writes the one held back before.
+  /// Holds back the current node, which is full, and writes the previously held node.
   private func advance(_ level: Int) throws(StorageError) {
     if levels[level].held > 0 { try emit(level, levels[level].held) }
     levels[level].hold()
@@ -123,14 +123,15 @@ final class TreeBuilder {
   /// its first nodes.
   ///
   /// - Parameters:
-  ///   - separator: greater than everything before, not greater than any key in the subtree. Empty
-  ///     for the first subtree of the tree.
-  ///   - upperFence: greater than every key in the subtree and not greater than anything after it.
-  ///     Without it, the last key of the subtree is read when the next leaf is made.
+  ///   - separator: a key that is greater than everything before, and not greater than any key in
+  ///     the subtree. Empty for the first subtree of the tree.
+  ///   - upperFence: a key that is greater than every key in the subtree and not greater than
+  ///     anything after it. Without it, the last key of the subtree is read when the next leaf is
+  ///     created.
   func adopt(
     _ subtree: Subtree, separator: PrefixedKey, upperFence: PrefixedKey? = nil
   ) throws(StorageError) {
-    // Offsets in adopted nodes are untrusted: none may pass for a provisional one.
+    // Offsets in adopted nodes are untrusted and must not be mistaken for provisional ones.
     let length = UInt64(subtree.reference.length)
     guard length <= source.file.limit, subtree.reference.offset <= source.file.limit - length,
       Int(subtree.level) + 1 < NodeLayout.maximumLevels
@@ -178,7 +179,7 @@ final class TreeBuilder {
   }
 
   /// Adds a full leaf of another file unchanged, without decoding each entry. If this returns
-  /// false, nothing has changed, and the caller must append its entries.
+  /// false, nothing has changed, and the caller must append the leaf's entries.
   ///
   /// Pending items are written first, as one node or two. The leaf is refused if these nodes would
   /// waste more than `wasteAllowance`, or if the builder would have encoded its entries
@@ -279,8 +280,8 @@ final class TreeBuilder {
 
   // MARK: Retained memory
 
-  /// Retains a node that entries are taken from, until another one is retained and none of the
-  /// entries is pending.
+  /// Retains a node from which entries are taken, until another node is retained and the entries
+  /// are no longer pending.
   func retain(_ copy: NodeCopy) { retained.retain(copy) }
 
   /// Releases retained memory that no item points into. Called between two entries.
@@ -309,7 +310,7 @@ final class TreeBuilder {
 
   // MARK: The end
 
-  /// Writes the remaining nodes and returns the root; nil if there was no input.
+  /// Writes the remaining nodes and returns the root; nil if the input was empty.
   func finish() throws(StorageError) -> Subtree? {
     var root: BuilderItem?
     var rootLevel = 0
@@ -337,8 +338,8 @@ final class TreeBuilder {
     return root.subtree(level: UInt8(rootLevel))
   }
 
-  /// At the end of the build: while `level` has too few pending items, opens the previous node and
-  /// merges it with them.
+  /// Opens the previous node and merges its items with the pending ones, while `level` has too few
+  /// at the end of the build.
   private func fillUp(_ level: Int) throws(StorageError) {
     while levels[level].isUnderfull(nodeSize: nodeSize) {
       var above = level + 1

@@ -4,7 +4,7 @@ import LatewoodFile
 /// A position in one version of the write buffer's tree.
 ///
 /// Follows pointers into nodes of the version, which the owner of the cursor keeps alive. Throws
-/// `damaged` if it encounters a record that has changed; then it is on no entry.
+/// `damaged` if it encounters a record that has changed; then it is not on an entry.
 struct BufferCursor: ~Copyable {
   /// A node on the way from the root to the current entry, and the index taken in it.
   private struct Step {
@@ -13,7 +13,7 @@ struct BufferCursor: ~Copyable {
   }
 
   private static let capacity = 16
-  // SAFETY: never read or written: without a root there are no steps.
+  // SAFETY: never read or written, because a cursor without a root takes no steps.
   private static nonisolated(unsafe) let noPath = UnsafeMutablePointer<Step>.allocate(capacity: 0)
   private let path: UnsafeMutablePointer<Step>
   private var depth = 0
@@ -71,7 +71,7 @@ struct BufferCursor: ~Copyable {
     if isValid, KeyOrder.compare(key, keyCount, target, targetCount) >= 0 { throw outOfOrder() }
   }
 
-  /// Invalidates the cursor and returns the error for a key that is not in its place in the buffer.
+  /// Invalidates the cursor and returns the error for a key at the wrong position in the buffer.
   private mutating func outOfOrder() -> StorageError {
     isValid = false
     return LogRecord.changed(at: reference.offset)

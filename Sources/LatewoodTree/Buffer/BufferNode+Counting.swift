@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodFile
 import Synchronization
 
-/// Computes a write buffer's net effect on the number of entries, without visiting each of its own.
+/// Computes a write buffer's net effect on the number of entries, without visiting each entry of
+/// the buffer.
 ///
 /// ```
 /// entry     its key is beneath    is not
@@ -10,19 +11,19 @@ import Synchronization
 /// delete    -1                    0
 /// ```
 ///
-/// Whether a key is beneath is the same for all versions with the entry. The writer records it if
-/// it knows; otherwise the first reader that counts the leaf looks it up and records it there,
-/// which makes the leaf *settled*. A branch is settled by adding up its children. Several readers
-/// may do this concurrently, with the same result. The writer copies their results into nodes that
-/// replace settled ones.
+/// Whether the layers beneath have a key is the same in all versions with the entry. The writer
+/// records the answer if it knows it. Otherwise the first reader that counts the leaf looks the key
+/// up and records the answer in the leaf, which makes the leaf *settled*. A branch is settled by
+/// adding up its children. Several readers may do this concurrently, with the same result. The
+/// writer copies their results into nodes that replace settled ones.
 extension BufferNode {
   /// A function that returns whether the layers beneath the buffer have a key.
   typealias Lookup = (_ key: UnsafeRawPointer, _ keyCount: Int) throws(StorageError) -> Bool
 
   /// Returns the change by the entries in `low ..< high`; nil means no bound.
   ///
-  /// O(log n), plus a lookup for each entry in the range's leaves whose key was not yet known to be
-  /// beneath or not.
+  /// O(log n), plus a lookup for each entry in the range's leaves for which it was not yet known
+  /// whether its key is beneath.
   func change(
     from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(StorageError) -> Int {
@@ -41,8 +42,8 @@ extension BufferNode {
       &+ child(last).change(from: nil, below: high, space, isBeneath)
   }
 
-  /// Returns the record of the put at `index` of those in `low ..< high`, whose keys must all be
-  /// absent beneath; nil if there are fewer. O(log n), plus what `change` takes.
+  /// Returns the record of the put at `index` among the puts in `low ..< high`, whose keys must all
+  /// be absent beneath; nil if there are fewer. O(log n), plus the time of `change`.
   func put(
     at index: Int, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace,
     _ isBeneath: Lookup
@@ -103,7 +104,7 @@ extension BufferNode {
     return total
   }
 
-  /// Records which of 64 entries of a leaf have keys beneath.
+  /// Records which of 64 entries of a leaf have keys that exist beneath.
   private func lookUp(
     _ first: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
   ) throws(StorageError) {
@@ -121,7 +122,7 @@ extension BufferNode {
     beneath(first).pointee.store(bits, ordering: .relaxed)
   }
 
-  /// Returns the change by some entries of a settled leaf.
+  /// Returns the change by a range of entries of a settled leaf.
   private func change(_ entries: Range<Int>) -> Int {
     var total = 0
     for index in entries { total &+= reference(index).isTombstone ? 0 : 1 }
@@ -226,7 +227,7 @@ extension BufferNode {
   // MARK: Writing
 
   /// Copies the results of readers from `source`, a leaf with the same entries, into this private
-  /// one.
+  /// leaf.
   func copyCounts(from source: BufferNode) {
     if isBranch || source.settledChange == nil { return }
     for index in 0..<count {

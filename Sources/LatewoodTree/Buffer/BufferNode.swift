@@ -20,8 +20,8 @@ import Synchronization
 ///     beneath     of a leaf, a bit for each entry: whether its key is beneath this buffer
 /// ```
 ///
-/// Entry 0 of a branch has no separator: its child has everything below separator 1. Nodes begin at
-/// multiples of 64, so that everything before the heads is in one cache line.
+/// Entry 0 of a branch has no separator: its child contains everything below separator 1. Nodes
+/// begin at multiples of 64, so that everything before the heads is in one cache line.
 ///
 /// Invariants:
 /// 1. Keys ascend strictly, and so do heads, except inside a run of equal heads.
@@ -37,7 +37,8 @@ struct BufferNode {
   static let leastLeafCapacity = 8
   /// The least capacity of a leaf under a branch.
   static let leastChildCapacity = 32
-  /// The bytes of a leaf under a branch that are loaded at once: header and up to 112 heads.
+  /// The number of bytes of a leaf under a branch that are prefetched together: the header and up
+  /// to 112 heads.
   static let touchedLength = 512
 
   let pointer: UnsafeMutableRawPointer
@@ -153,8 +154,8 @@ extension BufferNode {
     return (index, true)
   }
 
-  /// As `lowerBound`, but returns the found record and does not verify its tag, because that would
-  /// read the value.
+  /// Like `lowerBound`, but returns the found record and does not verify its tag, because that
+  /// would read the value.
   @inline(__always) func position(
     of key: UnsafeRawPointer, _ keyCount: Int, _ space: borrowing RecordSpace
   ) throws(StorageError) -> (index: Int, found: LogRecord?) {
@@ -222,7 +223,7 @@ extension BufferNode {
     return head == .max ? to : Node.lowerBound(UnsafeRawPointer(all), high, to, head &+ 1)
   }
 
-  /// Begins to load the heads of a node under a branch.
+  /// Prefetches the heads of a node under a branch.
   // SAFETY: the smallest such node has `touchedLength` bytes: a leaf of `leastChildCapacity`, whose
   // length the slab rounds up to a multiple of 64.
   @inline(__always) private func touchHeads() {
@@ -275,7 +276,7 @@ extension BufferNode {
     if isBranch { tails[index] = KeyTail(rest, restCount) }
   }
 
-  /// Shortens the prefix, if necessary, to one that a key about to be inserted starts with.
+  /// Shortens the prefix, if necessary, so that a key about to be inserted starts with it.
   @inline(__always) func fitPrefix(
     to key: UnsafeRawPointer, _ keyCount: Int, from: Int
   ) {

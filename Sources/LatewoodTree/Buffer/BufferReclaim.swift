@@ -1,9 +1,10 @@
 /// Reclaims nodes that are no longer reachable from any version.
 ///
-/// A replaced node is reachable from the versions between the one that made it and the one that
-/// replaced it. It is assigned to the newest live version among these; when that version ends, to
-/// the next older one; if there is none, it is freed. So a long-lived snapshot keeps only nodes
-/// that it can reach, and none that were made and replaced after it.
+/// A replaced node is reachable from every version from the one that created it up to, but not
+/// including, the one that replaced it. It is assigned to the newest live version among these; when
+/// that version ends, to the next older one; if no such version is left, it is freed. Therefore a
+/// long-lived snapshot keeps only nodes that it can reach, and no node that was created and
+/// replaced after it.
 struct BufferReclaim {
   /// Replaced nodes, by the number of the version that keeps them alive.
   var held: [UInt64: [BufferTree.Retired]] = [:]

@@ -1,5 +1,5 @@
 /// A slab allocator for the nodes of one write buffer: nodes are cut from large chunks and reused
-/// through a free list for each size. All memory is freed at once.
+/// through a free list for each size. All memory is freed together.
 ///
 /// Only the writer allocates and frees. Readers follow pointers into it, and keep its owner, the
 /// layer, alive.

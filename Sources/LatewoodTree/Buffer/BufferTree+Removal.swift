@@ -5,7 +5,7 @@ extension BufferTree {
   /// Removes the entries in `low ..< high`, for a range delete. O(log n), plus the cost of retiring
   /// the nodes completely inside the range.
   ///
-  /// Throws as `insert`; then the version being written must be aborted.
+  /// Throws like `insert`; then the version being written must be aborted.
   mutating func removeRange(
     from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
   ) throws(StorageError) {
@@ -51,8 +51,8 @@ extension BufferTree {
     return nil
   }
 
-  /// Cuts the children that contain the bounds, and retires those between. Even if this throws, the
-  /// branch refers to no retired child.
+  /// Cuts the children that contain the bounds, and retires the children between them. Even if this
+  /// throws, the branch does not refer to a retired child.
   private mutating func cutChildren(
     _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
   ) throws(StorageError) {

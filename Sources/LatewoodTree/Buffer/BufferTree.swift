@@ -4,7 +4,7 @@ import LatewoodFile
 /// The write buffer's tree: a copy-on-write B+tree from full keys to records in the log.
 ///
 /// Each version has a root. The writer copies a node before its first change in a version, and then
-/// changes its own copies in place. So aborting a transaction means dropping its root.
+/// changes its own copies in place. Therefore dropping the root aborts a transaction.
 ///
 /// Invariants:
 /// 1. Nodes born in the version being written are reachable only from `root`, and so are all their
@@ -35,7 +35,7 @@ struct BufferTree: ~Copyable {
   private var fingerIndex = 0
   private var fingerLimit: RecordReference?
   private var knowsFingerLimit = false
-  /// The leaf that was searched for last; not read, because it may be gone.
+  /// The leaf of the last search. It is compared but not read, because it may have been freed.
   private var lastLeaf: UnsafeMutableRawPointer?
 
   /// The path from the root to a leaf: the branches, and the index of the child taken in each.
@@ -53,7 +53,7 @@ struct BufferTree: ~Copyable {
     path.indexes.deallocate()
   }
 
-  /// Begins a version. All existing nodes are shared from now on.
+  /// Begins a version. From this point all existing nodes are shared.
   mutating func begin(version number: UInt64) {
     version = number
     retiredAtBegin = retired.count
@@ -165,8 +165,8 @@ extension BufferTree {
 
   /// Sets the finger, so that an ascending key that belongs nearby needs no search.
   ///
-  /// That is useful if the keys ascend, as they seem to if this one is the last of its leaf, or in
-  /// the same leaf as the one before.
+  /// The finger is useful if keys ascend. That is assumed if this key is the last of its leaf, or
+  /// in the same leaf as the previous one.
   @inline(__always) private mutating func setFinger(_ leaf: BufferNode, _ index: Int) {
     if leaf.pointer == lastLeaf || (index > 0 && index == leaf.count &- 1) {
       finger = leaf.pointer
@@ -176,7 +176,7 @@ extension BufferTree {
     lastLeaf = leaf.pointer
   }
 
-  /// Returns the first separator behind the leaf at the end of a path.
+  /// Returns the first separator after the leaf at the end of a path.
   private static func limit(of path: Path) -> RecordReference? {
     var depth = path.depth
     while depth > 0 {
@@ -207,9 +207,9 @@ extension BufferTree {
     return true
   }
 
-  /// Returns the index at which a key is to be inserted into the leaf of the finger; nil if that is
-  /// not closely behind the newest entry, if the leaf has the key, or if the key belongs in another
-  /// leaf.
+  /// Returns the index at which a key is to be inserted into the leaf of the finger; nil if that
+  /// index is not closely behind the newest entry, if the leaf already has the key, or if the key
+  /// belongs in another leaf.
   ///
   /// The key begins with the prefix of the leaf.
   @inline(__always) private mutating func indexAtFinger(
@@ -313,7 +313,7 @@ extension BufferTree {
     try leaf.lengthenPrefixIfUseful(from: 0, space)
     try right.lengthenPrefixIfUseful(from: 0, space)
     try insertChild(right, separator: right.reference(0), space)
-    // The path is stale now, and the finger's limit with it.
+    // The path and the finger's limit are now out of date.
     finger = nil
   }
 

@@ -4,16 +4,16 @@ import Synchronization
 /// The ranges deleted since the last checkpoint: one entry for each range delete, regardless of how
 /// many keys it deletes.
 ///
-/// A range delete removes older entries in its own buffer and hides those beneath the buffer. A
+/// A range delete removes older entries in its own buffer and hides entries beneath the buffer. A
 /// record's file offset is its age, because the log only grows: an entry at offset `e`, in either
 /// buffer, is hidden by a range that contains its key and has an offset greater than `e`.
 ///
 /// Invariant: intervals are not empty, do not overlap, and ascend. Where two range deletes overlap,
-/// the interval has the newer one's offset.
+/// the interval has the offset of the newer one.
 ///
-/// An immutable value shared by versions. Adding a range makes a new set that shares all but O(log
-/// n) nodes of a balanced tree with the old one. Adding and lookup are O(log n), where n is the
-/// number of intervals.
+/// An immutable value shared by versions. Adding a range creates a new set that shares all but
+/// O(log n) nodes of a balanced tree with the old one. Adding and lookup are O(log n), where n is
+/// the number of intervals.
 package final class RangeTombstones: Sendable {
   package final class Interval: Sendable {
     package let low: [UInt8]
@@ -53,22 +53,22 @@ package final class RangeTombstones: Sendable {
     return RangeTombstones(RangeNode.join(below, Interval(low: low, high: high, offset: offset), above))
   }
 
-  /// The first interval that ends after a key.
+  /// Returns the first interval that ends after a key.
   package func firstEnding(after key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
     root?.first { Self.compare($0, key, keyCount) > 0 }?.interval
   }
 
-  /// The first interval that ends after a key.
+  /// Returns the first interval that ends after a key.
   package func firstEnding(after key: [UInt8]) -> Interval? {
     root?.first { Self.less(key, $0) }?.interval
   }
 
-  /// The interval that contains a key.
+  /// Returns the interval that contains a key.
   package func interval(containing key: UnsafeRawPointer, _ keyCount: Int) -> Interval? {
     node(containing: key, keyCount)?.interval
   }
 
-  /// The offset of the newest range delete that covers a key; 0 if none does.
+  /// Returns the offset of the newest range delete that covers a key; 0 if none does.
   package func cover(_ key: UnsafeRawPointer, _ keyCount: Int) -> UInt64 {
     node(containing: key, keyCount)?.interval.offset ?? 0
   }
@@ -80,7 +80,7 @@ package final class RangeTombstones: Sendable {
     return node
   }
 
-  /// Returns the last interval whose start satisfies `begins`, which all lesser starts must satisfy
+  /// Returns the last interval whose start satisfies `begins`; all lesser starts must satisfy it,
   /// too. O(log n) calls.
   func last(
     where begins: (_ low: [UInt8]) throws(StorageError) -> Bool
@@ -88,8 +88,8 @@ package final class RangeTombstones: Sendable {
     try root?.last(where: begins)?.interval
   }
 
-  /// Returns the number of hidden entries beneath the buffer in a range whose bounds lie in no
-  /// interval. O(log n), plus a call of `count` for each interval in the range that was never
+  /// Returns the number of hidden entries beneath the buffer in a range whose bounds do not lie in
+  /// an interval. O(log n), plus a call of `count` for each interval in the range that was never
   /// counted.
   func hidden(
     low: [UInt8], high: [UInt8], _ count: (Interval) throws(StorageError) -> Int
@@ -128,8 +128,8 @@ final class CachedCount: Sendable {
 
 /// An immutable node of the AVL tree of intervals in a `RangeTombstones`.
 ///
-/// Sets of different versions share nodes. A change makes new nodes only on paths from the root, by
-/// splitting (`split`) and joining trees (`join`): Blelloch, Ferizovic and Sun, "Just Join for
+/// Sets of different versions share nodes. A change creates new nodes only on paths from the root,
+/// by splitting (`split`) and joining trees (`join`): Blelloch, Ferizovic and Sun, "Just Join for
 /// Parallel Ordered Sets", 2016.
 ///
 /// Invariant: the heights of two children differ by at most 1.
@@ -153,8 +153,8 @@ final class RangeNode: Sendable {
 
   private static func height(_ node: RangeNode?) -> Int { node?.height ?? 0 }
 
-  /// Returns the first node whose interval's end satisfies `isBeyond`, which all greater ends must
-  /// satisfy too. O(log n).
+  /// Returns the first node whose interval's end satisfies `isBeyond`; all greater ends must
+  /// satisfy it, too. O(log n).
   @inline(__always) func first(where isBeyond: (_ high: [UInt8]) -> Bool) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self
@@ -169,8 +169,8 @@ final class RangeNode: Sendable {
     return found
   }
 
-  /// Returns the last node whose interval's start satisfies `begins`, which all lesser starts must
-  /// satisfy too. O(log n).
+  /// Returns the last node whose interval's start satisfies `begins`; all lesser starts must
+  /// satisfy it, too. O(log n).
   func last(where begins: (_ low: [UInt8]) throws(StorageError) -> Bool) throws(StorageError) -> RangeNode? {
     var found: RangeNode?
     var next: RangeNode? = self

@@ -40,7 +40,7 @@ struct RecordReference: Equatable {
     }
   }
 
-  /// Returns this reference with the `isBeneath` of an older one that it replaces.
+  /// Returns this reference with `isBeneath` taken from the older reference that it replaces.
   @inline(__always) func replacing(_ old: RecordReference) -> RecordReference {
     let known = Self.knownBit | Self.beneathBit
     return RecordReference(bits: bits & ~known | old.bits & known)

@@ -6,11 +6,12 @@ extension LogRecord {
   /// extents.
   private static var taggedValueLimit: Int { 2048 }
 
-  /// A 13-bit hash of the record, without the value of an extent, which has a checksum of its own.
+  /// A 13-bit hash of the record. It does not cover the value of an extent, which has its own
+  /// checksum.
   ///
   /// The tag is computed when a record enters the write buffer, and compared whenever the record is
-  /// read. It misses changed bytes once in 8,192 times, but only in reads, which must be fast:
-  /// checkpoints and compactions verify the checksums of frames.
+  /// read. It misses one change in 8,192, but only in reads, which must be fast: checkpoints and
+  /// compactions verify the checksums of frames.
   @inline(__always) var tag: UInt16 {
     var state =
       UInt64(code) | UInt64(truncatingIfNeeded: keyCount) &<< 8
@@ -49,9 +50,9 @@ extension LogRecord {
 
 /// Reads the records that the write buffer refers to.
 ///
-/// Below `through` they are in the mapping of the file, whose bytes may have changed, so a record
-/// is verified each time it is read. Above are the operations of the running transaction and of
-/// queued ones, which only the writer sees and gets from the log.
+/// Records below `through` are in the mapping of the file, whose bytes may have changed, so a
+/// record is verified each time it is read. The records above are operations of the running
+/// transaction and of queued ones, which only the writer sees; it reads them from the log.
 // SAFETY: readers retain the mapping through their version; only the writer has a `writer`, and it
 // outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
@@ -74,7 +75,8 @@ struct RecordSpace: @unchecked Sendable {
     self.writer = Unmanaged.passUnretained(writer)
   }
 
-  /// Returns the record that a reference points to. Throws `damaged` if the file no longer has it.
+  /// Returns the record that a reference points to. Throws `damaged` if the file no longer contains
+  /// the record.
   ///
   /// - Parameter least: the minimum length of the key.
   @inline(__always) func record(
@@ -86,7 +88,7 @@ struct RecordSpace: @unchecked Sendable {
   }
 
   /// Returns the record at a reference's offset without verifying it against the tag. Throws
-  /// `damaged` if there is no readable record.
+  /// `damaged` if the offset does not have a readable record.
   @inline(__always) func untagged(
     _ reference: RecordReference, least: Int
   ) throws(StorageError) -> LogRecord {
@@ -110,7 +112,7 @@ struct RecordSpace: @unchecked Sendable {
     }
   }
 
-  /// Begins to load the two cache lines after the one in which a record of the file begins: the
+  /// Prefetches the two cache lines after the one in which a record of the file begins, because the
   /// tag covers the whole record.
   @inline(__always) func touchRest(of reference: RecordReference) {
     let offset = reference.offset
@@ -152,8 +154,8 @@ struct RecordSpace: @unchecked Sendable {
 
   @inline(never) private func pending(_ offset: UInt64) throws(StorageError) -> LogRecord {
     guard let writer else { throw LogRecord.changed(at: offset) }
-    // SAFETY: the writer outlives the transaction. Avoids reference counting: each get or put comes
-    // here several times.
+    // SAFETY: the writer outlives the transaction. This avoids reference counting, because each get
+    // or put calls this several times.
     return try writer._withUnsafeGuaranteedRef { writer in
       Result { () throws(StorageError) in try writer.record(at: offset) }
     }.get()

@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-/// Verifies, from the disk, a tree that was written from left to right. It checks the same as
-/// `BaseVerify`, but from the leaves up instead of from the root down, so that each region can be
-/// read as soon as it is written.
+/// Verifies a tree that was written from left to right, reading from the disk. It makes the same
+/// checks as `BaseVerify`, but from the leaves up instead of from the root down, so that each
+/// region can be read right after it has been written.
 ///
 /// ```
 /// region        leaf leaf leaf leaf branch leaf ...    children before their parents, and nodes of
@@ -13,8 +13,8 @@ import LatewoodFile
 /// root          the last one that waits
 /// ```
 ///
-/// `RegionVerifier` has verified each node by itself, which takes most of the time and can be done
-/// for several regions in parallel.
+/// `RegionVerifier` has verified each node individually, which takes most of the time and can be
+/// done for several regions in parallel.
 ///
 /// Invariants:
 /// 1. Waiting nodes and everything under them, including extents, were read from the disk and
@@ -23,8 +23,8 @@ import LatewoodFile
 ///    (offset, length, checksum, entries, live bytes), and its separators must divide the keys
 ///    under them.
 ///
-/// So if `finish` finds that the waiting root is that of the checkpoint, every byte reachable from
-/// it is verified.
+/// So if `finish` finds that the waiting root is the root of the checkpoint, every byte reachable
+/// from it is verified.
 ///
 /// Memory: the first and last key of each waiting node, of which there are few. One thread at a
 /// time.
@@ -105,8 +105,8 @@ package struct CopyVerifier: ~Copyable {
       first: children.first?.first ?? [], last: children.last?.last ?? [])
   }
 
-  /// Whether a separator is greater than all keys in the left subtree and not greater than any in
-  /// the right one.
+  /// Returns whether a separator is greater than all keys in the left subtree and not greater than
+  /// any key in the right one.
   private func divides(_ separator: PrefixedKey, _ left: Verified, _ right: Verified) -> Bool {
     left.last.withUnsafeBytes { last in
       right.first.withUnsafeBytes { first in
@@ -120,7 +120,7 @@ package struct CopyVerifier: ~Copyable {
 
 /// Finds overlaps among regions and extents in file order.
 private struct PlacesInOrder {
-  /// The end of the last region; `extentEnd` is that of the last extent.
+  /// The end of the last region; `extentEnd` is the end of the last extent.
   private var regionEnd: UInt64 = 0
   private var extentEnd = NodeLayout.firstFrame
   /// The regions of nodes that do not lie before the last extent.

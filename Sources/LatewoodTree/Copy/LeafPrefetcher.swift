@@ -13,8 +13,8 @@ import LatewoodFile
 /// Every byte is read once, verified once, and written from the memory in which it was verified. If
 /// no thread is available, the copying thread reads the batches itself.
 ///
-/// A batch has the extents of all its leaves, or is a single leaf whose extents are longer than a
-/// batch: the copying thread reads those itself, piece by piece.
+/// A batch contains the extents of all its leaves, or is a single leaf whose extents are longer
+/// than a batch. The copying thread reads such extents itself, piece by piece.
 ///
 /// Memory: 3 batches of at most 1 MiB of extents and 32 leaves.
 ///
@@ -57,7 +57,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     /// Whether a thread is reading a batch.
     var isReading = false
     var isStopped = false
-    /// Whether nothing follows the ready batches but the failure.
+    /// Whether only the failure, if any, follows the ready batches.
     var isAtEnd = false
     var failure: StorageError?
   }
@@ -92,8 +92,8 @@ final class LeafPrefetcher: @unchecked Sendable {
     }
   }
 
-  /// Returns the next batch; nil at the end. Throws `damaged`, and errors of the device, for the
-  /// leaves after those of all earlier batches.
+  /// Returns the next batch; nil at the end. Throws `damaged`, and errors of the device, only after
+  /// all earlier batches have been returned.
   func next() throws(StorageError) -> Batch? {
     try monitor.withLock { () throws(StorageError) in
       while true {

@@ -13,10 +13,10 @@ package struct VerifiedRegion: Sendable {
     var level: UInt8
     var entries: UInt64
     var liveBytes: UInt64
-    /// In a leaf, its first key; `last` is its last key.
+    /// The first key of a leaf; `last` is its last key.
     var first: [UInt8] = []
     var last: [UInt8] = []
-    /// In a branch, the bytes of the node.
+    /// The bytes of a branch.
     var bytes: [UInt8] = []
   }
 
@@ -34,7 +34,8 @@ package struct VerifiedRegion: Sendable {
 ///
 /// Memory: two windows of 256 KiB. One thread at a time; several threads can each use one.
 package final class RegionVerifier {
-  /// So short that a commit does not wait long for the disk behind one window.
+  /// The length of a window: short enough that a commit does not wait long for the disk while a
+  /// window is read.
   private static let windowLength = 256 << 10
 
   private let seed: UInt64

@@ -142,9 +142,10 @@ package struct TreeCopy: ~Copyable {
   /// Appends the entries of a leaf.
   ///
   /// - Parameters:
-  ///   - offset: the offset of its first extent in the new file; updated to that of the next
-  ///     leaf's.
-  ///   - checksums: the checksums of its extents and the following ones; its own are removed.
+  ///   - offset: the offset of its first extent in the new file; updated to the offset of the next
+  ///     leaf's first extent.
+  ///   - checksums: the checksums of its extents and the following ones; the checksums of this leaf
+  ///     are removed.
   private mutating func append(
     _ copy: NodeCopy, _ offset: inout UInt64, _ checksums: inout ArraySlice<UInt32>
   ) throws(StorageError) {
@@ -165,7 +166,7 @@ package struct TreeCopy: ~Copyable {
     }
   }
 
-  /// Writes the nodes made so far once they refer to enough bytes of extents.
+  /// Writes the finished nodes once they refer to enough bytes of extents.
   private mutating func didWrite(extents length: Int) throws(StorageError) {
     spread += length
     guard spread >= TreeCopy.greatestSpread else { return }

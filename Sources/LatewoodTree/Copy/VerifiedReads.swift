@@ -5,8 +5,8 @@ import LatewoodFile
 /// Reads nodes and values into private memory with system calls, and verifies them there regardless
 /// of earlier verifications.
 ///
-/// For passes over an entire tree: the bytes that are written again are exactly those that were
-/// verified, and an unreadable block causes an error instead of ending the process.
+/// It is used for passes over an entire tree: the bytes that are written again are exactly the
+/// verified ones, and an unreadable block causes an error instead of ending the process.
 ///
 /// Thread safety: one thread at a time.
 final class VerifiedReads {
@@ -180,7 +180,7 @@ final class VerifiedReads {
       return UnsafeRawBufferPointer(
         start: try window.bytes(at: offset, length, below: blockLimit), count: length)
     } catch {
-      // The failure may lie in nearby bytes that are not needed.
+      // The failure may be caused by nearby bytes that are not needed.
       return try pieceAlone(at: offset, length)
     }
   }

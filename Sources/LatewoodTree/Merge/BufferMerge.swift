@@ -10,8 +10,8 @@ import LatewoodFile
 /// ```
 ///
 /// Walks the base in key order. A subtree without buffer entries and deleted ranges is adopted
-/// unread. Of a subtree inside a deleted range, only as much is read as is needed to find its nodes
-/// and extents. A changed leaf is rewritten once; its entries are taken from a copy in which it was
+/// unread. A subtree inside a deleted range is read only as far as necessary to find its nodes and
+/// extents. A changed leaf is rewritten once; its entries are taken from a copy in which it was
 /// verified again, so that damage does not get a new checksum. Memory grows only with the list of
 /// dead ranges.
 ///
@@ -30,7 +30,7 @@ package struct BufferMerge: ~Copyable {
   ///   - nodeSize: the length of a full node, in bytes.
   ///   - transaction: the number of the last transaction in the new tree.
   ///   - dead: receives the parts of `base` that are not in the new tree, and the values of the log
-  ///     that are. Meaningless after an error.
+  ///     that are in it. Meaningless after an error.
   ///   - reserve: reserves space for nodes, given their length in bytes, and returns its offset.
   ///   - write: writes bytes into that space.
   /// - Returns: the root of the new tree; nil if it is empty.
@@ -169,7 +169,7 @@ package struct BufferMerge: ~Copyable {
   private mutating func markDead(_ subtree: Subtree) {
     let reference = subtree.reference
     // If the nodes are together longer than the file, some occur in the tree many times, and the
-    // walk might take forever.
+    // walk might never end.
     leftBytes &+= UInt64(reference.length)
     guard leftBytes <= source.file.limit else { return }
     if subtree.level == 0, subtree.liveBytes == UInt64(reference.length) {
@@ -191,7 +191,7 @@ package struct BufferMerge: ~Copyable {
 
   private enum Coverage { case none, part, all }
 
-  /// How much of the key range `low ..< high` is deleted.
+  /// Returns how much of the key range `low ..< high` is deleted.
   private func coverage(_ low: PrefixedKey, _ high: PrefixedKey?) -> Coverage {
     if ranges.isEmpty { return .none }
     let start = low.bytes

@@ -6,11 +6,11 @@ import LatewoodFile
 /// The two parts of a key in a base tree are joined in memory that the next batch reuses. Other
 /// keys and all values are not copied.
 ///
-/// Lengths come from nodes, which may have changed on the disk and been read again since their
+/// Lengths are read from nodes, which may have changed on the disk and been read again since their
 /// verification, so they are checked before anything is copied.
 struct EntryBatch: ~Copyable {
   private static let capacity = 64
-  /// Small, so that a short scan does not read far ahead.
+  /// The capacity of the first batch, which is small so that a short scan does not read far ahead.
   private static let firstCapacity = 16
 
   /// The number of bytes to omit at the beginning of each key.
@@ -49,7 +49,7 @@ struct EntryBatch: ~Copyable {
     let end = min(wanted.upperBound, index &+ (limit &- count))
     while index < end {
       let cell = cells[index]
-      // The value first: if it lies within the file, so does the key before it.
+      // The value is checked first: if it lies within the file, so does the key before it.
       let value = try cell.value.bytes(in: file)
       let keyCount = prefixCount &+ cell.suffixCount
       if keyCount > length &- used {

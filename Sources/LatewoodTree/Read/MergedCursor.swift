@@ -12,9 +12,9 @@ import LatewoodFile
 ///
 /// Invariants, while the cursor is on an entry and moves forward (backward: with "greatest" and
 /// "not above"):
-/// 1. Each source is on its least key that is not below the current one.
-/// 2. The current entry is that of the newest source among those on the current key, which the
-///    `takes…` flags mark.
+/// 1. Each source is on its least key that is not below the current key.
+/// 2. The `takes…` flags mark the sources that are on the current key. The current entry is from
+///    the newest of them.
 ///
 /// Reads memory of a version or a running transaction, which the owner of the cursor keeps alive.
 ///
@@ -71,7 +71,7 @@ package struct MergedCursor: ~Copyable {
     return try base.value.bytes(in: view.base.source.file)
   }
 
-  /// Touches values of the base's next entries, now and then.
+  /// Occasionally touches the values of the base's next entries.
   @inline(__always) mutating func touchAhead() {
     guard takesBase, base.index & (LeafEntries.touchCount &- 1) == 0, base.value.isExtent else { return }
     let end = min(base.index &+ LeafEntries.touchCount, base.leaf.count)
@@ -83,8 +83,8 @@ package struct MergedCursor: ~Copyable {
     key.compare(other, otherCount)
   }
 
-  /// Returns the position in the base tree if all entries from here up to `end` come from the base
-  /// tree; nil if a buffer has any, or ranges are deleted. Call after `position`.
+  /// Returns the position in the base tree if all entries from here up to `end` are in the base
+  /// tree; nil if a buffer has entries there, or ranges are deleted. Call after `position`.
   mutating func onlyBase(before end: UnsafeRawPointer, _ endCount: Int) -> BaseCursor? {
     guard !hasRanges else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, end, endCount) < 0 { return nil }
@@ -92,8 +92,8 @@ package struct MergedCursor: ~Copyable {
     return base
   }
 
-  /// Returns the position in the base tree if all entries from here down to `start` come from the
-  /// base tree, as `onlyBase(before:)`. Call after `positionBefore`.
+  /// Returns the position in the base tree if all entries from here down to `start` are in the base
+  /// tree, like `onlyBase(before:)`. Call after `positionBefore`.
   mutating func onlyBase(downTo start: UnsafeRawPointer, _ startCount: Int) -> BaseCursor? {
     guard !hasRanges else { return nil }
     if active.isValid, KeyOrder.compare(active.key, active.keyCount, start, startCount) >= 0 { return nil }
@@ -124,21 +124,23 @@ package struct MergedCursor: ~Copyable {
     try settleForward()
   }
 
-  /// Returns the entries of a write buffer's leaf from the current one up to a full key, if none of
-  /// them has to be merged with another source; nil otherwise. If they reach the end of the leaf,
-  /// `passTakenLeaf` moves past them.
+  /// Returns the entries of a write buffer's leaf from the current one up to a full key; nil if any
+  /// entry must be merged with another source. If they reach the end of the leaf, `passTakenLeaf`
+  /// moves past them.
   ///
-  /// Deletes are among them. What they delete is not: no other source has keys between them.
+  /// The entries include deletes. The deleted keys are not in other sources, because no other
+  /// source has keys in this range.
   ///
   /// - Parameter isFirst: as for `unmergedEntries`.
   mutating func unmergedReferences(
     before end: UnsafeRawPointer, _ endCount: Int, isFirst: Bool
   ) throws(StorageError) -> (leaf: BufferNode, entries: Range<Int>)? {
-    // The ranges that are deleted in the active buffer hide entries of the frozen one.
+    // Ranges that the active buffer deletes hide entries of the frozen buffer.
     guard !takesBase, takesActive != takesFrozen, takesActive || !hasRanges else { return nil }
     let (leaf, index) = takesActive ? active.position : frozen.position
     guard isFirst || index == 0 else { return nil }
-    // Damage there concerns only those who read that far: one by one.
+    // If the last record of the leaf is damaged, the entries are read one by one, and only a caller
+    // that reads that far gets the error.
     let last: LogRecord
     do throws(StorageError) { last = try view.records.record(leaf.reference(leaf.count &- 1)) } catch {
       return nil
@@ -233,19 +235,19 @@ package struct MergedCursor: ~Copyable {
     if forward { try seek(fullKey() + [0]) } else { try seekBefore(fullKey()) }
   }
 
-  /// As `seek` with pointers.
+  /// Like `seek` with pointers.
   package mutating func seek(_ target: [UInt8]) throws(StorageError) {
     try target.withStart { (start, count) throws(StorageError) in try seek(start, count) }
   }
 
-  /// As `seekBefore` with pointers.
+  /// Like `seekBefore` with pointers.
   package mutating func seekBefore(_ target: [UInt8]) throws(StorageError) {
     try target.withStart { (start, count) throws(StorageError) in try seekBefore(start, count) }
   }
 
   // MARK: Choosing
 
-  /// Chooses the next entry among those of the sources.
+  /// Chooses the next entry from the sources.
   mutating func settleForward() throws(StorageError) {
     if isClean {
       takesBase = base.isValid
@@ -288,8 +290,8 @@ package struct MergedCursor: ~Copyable {
     }
   }
 
-  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and which of them are on
-  /// it.
+  /// Finds the least key (sign 1) or the greatest (-1) among the sources, and determines which
+  /// sources are on it.
   private mutating func choose(sign: Int) {
     takesActive = active.isValid
     takesFrozen = frozen.isValid
@@ -313,16 +315,17 @@ package struct MergedCursor: ~Copyable {
     isValid = takesActive || takesFrozen || takesBase
   }
 
-  /// Whether the newest source on the current key, one of the buffers, has it deleted.
+  /// Returns whether the newest source on the current key, which is one of the buffers, deletes the
+  /// key.
   @inline(__always) private mutating func isHidden() -> Bool {
-    // A range delete leaves no older entry in its own buffer.
+    // A range delete removes all older entries from its own buffer.
     if takesActive { return active.reference.isTombstone }
     if frozen.reference.isTombstone { return true }
     return hasRanges && isCovered()
   }
 
-  /// Whether the frozen buffer's current entry lies in a range that was deleted later. Not inlined,
-  /// because it copies the view.
+  /// Returns whether the frozen buffer's current entry lies in a range that was deleted later. Not
+  /// inlined, because it copies the view.
   @inline(never) private mutating func isCovered() -> Bool {
     view.cover(frozen.key, frozen.keyCount) > frozen.reference.offset
   }
@@ -352,7 +355,7 @@ extension BaseCursor {
     }
   }
 
-  /// Moves to the last entry that is less than a bound; throws `damaged` as `seek`.
+  /// Moves to the last entry that is less than a bound; throws `damaged` like `seek`.
   mutating func seekBefore(_ bound: [UInt8]) throws(StorageError) {
     try bound.withStart { (start, count) throws(StorageError) in
       guard try seekLast(before: start, count) else { return }

@@ -4,8 +4,8 @@ import LatewoodFile
 /// Looks up successive keys of a view. A key in the same base tree leaf as the previous one is
 /// found without a descent from the root.
 ///
-/// The owner keeps the version of the view alive. Not for views whose memory may be evicted
-/// meanwhile: see `ReadView.isBuffered`.
+/// The owner keeps the version of the view alive. It cannot be used for views whose memory may be
+/// evicted between lookups: see `ReadView.isBuffered`.
 package struct NearbyFinder {
   private let view: ReadView
   /// The leaf of the last lookup; an empty one at first.
@@ -29,7 +29,7 @@ package struct NearbyFinder {
   ) throws(StorageError) -> BaseValue? {
     let (near, isNear) = leaf.lowerBound(key, keyCount)
     if isNear { return leaf.entry(near).value }
-    // There is no key between two adjacent keys of the leaf.
+    // Two adjacent keys of the leaf have no key between them.
     if near > 0, near < leaf.count { return nil }
     guard let found = try view.base.leaf(for: key, keyCount) else { return nil }
     leaf = found

@@ -5,9 +5,9 @@ extension ReadView {
   /// Calls `body` with the entries of a range of full keys, in order and several at a time, until
   /// it returns false. The range includes `low` and excludes `high`.
   ///
-  /// Up to 64 entries are read ahead. Before an error is thrown, `body` receives the entries before
-  /// it. The bytes are valid during the call. Not for views whose memory may be released: see
-  /// `isBuffered`. O(log n + entries).
+  /// Up to 64 entries are read ahead. Before an error is thrown, `body` receives the entries that
+  /// precede it. The bytes are valid during the call. This cannot be used for views whose memory
+  /// may be released: see `isBuffered`. O(log n + entries).
   ///
   /// - Parameter dropped: the number of bytes to omit at the beginning of each key.
   package func scanBatches(
@@ -57,7 +57,7 @@ extension ReadView {
       isFirst = false
       // Sources that must be merged are read entry by entry.
       guard try batch.pass(to: body) else { return false }
-      // In this order: if the value lies within the file, so does the key before it.
+      // The value is read first: if it lies within the file, so does the key before it.
       let value = try cursor.value()
       try batch.addFirst(cursor.key, value)
       try cursor.next()

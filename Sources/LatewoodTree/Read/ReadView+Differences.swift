@@ -5,10 +5,10 @@ extension ReadView {
   /// Calls `body` with each full key of a range whose value differs between two views, in order,
   /// with both values, until it returns false.
   ///
-  /// First collects the keys at which the views may differ: those whose entries differ in the base
-  /// trees (shared parts are skipped), those with entries in a write buffer of either view, and
-  /// those in a deleted range of either. Then looks up each key in both views. O(changes x log n)
-  /// time, O(changes) memory.
+  /// First collects the keys at which the views may differ: keys whose entries differ in the base
+  /// trees (shared parts are skipped), keys with entries in a write buffer of either view, and keys
+  /// in a deleted range of either. Then looks up each key in both views. O(changes x log n) time,
+  /// O(changes) memory.
   package static func differences(
     from old: ReadView, to new: ReadView, low: [UInt8], high: [UInt8],
     _ body: (_ key: [UInt8], UnsafeRawBufferPointer?, UnsafeRawBufferPointer?) throws -> Bool

@@ -1,9 +1,9 @@
 import LatewoodBytes
 import LatewoodFile
 
-// Counting. The base tree counts with the totals in its branches. Each write buffer over it counts
-// with its nodes, which store by how many entries they change the layers beneath, and with the
-// number of entries that each deleted range hides there.
+// Counting. The base tree is counted with the totals in its branches. A write buffer over it is
+// counted with its nodes, which store by how many entries they change the layers beneath, and with
+// the number of entries that each deleted range hides there.
 //
 //     shown(layer) = shown(beneath it), without those that its deleted ranges hide
 //                    + the change by its entries
@@ -33,7 +33,8 @@ extension ReadView {
     UInt64(max(0, try shown(low, high, by: .active)))
   }
 
-  /// Returns the number of entries in a range that a layer shows together with those beneath it.
+  /// Returns the number of entries in a range that a layer shows together with the layers beneath
+  /// it.
   private func shown(_ low: [UInt8], _ high: [UInt8], by layer: Layer) throws(StorageError) -> Int {
     guard RangeTombstones.less(low, high) else { return 0 }
     if layer == .base { return Int(truncatingIfNeeded: try baseCount(low, high)) }
@@ -66,7 +67,7 @@ extension ReadView {
       }
   }
 
-  /// Whether a layer together with those beneath it shows a key.
+  /// Returns whether a layer together with the layers beneath it shows a key.
   private func isShown(_ key: UnsafeRawPointer, _ keyCount: Int, by layer: Layer) throws(StorageError) -> Bool
   {
     if layer == .base { return try base.find(key, keyCount) != nil }
@@ -76,7 +77,7 @@ extension ReadView {
     return try isShown(key, keyCount, beneath: layer)
   }
 
-  /// Whether a layer shows a key for which it has no entry.
+  /// Returns whether a layer shows a key for which it has no entry.
   private func isShown(
     _ key: UnsafeRawPointer, _ keyCount: Int, beneath layer: Layer
   ) throws(StorageError) -> Bool {
@@ -86,8 +87,8 @@ extension ReadView {
 
   /// Returns the full key of the entry at `index` of a range; nil if the range has fewer entries.
   ///
-  /// Takes O(log n) counts to search the buffer entries and deleted ranges; O(log n) if there are
-  /// no deleted ranges, and only one layer has entries in the range.
+  /// Takes O(log n) counts to search the buffer entries and deleted ranges. If there are no deleted
+  /// ranges, and only one layer has entries in the range, it takes O(log n).
   package func key(at index: UInt64, low: [UInt8], high: [UInt8]) throws(StorageError) -> [UInt8]? {
     if activeRanges == nil, frozenRanges == nil {
       let (isInActive, isInFrozen) = (
@@ -122,7 +123,7 @@ extension ReadView {
     return cursor.isValid ? try cursor.keyBytes() : nil
   }
 
-  /// Whether a buffer has an entry in a range.
+  /// Returns whether a buffer has an entry in a range.
   private func hasEntry(_ low: [UInt8], _ high: [UInt8], in layer: Layer) throws(StorageError) -> Bool {
     guard let root = root(of: layer) else { return false }
     var cursor = BufferCursor(root: root.pointer, space: records)

@@ -6,13 +6,13 @@ extension ReadView {
   /// Calls `body` with each entry in `low ..< high`, a range of full keys, in order, until it
   /// returns false. O(log n + entries).
   ///
-  /// The key's memory is reused for the next one.
+  /// The memory of a key is reused for the next key.
   ///
   /// - Parameter dropped: the number of bytes to remove from the start of each key: the length of
   ///   the keyspace's number. A shorter key throws `damaged`.
-  /// - Parameter pin: a pin on the file's cache, if there is one, that nothing else depends on.
-  ///   It is paused while `body` runs, so that even a long scan pins nothing; values of up to 64
-  ///   KiB are copied for that.
+  /// - Parameter pin: a pin on the file's cache, if there is one, on which nothing else depends. It
+  ///   is paused while `body` runs, so that even a long scan does not keep memory pinned; values of
+  ///   up to 64 KiB are copied for this purpose.
   /// - Returns: the number of buffer entries passed, including deleted ones.
   @discardableResult
   package func scan(
@@ -66,7 +66,7 @@ extension ReadView {
         break
       }
       isFirst = false
-      // In this order: if the value lies within the file, so does the key before it.
+      // The value is read first: if it lies within the file, so does the key before it.
       let value = try cursor.value()
       let key = try scratch.take(cursor.key).bytes
       if let pin {
@@ -133,7 +133,7 @@ extension ReadView {
     return true
   }
 
-  /// As `scanBase`, from the position of the cursor down to `low`.
+  /// Like `scanBase`, from the position of the cursor down to `low`.
   private func scanBaseBackwards(
     from cursor: inout BaseCursor, _ low: UnsafeRawPointer, _ lowCount: Int,
     _ scratch: inout KeyScratch, _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -151,7 +151,7 @@ extension ReadView {
         if cell.value.isExtent, (cursor.index &- index) & (LeafEntries.touchCount &- 1) == 1 {
           entries.touchExtents(max(index &+ 1 &- LeafEntries.touchCount, start)..<(index &+ 1), in: file)
         }
-        // The value first: if it lies within the file, so does the key before it.
+        // The value is read first: if it lies within the file, so does the key before it.
         let value = try cell.value.bytes(in: file)
         guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return }
         index &-= 1
@@ -161,7 +161,7 @@ extension ReadView {
     }
   }
 
-  /// Passes entries of a leaf to `body`; returns false if it does.
+  /// Passes entries of a leaf to `body`; returns false if `body` does.
   @inline(__always) private func offer(
     _ leaf: Node, _ wanted: Range<Int>, in file: FileView, _ scratch: inout KeyScratch,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
@@ -174,7 +174,7 @@ extension ReadView {
         let end = min(index &+ LeafEntries.touchCount, wanted.upperBound)
         entries.touchExtents(index..<end, in: file)
       }
-      // The value first: if it lies within the file, so does the key before it.
+      // The value is read first: if it lies within the file, so does the key before it.
       let value = try cell.value.bytes(in: file)
       guard try body(scratch.take(cell.suffix, cell.suffixCount).bytes, value.bytes) else { return false }
     }

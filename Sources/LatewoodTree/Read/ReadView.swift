@@ -3,8 +3,8 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodFile
 
-/// The merged view of a version, or of a running transaction's changes to one: plain pointers,
-/// copied without counting references.
+/// The merged view of a version, or of a version with a running transaction's changes: plain
+/// pointers, copied without counting references.
 ///
 /// Range deletes apply to older records: see `RangeTombstones`.
 // SAFETY: the owner of a view keeps the version alive, or is inside the transaction, whose memory
@@ -34,7 +34,7 @@ package struct ReadView: @unchecked Sendable {
   /// Registers a single reading call: see `FileView.enter`.
   package func enter() -> ReaderRegistry.Ticket { base.source.file.enter() }
 
-  /// Whether nothing was evicted: see `FileView.isUndisturbed`.
+  /// Returns whether nothing was evicted: see `FileView.isUndisturbed`.
   package func isUndisturbed(since ticket: ReaderRegistry.Ticket) -> Bool {
     base.source.file.isUndisturbed(since: ticket)
   }
@@ -42,7 +42,7 @@ package struct ReadView: @unchecked Sendable {
   /// Whether memory may be evicted when no reader is registered: see `FileView.isBuffered`.
   package var isBuffered: Bool { base.source.file.isBuffered }
 
-  /// Whether there is only the base tree to read.
+  /// Whether only the base tree has to be read.
   var isClean: Bool { active == nil && frozen == nil && activeRanges == nil && frozenRanges == nil }
 
   /// Returns the file offset of the newest range delete that hides older entries of a key; 0 if

@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 
-/// A pin on one base tree, and the log after its checkpoint, that keeps their blocks from being
+/// A pin that keeps the blocks of one base tree, and of the log after its checkpoint, from being
 /// reclaimed.
 ///
 /// All versions over one base share a pin. Version numbers would not suffice: a checkpoint's swap
-/// makes a version with the same number over another base.
+/// creates a version with the same number over another base.
 package final class BasePin: Sendable {
   /// The number of base trees before this one since the store was opened.
   package let epoch: UInt64

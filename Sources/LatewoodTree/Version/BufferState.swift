@@ -9,7 +9,7 @@ package final class BufferLayer: @unchecked Sendable {
     tree.initialize(to: BufferTree())
   }
 
-  // SAFETY: no version with a root in this tree is left.
+  // SAFETY: no version still has a root in this tree.
   deinit {
     tree.deinitialize(count: 1)
     tree.deallocate()

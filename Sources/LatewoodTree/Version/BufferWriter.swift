@@ -3,29 +3,29 @@ import LatewoodFile
 
 /// Applies one transaction, or recovery, to the write buffer.
 ///
-/// Thread safety: one thread, under the store's writer lock. A class, so that a transaction and its
-/// cursors can share it.
+/// Thread safety: one thread, under the store's writer lock. It is a class so that a transaction
+/// and its cursors can share it.
 package final class BufferWriter {
   package private(set) var state: BufferState
   private let start: BufferState
   private let tree: UnsafeMutablePointer<BufferTree>
   let records: RecordSpace
   private let file: FileView
-  // Private, so that the compiler sees that no two accesses overlap, and checks none of them.
+  // Private, so that the compiler can prove that accesses do not overlap, and omits the checks.
   private var operationCount = 0
   /// The number of operations so far.
   package var operations: Int { operationCount }
 
   /// - Parameters:
-  ///   - version: the number of the version being made.
+  ///   - version: the number of the version being written.
   ///   - file: contains all records.
   package convenience init(state: BufferState, version: UInt64, file: FileView) {
     self.init(state, version, file, RecordSpace(file))
   }
 
   /// - Parameters:
-  ///   - version: the number of the version being made.
-  ///   - log: takes the operations. Flushed records are read from the file, others from the log.
+  ///   - version: the number of the version being written.
+  ///   - log: receives the operations. Flushed records are read from the file, others from the log.
   package convenience init(state: BufferState, version: UInt64, appendingTo log: DatabaseFile) {
     let file = log.view
     self.init(state, version, file, RecordSpace(file, through: log.writer.flushedThrough, writer: log.writer))
@@ -55,13 +55,13 @@ package final class BufferWriter {
   package func set(_ record: LogRecord, at offset: UInt64, existed: Bool? = nil) throws(StorageError) {
     operationCount &+= 1
     var reference = RecordReference(record, at: offset)
-    // A key without an entry in the buffer exists if it is beneath. An existing entry keeps its own
-    // flag.
+    // A key without an entry in the buffer exists if the layers beneath have it. An existing entry
+    // keeps its own flag.
     reference.isBeneath = existed
     try tree.pointee.insert(record.key, record.keyCount, reference, records)
   }
 
-  /// Applies a range delete; throws as `set`.
+  /// Applies a range delete; throws like `set`.
   package func deleteRange(_ record: LogRecord, at offset: UInt64) throws(StorageError) {
     operationCount &+= 1
     // All entries in the range are older.
@@ -73,7 +73,7 @@ package final class BufferWriter {
       high: Array(UnsafeRawBufferPointer(start: record.value, count: record.valueCount)), offset: offset)
   }
 
-  /// Applies an operation of any kind; throws as `set`.
+  /// Applies an operation of any kind; throws like `set`.
   package func apply(_ record: LogRecord, at offset: UInt64) throws(StorageError) {
     if record.code == OperationCode.deleteRange {
       try deleteRange(record, at: offset)

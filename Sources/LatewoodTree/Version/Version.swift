@@ -10,9 +10,9 @@ import LatewoodFile
 ///
 /// Invariants:
 /// 1. A version never changes.
-/// 2. Versions do not refer to each other: an old one retains only the memory of its own state.
-/// 3. Its number is that of its buffer roots. (A checkpoint's swap makes a version with the same
-///    number.)
+/// 2. Versions do not refer to each other: an old version retains only the memory of its own state.
+/// 3. Its number is the number of its buffer roots. (A checkpoint's swap creates a version with the
+///    same number.)
 // SAFETY: the memory at `pointers` never changes and lives as long as this object.
 package final class Version: @unchecked Sendable {
   package let number: UInt64
@@ -23,13 +23,13 @@ package final class Version: @unchecked Sendable {
   package let frozen: BufferState?
   /// The handles known to refer to keyspaces of this version.
   package let known: ValidatedKeyspaces
-  /// The same state for short reads. Valid as long as the version.
+  /// The same state, for short reads. Valid as long as the version.
   package let pointers: UnsafePointer<VersionPointers>
   package let file: FileView
-  /// Retains the mapping of `file`.
+  /// The owner of the mapping of `file`.
   private let mapping: any AnyObject & Sendable
   private let registry: VersionRegistry
-  /// Pins the parts of the file that `base` and the buffers refer to; nil if no space is ever
+  /// The pin on the parts of the file that `base` and the buffers refer to; nil if space is never
   /// reclaimed.
   package let pin: BasePin?
 
@@ -74,7 +74,7 @@ package final class Version: @unchecked Sendable {
 }
 
 /// The part of a version that a short read needs: plain pointers in separate memory, so that the
-/// read accesses no object and counts no references.
+/// read does not access objects or count references.
 package struct VersionPointers {
   package let reads: ReadView
   package let known: Unmanaged<ValidatedKeyspaces>
