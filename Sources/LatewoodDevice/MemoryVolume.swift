@@ -28,7 +28,7 @@ package final class MemoryVolume: Volume {
         state.files[path] = try MemoryFile(inode: state.lastInode)
       }
       guard let file = state.files[path] else {
-        throw StorageError(.notFound, "there is no file in memory by this name", path: path)
+        throw StorageError(.notFound, "no file in memory has this name", path: path)
       }
       return MemoryDevice(file, path: path, isWritable: mode != .readOnly)
     }
@@ -43,7 +43,7 @@ package final class MemoryVolume: Volume {
   package func rename(_ from: String, to: String) throws(StorageError) {
     try state.withLock { state throws(StorageError) in
       guard let file = state.files.removeValue(forKey: from) else {
-        throw StorageError(.notFound, "there is no file in memory by this name", path: from)
+        throw StorageError(.notFound, "no file in memory has this name", path: from)
       }
       state.files[to] = file
     }
@@ -51,7 +51,7 @@ package final class MemoryVolume: Volume {
 
   package func remove(_ path: String) throws(StorageError) {
     let removed = state.withLock { $0.files.removeValue(forKey: path) }
-    if removed == nil { throw StorageError(.notFound, "there is no file in memory by this name", path: path) }
+    if removed == nil { throw StorageError(.notFound, "no file in memory has this name", path: path) }
   }
 
   package func syncDirectory(containing path: String) throws(StorageError) {}

@@ -56,7 +56,7 @@ extension StorageError {
   static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> StorageError {
     var failure = StorageError(error, "find the directory \(directory)", path: path)
     guard failure.kind == .notFound else { return failure }
-    failure.reason = "there is no directory \(directory) for the file"
+    failure.reason = "the directory \(directory) does not exist"
     failure.advice =
       directory.hasPrefix("~")
       ? "Give the whole path of the home directory: a tilde means nothing to the system, only to shells."

@@ -26,7 +26,7 @@ extension DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
     guard try volume.exists(path) else {
-      throw StorageError(.notFound, "there is no file of this name", path: path)
+      throw StorageError(.notFound, "the file does not exist", path: path)
     }
     // Likewise, no lock file is left next to a file that is not a database or cannot be written.
     if !readOnly { try refuseForeign(path, on: volume) }
@@ -109,7 +109,8 @@ extension DatabaseFile {
     let size = try device.size()
     if size == 0 {
       throw StorageError(
-        .emptyFile, "the file is empty: a new database is only made where there is no file", path: path)
+        .emptyFile, "the file is empty: a new database is created only if the file does not exist yet",
+        path: path)
     }
     let header = try withScratch(2 * FileLayout.headerLength) { block throws(StorageError) in
       let count = try device.read(into: block, at: 0)

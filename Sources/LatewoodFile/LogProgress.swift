@@ -250,7 +250,7 @@ struct LogProgress {
 
 extension StorageError {
   static var commitWithoutSpace: StorageError {
-    StorageError(.outOfSpace, "the disk is full: there was no space for this commit, and it was discarded")
+    StorageError(.outOfSpace, "the disk is full: this commit did not fit and was discarded")
   }
   static var fileMoved: StorageError {
     StorageError(

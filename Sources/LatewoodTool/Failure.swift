@@ -38,7 +38,7 @@ struct Failure: Error, Equatable {
     Failure(.badInput, code: "badInput", message, advice: advice)
   }
 
-  static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the reader of the output has gone")
+  static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the output pipe was closed")
 
   /// Creates a failure from any error of a store, of a closure passed to it, or of a device.
   init(_ error: any Error) {
@@ -67,10 +67,10 @@ struct Failure: Error, Equatable {
     let (exitCode, advice): (ExitCode, String) =
       switch error.code {
       case .wrongFormat: (.badInput, "Use the commands for entries, or another file for documents.")
-      case .corruptRevisions, .corruptData: (.damaged, "`latewood verify` says what else is damaged.")
+      case .corruptRevisions, .corruptData: (.damaged, "`latewood verify` lists all other damage.")
       case .notFound: (.no, "")
       case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
-      case .conflict: (.no, "Read the document again, and say which revision is to be replaced.")
+      case .conflict: (.no, "Read the document again, and name the revision to replace.")
       case .notUnique: (.no, "Change one of the documents, or drop the index.")
       case .badRevision, .badArgument: (.badInput, "")
       case .busy, .store: (.inputOutput, "")
@@ -114,7 +114,7 @@ struct Failure: Error, Equatable {
   }
 
   static let whatToDoAboutDamage =
-    "Restore a backup, or save what is readable with `latewood salvage`; `latewood map` shows where the damage is."
+    "Restore a backup, or save the readable data with `latewood salvage`; `latewood map` shows the damage."
 
   private static func withoutStop(_ text: String) -> String {
     text.hasSuffix(".") ? String(text.dropLast()) : text

@@ -44,7 +44,7 @@ private struct DocumentScript {
     self.store = store
     films = try store.createCollection("films")
     guard let people = try store.collection(CollectionHandle.defaultName) else {
-      throw DocumentError(.notFound, "there is no default collection")
+      throw DocumentError(.notFound, "the default collection is missing")
     }
     self.people = people
   }

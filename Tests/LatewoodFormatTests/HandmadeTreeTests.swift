@@ -148,11 +148,11 @@ import Testing
         == "a node does not lie within its region")
     #expect(
       proof(of: sound, length: Int(first.lowerBound) + 100)
-        == "the file is shorter on the disk than what was written")
+        == "the file on the disk is shorter than the data written to it")
     #expect(
       proof(of: sound, limit: FileLayout.logStart + 100) == "a value's extent does not lie within the file"
         || proof(of: sound, limit: FileLayout.logStart + 100)
-          == "the file is shorter on the disk than what was written"
+          == "the file on the disk is shorter than the data written to it"
     )
   }
 }

@@ -30,18 +30,20 @@ import Testing
 
   static let mistakes = [
     Mistake(
-      name: "no file", code: .notFound, path: "/none", message: "no such file", advice: "Check the path"
+      name: "no file", code: .notFound, path: "/none", message: "the file does not exist",
+      advice: "Check the path"
     ) { _ = try Database.open(at: $0 + "/none", mode: .openExisting) },
     Mistake(
-      name: "no directory", code: .notFound, path: "/none/there/new", message: "no directory",
+      name: "no directory", code: .notFound, path: "/none/there/new",
+      message: "does not exist",
       advice: "Create the directory first"
     ) { _ = try Database.open(at: $0 + "/none/there/new") },
     Mistake(
-      name: "a tilde", code: .notFound, path: "~/databases of nobody/new", message: "no directory",
+      name: "a tilde", code: .notFound, path: "~/databases of nobody/new", message: "does not exist",
       advice: "whole path of the home directory"
     ) { _ in _ = try Database.open(at: "~/databases of nobody/new") },
     Mistake(
-      name: "a file for a directory", code: .notFound, path: "/text/new", message: "no directory",
+      name: "a file for a directory", code: .notFound, path: "/text/new", message: "does not exist",
       advice: "Create the directory first"
     ) { _ = try Database.open(at: $0 + "/text/new") },
     Mistake(

@@ -67,10 +67,10 @@ import Testing
 
   @Test(
     arguments: [
-      ("", "line 1, column 1: there is no header", "title,year"),
-      ("\n\n", "line 3, column 1: there is no header", "title,year"),
+      ("", "line 1, column 1: the header is missing", "title,year"),
+      ("\n\n", "line 3, column 1: the header is missing", "title,year"),
       ("a,,b\n", "line 1, column 3: column 2 has no name", "all columns"),
-      ("a,b,a\n", "line 1, column 5: column 3 has the name of column 1", "another name"),
+      ("a,b,a\n", "line 1, column 5: column 3 has the name of column 1", "Rename one"),
       ("a,_id\n", "line 1, column 3: the name \"_id\" is reserved", "--id"),
       ("a;b\n1;2\n", "line 1, column 1: the header names one column", "commas"),
       ("a,b\n1,2\n1\n", "line 3, column 1: the record ends after 1 cell", "missing cells"),

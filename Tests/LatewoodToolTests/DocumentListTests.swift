@@ -127,11 +127,11 @@ import Testing
     }
     let first = try screen("--fields", "title")
     #expect(first.rows.count == 21 && first.rows[0] == "id       title" && first.rows[20] == "it's 29  29")
-    #expect(first.error == #"5 more: --start-after 'it'\''s 29' goes on."# + "\n")
+    #expect(first.error == #"5 more: continue with --start-after 'it'\''s 29'."# + "\n")
     let rest = try screen("--start-after", "it's 29")
     #expect(rest.rows.count == 6 && rest.error.isEmpty)
     #expect(rest.rows.allSatisfy { DisplayWidth.of($0) <= 60 })
-    #expect(try screen("--by-sequence", "--limit", "1").error == "There are more: --before 25 goes on.\n")
+    #expect(try screen("--by-sequence", "--limit", "1").error == "More: continue with --before 25.\n")
   }
 
   @Test func `documents are compact, and indented on request`() throws {

@@ -82,7 +82,7 @@ import Testing
     let wrong = #expect(throws: Failure.self) {
       try salvage(directory, "a", "b", identity: SalvageIdentity(fileID: [UInt8](repeating: 5, count: 16)))
     }
-    #expect(wrong?.advice.contains("not that of the file") == true)
+    #expect(wrong?.advice.contains("not the file id of the file") == true)
     #expect(try !FileVolume().exists(directory.file("b")))
     #expect(try !FileVolume().exists(directory.file("b.salvaging")))
   }

@@ -36,7 +36,7 @@ public final class BackgroundDatabase {
     get throws {
       try checkCancellation()
       guard let collection = try database.collection(name) else {
-        throw DatabaseError(.notFound, "there is no collection \(name)")
+        throw DatabaseError(.notFound, "no collection is named \(name)")
       }
       return try BackgroundCollection(collection, in: state, of: self)
     }

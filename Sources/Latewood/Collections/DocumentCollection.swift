@@ -327,7 +327,7 @@ extension Document {
   var parsedRevision: RevisionID {
     get throws(DatabaseError) {
       if let revision { return revision }
-      throw DatabaseError(.badRevisionID, "\(id) is no document that has revisions")
+      throw DatabaseError(.badRevisionID, "\(id) is not a document with revisions")
     }
   }
 }

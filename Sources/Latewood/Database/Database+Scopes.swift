@@ -110,7 +110,7 @@ extension CollectionName {
   static func full(_ name: String, in scope: String) throws(DatabaseError) -> String {
     guard !name.contains(".") else {
       throw DatabaseError(
-        .invalidParameter, "the collection name “\(name.prefix(80))” has a scope of its own",
+        .invalidParameter, "the collection name “\(name.prefix(80))” already names a scope",
         advice: "Leave the scope out of the name, or do not pass a scope.")
     }
     try check(name)

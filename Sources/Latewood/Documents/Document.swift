@@ -55,7 +55,7 @@ public struct Document: DocumentContent {
     get throws(FleeceError) {
       let root = try stored.root
       guard try root.kind == .dictionary else {
-        throw FleeceError(.damaged, "the content of a document is no dictionary", offset: 0)
+        throw FleeceError(.damaged, "the content of a document is not a dictionary", offset: 0)
       }
       return root
     }

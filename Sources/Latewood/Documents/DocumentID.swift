@@ -32,7 +32,7 @@ package enum CollectionName {
     throw DatabaseError(
       .invalidParameter, "the collection name “\(name.prefix(80))” \(objection)",
       advice:
-        "Use 1 to \(NameRules.longestCollection) of the characters A-Z, a-z, 0-9, _, - and %, and start with none of _ and %."
+        "Use 1 to \(NameRules.longestCollection) of the characters A-Z, a-z, 0-9, _, - and %, and do not start with _ or %."
     )
   }
 }

@@ -100,7 +100,7 @@ public struct MutableDocument: DocumentContent {
   private static func otherID(_ own: String, _ id: String) -> DatabaseError {
     DatabaseError(
       .invalidParameter, "the member _id of the value is “\(own)”, and the document’s id is “\(id)”",
-      advice: "Save the value in a document of its own id.")
+      advice: "Save the value in the document with that id.")
   }
 
   /// All members, as one dictionary.
@@ -133,7 +133,7 @@ public struct MutableDocument: DocumentContent {
   private static func content(ofJSON json: String) throws -> DocumentValue {
     let parsed = try DocumentValue(json: json)
     guard parsed.kind == .dictionary else {
-      throw DatabaseError(.invalidJSON, "the text of a document is no JSON object")
+      throw DatabaseError(.invalidJSON, "the text of a document is not a JSON object")
     }
     return parsed
   }

@@ -86,7 +86,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .notFound: "Check the name or id; it may have been deleted or purged."
     case .conflict:
       "Read the document again, apply the change to it and save that; `update` does so by itself."
-    case .invalidParameter: "Correct the value; the documentation of the call says what it accepts."
+    case .invalidParameter: "Correct the value; the documentation of the call lists the accepted values."
     case .inputOutput: "Check the disk, and open the database again. Earlier commits are safe."
     case .notWritable: "Open the database for writing, and check permissions and free space."
     case .corruptData: "Restore a backup, or run `latewood verify` to list all damage."

@@ -96,7 +96,7 @@ extension DatabaseMigrator {
       guard names.insert(migration.name).inserted else {
         throw DatabaseError(
           .invalidParameter, "two migrations are named “\(migration.name)”",
-          advice: "Give one of them another name: the one that has not been released.")
+          advice: "Rename the one that has not been released.")
       }
     }
   }

@@ -17,8 +17,8 @@ struct MigrationRun: Sendable {
     }
     if database.documents.isInBatch {
       throw DatabaseError(
-        .busy, "a database cannot be migrated inside of its own batch",
-        advice: "Migrate before the batch begins: a migration commits transactions of its own.")
+        .busy, "a database cannot be migrated inside one of its own batches",
+        advice: "Migrate before the batch begins: a migration commits its own transactions.")
     }
     migrations = migrator.migrations
     batchSize = migrator.batchSize

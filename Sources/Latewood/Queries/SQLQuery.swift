@@ -110,7 +110,7 @@ public struct SQLQuery: Sendable {
 
   private func reads() throws -> DocumentReads {
     guard let collection = try database.collection(program.collection) else {
-      throw DatabaseError(.notFound, "there is no collection \(program.collection)")
+      throw DatabaseError(.notFound, "no collection is named \(program.collection)")
     }
     return try collection.reads()
   }

@@ -27,7 +27,7 @@ public struct Blob: Sendable, Hashable {
   public init(contentType: String?, digest: String, length: UInt64) throws {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
-        .invalidParameter, "“\(digest)” is no digest of a blob",
+        .invalidParameter, "“\(digest)” is not the digest of a blob",
         advice: "Use a digest as a blob gave it out: sha256- and 32 bytes in base64, or sha1- and 20.")
     }
     self.contentType = contentType

@@ -60,7 +60,7 @@ extension Decimal: DocumentValueConvertible {
 /// The stored form of decimal numbers: a number if reading it produces the same decimal number,
 /// otherwise its digits as text.
 enum DecimalText {
-  static let refusal = "a decimal number that is no number cannot be stored"
+  static let refusal = "a Decimal that is NaN cannot be stored"
 
   static func content(of decimal: Decimal) -> DocumentValue.Content {
     guard !decimal.isNaN else { return .refused(refusal) }

@@ -148,7 +148,7 @@ package final class DocumentStore: Sendable {
     if isClosed.load(ordering: .acquiring) { return }
     if core.isWorkingHere {
       throw DocumentError(
-        .busy, "a database is closed inside of its own batch or compaction, which must end first")
+        .busy, "cannot close the database inside one of its own batches or compactions")
     }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)
@@ -171,7 +171,7 @@ package final class DocumentStore: Sendable {
 
   func openedForWriting() throws(DocumentError) -> DocumentCore {
     let core = try opened()
-    if isReadOnly { throw DocumentError(.notWritable, "the database was opened to be read only") }
+    if isReadOnly { throw DocumentError(.notWritable, "the database was opened read-only") }
     return core
   }
 

@@ -90,7 +90,7 @@ struct UntrustedBytes {
   mutating func generation() throws(DocumentError) -> UInt64 {
     let generation = try varint()
     guard generation >= 1, generation <= RevisionID.maximumGeneration else {
-      throw damaged("there is no generation \(generation)")
+      throw damaged("\(generation) is not a valid generation")
     }
     return generation
   }

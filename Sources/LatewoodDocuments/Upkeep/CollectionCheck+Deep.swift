@@ -100,7 +100,7 @@ extension CollectionCheck {
     _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DocumentFault
   ) throws {
     for digest in listed.subtracting(named) {
-      report.add(owner.saying("the body is listed as one that refers to the blob, and does not", digest))
+      report.add(owner.saying("the body is listed as referring to the blob, but does not", digest))
     }
     for digest in named.subtracting(listed) {
       report.add(
@@ -113,7 +113,7 @@ extension CollectionCheck {
     do throws(FleeceError) {
       let root = try FleeceBody(body).root
       try root.validate()
-      return try root.kind == .dictionary ? nil : "it is no dictionary"
+      return try root.kind == .dictionary ? nil : "it is not a dictionary"
     } catch { return "\(error)" }
   }
 }

@@ -99,7 +99,7 @@ extension CollectionCheck {
         let stats = try sums.children(of: level, start, in: source)
         report.require(
           value.withUnsafeBytes { Array($0) } == stats.encoded(),
-          fault("has a sum that is not that of its rows"))
+          fault("has a sum that differs from the sum of its rows"))
         return true
       }
       try source.forEach(in: view.rows) { key, _ in

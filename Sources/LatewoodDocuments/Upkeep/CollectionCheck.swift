@@ -76,7 +76,7 @@ struct CollectionCheck {
       fault("it is at the sequence \(record.sequence), and the last one is \(wanted.lastSequence)"))
     let entry = SequenceEntry(sequence: record.sequence, id: id, head: head)
     let isListed = try source.get(SequenceEntry.key(record.sequence), in: spaces.sequences) == entry.encoded()
-    report.require(isListed, fault("it is not in the feed at \(record.sequence) as it is"))
+    report.require(isListed, fault("its entry in the feed at \(record.sequence) is missing or differs"))
     for node in record.tree.nodes where node.isLeaf && node.body != 0 {
       leafBodies += 1
       let key = SequenceEntry.key(node.body)

@@ -165,7 +165,8 @@ struct DatabaseCheck {
       let number = key[..<8].reduce(0) { $0 << 8 | UInt64($1) }
       let place = key[8...].reduce(0) { $0 << 8 | UInt64($1) }
       report.require(
-        place < wanted[number] ?? 0, DocumentFault("chunk \(place) of the number \(number) is no blob's"))
+        place < wanted[number] ?? 0,
+        DocumentFault("chunk \(place) of the number \(number) belongs to no blob"))
     }
   }
 

@@ -55,7 +55,7 @@ extension DocumentWriter {
   ) throws(DocumentError) -> SavedRevision {
     let work = try work(collection)
     guard let old = try record(id, work), let winner = old.tree.winner else {
-      throw DocumentError(.notFound, "there is no document \(id)")
+      throw DocumentError(.notFound, "the document \(id) does not exist")
     }
     let kept = keeping ?? winner.id
     guard let leaf = old.tree[kept], leaf.isLeaf, !leaf.isDeleted else {

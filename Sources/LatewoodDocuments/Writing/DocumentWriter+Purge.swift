@@ -80,7 +80,7 @@ extension DocumentWriter {
   ) throws(DocumentError) {
     let work = try work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {
-      throw DocumentError(.notFound, "there is no document \(id) to expire")
+      throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot expire")
     }
     if record.expiry == seconds { return }
     changeCount += 1

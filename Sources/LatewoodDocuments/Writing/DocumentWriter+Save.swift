@@ -56,7 +56,9 @@ extension DocumentWriter {
     let work = try work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
     guard let old = try record(id, work), let winner = old.tree.winner else {
-      if isDeleted { throw DocumentError(.notFound, "there is no document \(id) to delete") }
+      if isDeleted {
+        throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
+      }
       guard parent == nil || policy == .lastWriteWins else {
         throw DocumentError(.conflict, "the document \(id) no longer exists")
       }

@@ -185,7 +185,8 @@ package final class BackupFile {
         let count = try device.read(into: target, at: offset)
         guard count == bytes.count, target.elementsEqual(bytes) || bytes.allSatisfy({ $0 == 0 }) else {
           throw StorageError(
-            .inputOutput, "the backup does not read as it was written: use another disk", path: path,
+            .inputOutput, "the backup reads back differently from what was written: use another disk",
+            path: path,
             offset: offset)
         }
         try step(UInt64(bytes.count))
@@ -224,7 +225,7 @@ package final class BackupFile {
     copied.limit = end
     guard let (record, frame) = try source.checkpoint(at: checkpoint, in: copied),
       record.replay.offset >= leastReplay
-    else { throw StorageError.damaged(at: checkpoint, "there is no sound checkpoint here") }
+    else { throw StorageError.damaged(at: checkpoint, "the checkpoint at this offset is not sound") }
     // A new file gets both slots together, because it is not yet at its path.
     for _ in 0..<(isIncremental ? 1 : 2) {
       slotGeneration += 1

@@ -64,7 +64,7 @@ final class EncodingTarget {
       tape.fill(number, kind, ValueTape.noChildren)
       deepest = max(deepest, Int(node(number).depth))
     }
-    precondition(node(number).kind == kind, "one encoder gives out containers of one kind")
+    precondition(node(number).kind == kind, "one encoder has containers of one kind only")
   }
 
   /// Encodes any value into a reserved node.
@@ -117,7 +117,7 @@ final class EncodingTarget {
         value,
         EncodingError.Context(
           codingPath: (key.map(path.appending) ?? path).keys,
-          debugDescription: "\(value) cannot be stored: it is no number"))
+          debugDescription: "\(value) cannot be stored: it is not a finite number"))
     }
     return ValueTape.Kind.number(value)
   }

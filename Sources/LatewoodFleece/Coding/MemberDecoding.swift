@@ -24,7 +24,7 @@ struct MemberDecoding<Key: CodingKey>: KeyedDecodingContainerProtocol {
       throw DecodingError.keyNotFound(
         key,
         DecodingError.Context(
-          codingPath: path.keys, debugDescription: "there is no member “\(key.stringValue)”"))
+          codingPath: path.keys, debugDescription: "the member “\(key.stringValue)” is missing"))
     }
     return member
   }

@@ -117,7 +117,7 @@ extension JSONOutput: FleeceVisitor {
   }
 
   package mutating func double(_ value: Double) throws(FleeceError) {
-    guard value.isFinite else { throw FleeceError(.notFinite, "\(value) has no form in JSON") }
+    guard value.isFinite else { throw FleeceError(.notFinite, "\(value) cannot be represented in JSON") }
     // Another writer may have stored an integer as a double: it is the same number, so it has the
     // same text.
     let (kind, payload) = ValueTape.Kind.number(value)

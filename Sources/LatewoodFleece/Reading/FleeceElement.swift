@@ -15,7 +15,7 @@ package struct FleeceElement: Sendable {
   /// Calls `body` with the value, which is valid only during the call.
   package func withValue<R>(_ body: (FleeceValue) throws(FleeceError) -> R) throws(FleeceError) -> R {
     try self.body.bytes.withContents { (bytes) throws(FleeceError) -> R in
-      guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "there are no bytes") }
+      guard let start = bytes.baseAddress else { throw FleeceError.damaged(at: 0, "the body is empty") }
       // SAFETY: the owner's bytes never change, so the earlier checks of this offset still hold.
       return try body(FleeceValue(start: start, length: bytes.count, offset: offset, limit: limit))
     }

@@ -61,7 +61,8 @@ struct FleeceItems {
       throw FleeceError.damaged(
         at: offset(of: slot),
         key.kind == .integer
-          ? "a key is the number of a shared key, and there is no table of them" : "a key is not a string")
+          ? "a key is the number of a shared key, but the body has no table of shared keys"
+          : "a key is not a string")
     }
     return try key.counted()
   }
@@ -76,7 +77,7 @@ struct FleeceItems {
       }
       let value = try self[1]
       guard value.tag == .dictionary else {
-        throw FleeceError.damaged(at: value.offset, "a dictionary inherits from what is no dictionary")
+        throw FleeceError.damaged(at: value.offset, "the parent of a dictionary is not a dictionary")
       }
       return try FleeceItems(of: value)
     }

@@ -37,7 +37,9 @@ package struct FleeceWriter: ~Copyable {
   /// Writes a number; an integral one is stored as an integer, so that equal numbers have equal
   /// bytes. Throws `notFinite` if it is not a finite number.
   package mutating func double(_ value: Double) throws(FleeceError) {
-    guard value.isFinite else { throw FleeceError(.notFinite, "\(value) cannot be stored: it is no number") }
+    guard value.isFinite else {
+      throw FleeceError(.notFinite, "\(value) cannot be stored: it is not a finite number")
+    }
     let (kind, payload) = ValueTape.Kind.number(value)
     try add(kind, payload)
   }

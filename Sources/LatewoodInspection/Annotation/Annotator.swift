@@ -63,7 +63,7 @@ package struct Annotator {
       let isDamaged = file.slots[number].slot == nil
       try fields(FieldTable.slot, of: "slot \(number)", in: range, isDamaged: isDamaged, &rows)
     case .frame(let header, let range): try explain(header, range, &rows)
-    case .gap(let range): try explainNodeSpace(range, "what is left of frames, or a hole: no meaning", &rows)
+    case .gap(let range): try explainNodeSpace(range, "remains of frames, or a hole: no meaning", &rows)
     case .tail(let range):
       let (words, isFault) = tailWords
       rows.add(range, words, isFault: isFault)

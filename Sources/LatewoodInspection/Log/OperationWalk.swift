@@ -67,7 +67,7 @@ package struct OperationWalk {
   package mutating func next() throws(StorageError) -> InspectedOperation? {
     guard position < end else { return nil }
     guard let operation = try InspectedOperation(at: position, end: end, in: reader) else {
-      throw StorageError.damaged(at: position, "there is no operation here that obeys FORMAT.md, section 6")
+      throw StorageError.damaged(at: position, "the operation at this offset violates FORMAT.md, section 6")
     }
     guard operation.end <= end else {
       throw StorageError.damaged(at: position, "an operation reaches beyond its frame")

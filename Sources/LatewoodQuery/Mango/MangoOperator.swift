@@ -48,7 +48,7 @@ enum MangoOperator: String, CaseIterable {
     let nearest = Suggestion.best(for: name, among: allCases.map(\.rawValue))
     return QueryError(
       .invalidSelector,
-      nearest.map { "there is no operator \(name); did you mean \($0)?" } ?? "there is no operator \(name)",
+      nearest.map { "unknown operator \(name); did you mean \($0)?" } ?? "unknown operator \(name)",
       place: place.isEmpty ? name : "\(place).\(name)")
   }
 }

@@ -88,7 +88,7 @@ extension Engine {
       let version = try versions.current()
       let (file, offset) = currentFile.fileAndCheckpoint
       guard let (record, _) = try file.checkpoint(at: offset, in: file.view) else {
-        throw StorageError.damaged(at: offset, "there is no sound checkpoint here")
+        throw StorageError.damaged(at: offset, "the checkpoint at this offset is not sound")
       }
       let (end, transaction) = try committedEnd()
       // A power cut must not remove commits from this file that the backup has, or the next backup

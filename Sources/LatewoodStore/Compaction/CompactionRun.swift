@@ -193,7 +193,8 @@ final class CompactionRun {
     if let fault = found.faults.first {
       let kind: StorageError.Kind = fault.kind == .inputOutput ? .inputOutput : .damaged
       throw StorageError(
-        kind, "the new file does not read as it was written: \(fault.what)", offset: fault.offset)
+        kind, "the new file reads back differently from what was written: \(fault.what)", offset: fault.offset
+      )
     }
     try engine.compaction.waitWhilePaused()
   }

@@ -101,7 +101,7 @@ extension Engine {
       let report = try compact(
         bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
       // The next compaction waits, as after a failure.
-      if report.isInPlace { throw StorageError(.outOfSpace, "there is no space for a compacted file") }
+      if report.isInPlace { throw StorageError(.outOfSpace, "a compacted file does not fit on the disk") }
       // Values replaced meanwhile are already dead in the new file.
       scheduleCompaction()
     } catch {

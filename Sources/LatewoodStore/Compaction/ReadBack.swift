@@ -78,7 +78,7 @@ final class ReadBack: @unchecked Sendable {
 
   func start() { BackgroundThread.run { self.run() } }
 
-  private static let impossible = StorageError(.unsupported, "there are no reads past the cache here")
+  private static let impossible = StorageError(.unsupported, "this file system cannot read past the cache")
 
   private func run() {
     monitor.withLock {

@@ -112,7 +112,7 @@ struct CatalogVerify {
       note(
         entry.offset,
         "the catalog's entry i \(number) names the keyspace \(shown(entry.name)), which has no entry n of that number: "
-          + "what is in it cannot be reached")
+          + "its content cannot be reached")
     }
   }
 

@@ -65,7 +65,7 @@ extension Engine {
 
   private func record(at offset: UInt64, in file: DatabaseFile) throws(StorageError) -> CheckpointRecord {
     guard let (record, _) = try file.checkpoint(at: offset, in: file.view) else {
-      throw StorageError.damaged(at: offset, "there is no sound checkpoint here")
+      throw StorageError.damaged(at: offset, "the checkpoint at this offset is not sound")
     }
     return record
   }
@@ -108,7 +108,8 @@ extension Engine {
     }
     guard let pin = reclaimer.pin(checkpoint: checkpoint.offset) else {
       throw StorageError(
-        .notFound, "the checkpoint is no longer complete: its space was reclaimed", offset: checkpoint.offset
+        .notFound, "the checkpoint is incomplete: part of its space has been reclaimed",
+        offset: checkpoint.offset
       )
     }
     let record = try record(at: checkpoint.offset, in: file)

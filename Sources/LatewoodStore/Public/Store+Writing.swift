@@ -119,7 +119,8 @@ extension Store {
   public func keyspace(_ name: String) throws -> Keyspace {
     if let existing = try existingKeyspace(name) { return existing }
     if isReadOnly {
-      throw StoreError(.noSuchKeyspace, "there is no keyspace named \(name), and the store is read-only")
+      throw StoreError(
+        .noSuchKeyspace, "the keyspace \(name) does not exist, and a read-only store cannot create it")
     }
     do {
       let created = try write { try $0.keyspace(name) }

@@ -83,7 +83,7 @@ public final class Store: Sendable {
       case .createNew where exists:
         throw StorageError(.alreadyExists, "there is already a file", path: path)
       case .openExisting where !exists, .readOnly where !exists:
-        throw StorageError(.notFound, "there is no such file", path: path)
+        throw StorageError(.notFound, "the file does not exist", path: path)
       case .openOrCreate where !exists, .createNew:
         do throws(StorageError) {
           try DatabaseFile.create(

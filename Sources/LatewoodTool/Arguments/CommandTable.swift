@@ -15,7 +15,7 @@ enum CommandTable {
 
   static func unknown(_ name: [UInt8]) -> Failure {
     .usage(
-      "there is no command \(Arguments.quoted(name))",
+      "unknown command \(Arguments.quoted(name))",
       advice: Suggestion.advice(
         for: String(decoding: name, as: UTF8.self), among: commands.filter { !$0.isHidden }.map(\.name),
         otherwise: "`latewood help` lists the commands."))

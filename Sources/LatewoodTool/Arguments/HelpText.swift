@@ -46,7 +46,7 @@ enum HelpText {
     ExitCode.allCases.map { (String($0.rawValue), $0.meaning) } + [
       (
         "129, 130, 143",
-        "stopped by a hang-up, by Ctrl-C or by a request to end: what was committed is in the database, "
+        "stopped by a hang-up, by Ctrl-C or by a request to end: committed data is in the database, "
           + "and nothing unfinished is left beside it"
       )
     ]
@@ -59,7 +59,7 @@ enum HelpText {
 
   static let environment =
     "Commands that only read can run while another process writes to the file. Commands that show "
-    + "something or report what they did take --json. Errors go to standard error. Colour and progress "
+    + "or report something take --json. Errors go to standard error. Colour and progress "
     + "appear only on a terminal, and no colour if NO_COLOR is set. The demo puts its files into TMPDIR, "
     + "or into /tmp."
 

@@ -47,7 +47,8 @@ struct CSVRecords {
     try input.skipByteOrderMark()
     guard try skipEmptyLines() else {
       throw failure(
-        "there is no header", advice: "The first line must name the columns, with commas between: title,year")
+        "the header is missing",
+        advice: "The first line must name the columns, with commas between: title,year")
     }
     var known: [[UInt8]: Int] = [:]
     var end = End.comma
@@ -111,7 +112,7 @@ struct CSVRecords {
     if let other = known[cell] {
       throw failure(
         "column \(number) has the name of column \(other + 1): \(Arguments.quoted(cell))",
-        advice: "Give one of them another name.", at: cellPlace)
+        advice: "Rename one of the columns.", at: cellPlace)
     }
     if NameRules.reservedMembers.contains(String(decoding: cell, as: UTF8.self)) {
       throw failure(

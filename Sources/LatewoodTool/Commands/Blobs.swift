@@ -66,7 +66,7 @@ extension CommandDescription {
     guard let handle else {
       throw Failure(
         .no, code: "notFound", "the content of the blob \(BlobListing.name(of: digest)) is not in the file",
-        advice: "`latewood blobs` lists those of the file, and of which the content is here.",
+        advice: "`latewood blobs` lists the file's blobs and whether their content is stored.",
         path: database.path)
     }
     try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in

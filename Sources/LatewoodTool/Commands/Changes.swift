@@ -25,7 +25,7 @@ extension CommandDescription {
       "Every change of a document takes the next sequence of its collection. Each line is a document at its "
         + "latest change: sequence, revision, id, and whether it is deleted or in conflict. Documents that "
         + "were purged or have expired are not in it.",
-      "With --follow the command goes on and prints what other processes commit, within a twentieth of a "
+      "With --follow the command keeps running and prints what other processes commit, within a twentieth of a "
         + "second. It ends after --limit changes, after --timeout without a change, or when it is "
         + "interrupted.",
     ],
@@ -42,7 +42,7 @@ extension CommandDescription {
       #"  "leaves":["REV", ...],"document":{...} or null}, ...],"#,
       #"  "lastSequence":NUMBER}"#,
       #"leaves only with --all-leaves, document only with --documents;"#,
-      #"with --follow each change is a JSON text of its own, with nothing around it"#,
+      #"with --follow each change is a separate JSON text"#,
     ]
   ) { arguments, console throws(Failure) in
     let isFollowing = arguments.has(.follow)

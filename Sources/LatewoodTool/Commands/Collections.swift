@@ -10,7 +10,8 @@ extension CommandDescription {
         + "tombstones of deleted documents there are, and the last sequence of its feed."
     ],
     examples: [
-      ExampleDescription(line: "latewood collections films.latewood", explanation: "What is in the file.")
+      ExampleDescription(
+        line: "latewood collections films.latewood", explanation: "The collections in the file.")
     ],
     json: [
       #"{"collections":[{"name":"NAME","documents":NUMBER,"conflicts":NUMBER,"#,

@@ -5,7 +5,7 @@ import LatewoodStore
 
 extension OptionDescription {
   static let dryRun = OptionDescription(
-    name: "--dry-run", summary: "report what it would save, and change nothing")
+    name: "--dry-run", summary: "report the savings, and change nothing")
   static let rate = OptionDescription(
     name: "--rate", value: "BYTES", summary: "write at most this many bytes per second")
 }
@@ -13,13 +13,13 @@ extension OptionDescription {
 extension CommandDescription {
   static let compact = CommandDescription(
     name: "compact",
-    summary: "give back the space of replaced and deleted data",
+    summary: "return the space of replaced and deleted data to the file system",
     operands: [.database],
     options: [.dryRun, .rate],
     discussion: [
       "Writes the live data to a new file, in the order of the keys, reads that file back, and puts it in "
         + "the place of the old one. This needs as much free space as the live data takes. If it is "
-        + "interrupted, the old file stays as it was. Earlier states (see history) are not kept.",
+        + "interrupted, the old file is unchanged. Earlier states (see history) are not kept.",
       "--dry-run reads everything and reports the same figures as `latewood size`, before and after: the length "
         + "of the file, as `ls` shows it, and the space that it takes on the disk, as `du` shows it. Bodies of old "
         + "revisions, and all else that a compaction removes, are not counted in the figures after.",
@@ -76,7 +76,7 @@ extension CommandDescription {
     if report.isInPlace {
       try console.sentence(
         "\(console.style.good("Gave back")) \(Quantity.bytes(saved)) of dead blocks where they were: "
-          + "there is no space for a compacted file.")
+          + "a compacted file does not fit on the disk.")
     } else if isDry {
       try console.sentence("It would go from \(old) to about \(new), and save \(saves). Nothing was changed.")
     } else {

@@ -11,7 +11,7 @@ extension CommandDescription {
     discussion: [
       "With it, tab completes commands, options and their choices, paths and, once the line names a database, "
         + "its keyspaces, collections, indexes and views, and the first hundred keys, or ids of documents, that "
-        + "begin with what was typed. bash must be 4.4 or newer."
+        + "begin with the typed text. bash must be 4.4 or newer."
     ],
     examples: [
       ExampleDescription(
@@ -25,7 +25,7 @@ extension CommandDescription {
     let name = try arguments.text(0)
     guard let script = CompletionScript(rawValue: name) else {
       throw .usage(
-        "there is no completion for \(Arguments.quoted(Array(name.utf8)))",
+        "no completion script exists for \(Arguments.quoted(Array(name.utf8)))",
         advice: "Choose one of: \(CompletionScript.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
     try console.output.write(script.text)

@@ -2,7 +2,8 @@ import LatewoodStore
 import LatewoodTerminal
 
 extension OperandDescription {
-  static let copy = OperandDescription(name: "TARGET", summary: "path of the new file, which must not exist")
+  static let copy = OperandDescription(
+    name: "TARGET", summary: "path of the new file, which must not exist yet")
   static let backup = OperandDescription(
     name: "TARGET", summary: "path of the backup: where no file is, or an earlier backup")
 }
@@ -10,12 +11,12 @@ extension OperandDescription {
 extension CommandDescription {
   static let copy = CommandDescription(
     name: "copy",
-    summary: "write a compacted copy that is a database of its own",
+    summary: "write a compacted copy that is a separate database",
     operands: [.database, .copy],
     options: [.rate],
     discussion: [
-      "The copy has the live data, in the order of the keys, and an identity of its own. It appears once it is complete and has "
-        + "been read back. The command works beside an app that has the database open, and copies what was committed when "
+      "The copy has the live data, in key order, and its own identity. It appears once it is complete and has "
+        + "been read back. The command works beside an app that has the database open, and copies the data that was committed when "
         + "it began.",
       "To bring the same copy up to date again and again, see latewood backup.",
     ],
@@ -52,9 +53,9 @@ extension CommandDescription {
     operands: [.database, .backup],
     options: [.rate],
     discussion: [
-      "The first backup copies the file. Each later one copies only what was appended since, unless the database was compacted "
+      "The first backup copies the file. Each later one copies only the bytes appended since then, unless the database was compacted "
         + "in between. The data is verified before it is copied, and read back from the disk. If the command is interrupted, "
-        + "the backup stays as it was.",
+        + "the backup is unchanged.",
       "A backup is a database that opens by itself. Read it, or work with a copy of it: once it has been written to, this "
         + "command refuses to update it. The database must not be open for writing elsewhere; an app makes backups with Store.backup(to:).",
     ],

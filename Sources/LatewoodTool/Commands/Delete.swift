@@ -7,7 +7,7 @@ extension CommandDescription {
     operands: [.database, .key],
     options: [.keyspace],
     discussion: [
-      "When the command returns, the key stays gone after a power cut. If there was no such key, "
+      "When the command returns, the deletion survives a power cut. If the key does not exist, "
         + "nothing is written and the exit code is 1."
     ],
     examples: [
@@ -34,7 +34,7 @@ extension CommandDescription {
         writer.member("deleted", deleted)
       }
     } else if !deleted {
-      try console.note("There is no key \(KeyText.shown(key)).")
+      try console.note("No entry has the key \(KeyText.shown(key)).")
     } else if console.isOutputTerminal {
       try console.line("Deleted \(DisplayWidth.fitted(KeyText.shown(key), to: console.width - 10)).")
     }

@@ -11,7 +11,7 @@ extension OptionDescription {
 extension CommandDescription {
   static let diff = CommandDescription(
     name: "diff",
-    summary: "list what was added, changed and removed between two states",
+    summary: "list the entries added, changed and removed between two states",
     operands: [
       .database,
       OperandDescription(name: "OTHER", summary: "a second database: the newer one", isOptional: true),
@@ -26,10 +26,10 @@ extension CommandDescription {
     ],
     examples: [
       ExampleDescription(
-        line: "latewood diff backup.latewood my.latewood", explanation: "What was done since the backup."),
+        line: "latewood diff backup.latewood my.latewood", explanation: "The changes since the backup."),
       ExampleDescription(
         line: "latewood diff my.latewood --since 1200 --limit 20",
-        explanation: "What came after a transaction that `latewood history` lists."),
+        explanation: "The changes since a transaction that `latewood history` lists."),
     ],
     json: [
       #"a line for each: {"keyspace":"NAME","key":DATA,"#,

@@ -5,7 +5,7 @@ extension OptionDescription {
   static let revision = OptionDescription(
     name: "--revision", value: "REVISION", summary: "the revision to use; its first digits are enough")
   static let force = OptionDescription(
-    name: "--force", summary: "put: replace whatever is there; the last writer wins")
+    name: "--force", summary: "put: replace any existing document; the last writer wins")
   static let file = OptionDescription(
     name: "--file", value: "FILE", summary: "put, delete, resolve: read the JSON from a file")
   static let idPrefix = OptionDescription(
@@ -61,7 +61,7 @@ extension CommandDescription {
         + "if it had never existed; with --revision only that branch.",
       "revisions draws the tree of the revisions, each under the one that it edits. conflicts lists those "
         + "that wait to be merged. resolve ends a conflict in one step: JSON is saved over the winner, or "
-        + "over --revision, and the other branches are deleted; without JSON the revision stays as it is.",
+        + "over --revision, and the other branches are deleted; without JSON the revision is kept unchanged.",
       "get, list, revisions and conflicts work beside an app that has the database open.",
     ],
     examples: [

@@ -45,15 +45,15 @@ extension CommandDescription {
         explanation: "The films after 1975, the oldest first."),
       ExampleDescription(
         line: "latewood find films.latewood '{\"cast\":{\"$in\":[\"Cher\"]}}' --fields title",
-        explanation: "What she played in."),
+        explanation: "The films that Cher appears in."),
       ExampleDescription(
         line: "latewood find films.latewood '{\"genres\":{\"$size\":0}}' --count",
         explanation: "How many films have no genre."),
     ],
     json: [
       #"{"collection":"NAME","documents":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
-      #"count: of documents that were found; read: of those that were looked at;"#,
-      #"with --count there are no documents;"#,
+      #"count: documents found; read: documents examined;"#,
+      #"with --count without documents;"#,
       #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
@@ -132,7 +132,7 @@ extension FindRequest {
       } catch {
         throw Failure(
           .badInput, code: error.kind.rawValue, error.description,
-          advice: "`latewood help find` lists what a selector can say.")
+          advice: "See `latewood help find` for the syntax of selectors.")
       }
     }
     order = try FindFields.order(arguments)

@@ -9,7 +9,7 @@ extension CommandDescription {
     discussion: [
       "Prints the bytes of the value and nothing else, so that it can go into a file or a pipe. On a "
         + "terminal a line break follows, and a value that is not readable text is shown in hexadecimal.",
-      "If there is no such key, nothing is printed and the exit code is 1.",
+      "If the key does not exist, nothing is printed and the exit code is 1.",
     ],
     examples: [
       ExampleDescription(
@@ -39,7 +39,7 @@ extension CommandDescription {
     } else if let value {
       try print(value, on: console)
     } else {
-      try console.note("There is no key \(KeyText.shown(key)).")
+      try console.note("No entry has the key \(KeyText.shown(key)).")
     }
     return value == nil ? .no : .success
   }

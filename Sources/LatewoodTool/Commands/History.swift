@@ -17,7 +17,7 @@ extension CommandDescription {
         line: "latewood history my.latewood --limit 5", explanation: "The five newest checkpoints."),
       ExampleDescription(
         line: "latewood get my.latewood greeting --as-of 42",
-        explanation: "A value as it was at the checkpoint of transaction 42."),
+        explanation: "The value at the checkpoint of transaction 42."),
     ],
     json: [
       #"{"checkpoints":[{"transaction":NUMBER,"time":"2026-03-01T09:30:00.000000Z","#,

@@ -20,7 +20,8 @@ extension OptionDescription {
     choices: ImportWriter.Existing.allCases.map(\.rawValue))
   static let uniqueKeys = OptionDescription(
     name: "--unique", summary: "import nothing if two values of SOURCE have the same key or id")
-  static let replace = OptionDescription(name: "--replace", summary: "remove what the keyspace holds first")
+  static let replace = OptionDescription(
+    name: "--replace", summary: "remove the content of the keyspace first")
 }
 
 extension CommandDescription {
@@ -45,17 +46,17 @@ extension CommandDescription {
       "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
         + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, "
         + "elements and lines are counted (0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
-        + "same key, the later replaces the earlier, and the report says how often; --existing keep or "
+        + "same key, the later replaces the earlier, and the report counts them; --existing keep or "
         + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON and "
         + "no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
       "Values are kept as JSON text without the white space between tokens: no digit, escape or order of "
         + "members changes. The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one "
-        + "value and one transaction. If it fails midway, what came before is in the database, and "
-        + "export says that the import was not complete.",
-      "export gives back the same JSON; with --key, ordered by key.",
+        + "value and one transaction. If it fails midway, the earlier values are in the database, and "
+        + "export reports that the import was incomplete.",
+      "export returns the same JSON; with --key, ordered by key.",
       "With --documents, each value becomes a document of a collection, and must be an object. --id FIELD "
         + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
-        + "file name. A document that is there already gets a new revision. Numbers become 64-bit integers "
+        + "file name. An existing document gets a new revision. Numbers become 64-bit integers "
         + "or doubles, and members are put in order. A file holds either entries or documents.",
       "csv, recognized by a name that ends in .csv: the first line names the columns, and each further record "
         + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "

@@ -76,8 +76,8 @@ extension CommandDescription {
       } catch { throw Failure(error) }
       guard isDone else {
         throw Failure(
-          .no, code: "noSuchIndex", "there is no index \(KeyText.shown(name.utf8))",
-          advice: "`latewood index` lists those of the collection.", path: database.path)
+          .no, code: "noSuchIndex", "no index is named \(KeyText.shown(name.utf8))",
+          advice: "`latewood index` lists the indexes of the collection.", path: database.path)
       }
       guard console.printsJSON else { return }
       try console.object { writer in

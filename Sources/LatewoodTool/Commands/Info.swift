@@ -11,13 +11,13 @@ extension OptionDescription {
 extension CommandDescription {
   static let info = CommandDescription(
     name: "info",
-    summary: "show what is in a database, and how much space it takes",
+    summary: "show the contents of a database and the space that they take",
     operands: [.database],
     options: [.allKeyspaces],
     discussion: [
-      "Live bytes are what the newest checkpoint refers to; log bytes are commits that no checkpoint "
+      "Live bytes are those that the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "holds yet; dead bytes belong to earlier states.",
-      "Dead bytes are listed by kind, as `latewood map` shows them. Bytes of a keyspace are those of its nodes and "
+      "Dead bytes are listed by kind, as `latewood map` shows them. Bytes of a keyspace count its nodes and "
         + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
       "What a compaction would save on disk is estimated from counters. `latewood size` reads everything, and "
         + "gives a closer estimate and its reasons.",

@@ -31,7 +31,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"keyspace":"NAME","entries":[{"key":KEY,"value":VALUE}, ...],"count":NUMBER}"#,
-      #"with --keys-only entries have no value; with --count there are no entries"#,
+      #"with --keys-only without values; with --count without entries"#,
     ]
   ) { arguments, console throws(Failure) in
     let range = try range(of: arguments)

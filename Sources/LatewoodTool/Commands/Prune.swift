@@ -6,7 +6,7 @@ extension OptionDescription {
     name: "--keep", value: "NUMBER",
     summary: "generations to keep of each document; by default, the number set in the file")
   static let dryPrune = OptionDescription(
-    name: "--dry-run", summary: "report what it would remove, and change nothing")
+    name: "--dry-run", summary: "report the revisions that it would remove, and change nothing")
 }
 
 extension CommandDescription {
@@ -20,7 +20,7 @@ extension CommandDescription {
         + "conflicts with other replicas can be told from plain edits, and their bodies. prune keeps the "
         + "current revision, those in conflict, and the NUMBER - 1 before each of them. --keep 1 keeps nothing "
         + "else. Edits that replicas have not exchanged yet may become conflicts if their ancestors are gone.",
-      "The number applies to this run only: the file goes on keeping as many generations as an app has set, "
+      "The number applies to this run only: the file keeps as many generations as an app has set afterwards, "
         + "or 20 if none has. Without --keep, prune uses that number.",
       "The file itself gets smaller with the next compaction: see compact, which removes all bodies of old "
         + "revisions, and size, which says beforehand what that would save. If prune is interrupted, what it has "

@@ -40,7 +40,7 @@ extension CommandDescription {
     ],
     json: [
       #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
-      #"count: of rows; read: of documents, each time one was looked at;"#,
+      #"count: rows; read: documents examined, counted each time;"#,
       #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
@@ -109,7 +109,7 @@ extension Failure {
   fileprivate init(_ error: QueryError, in text: String? = nil) {
     self.init(
       .badInput, code: error.kind.rawValue, error.reason,
-      advice: "`latewood help query` says what can be asked.")
+      advice: "See `latewood help query` for the supported syntax.")
     line = error.position?.line
     column = error.position?.column
     excerpt = text.flatMap { text in error.position?.excerpt(of: text) }

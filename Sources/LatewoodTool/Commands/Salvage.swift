@@ -15,15 +15,15 @@ extension OptionDescription {
 extension CommandDescription {
   static let salvage = CommandDescription(
     name: "salvage",
-    summary: "save what is readable from a damaged database",
+    summary: "save the readable data of a damaged database",
     operands: [
       OperandDescription(
         name: "SOURCE", summary: "path of the damaged file; it is only read", isDatabase: true), .copy,
     ],
     options: [.fileID, .headerOf, .listOlder],
     discussion: [
-      "Reads as much as it can of the newest tree, then the log, also behind damage. For what is lost it searches "
-        + "the whole file for older nodes and commits. What it finds goes into a new database, each "
+      "Reads as much as it can of the newest tree, then the log, also behind damage. For lost data it searches "
+        + "the whole file for older nodes and commits. All data that it finds goes into a new database, each "
         + "keyspace under its name, or as keyspace-7 if the names are lost.",
       "An entry is certain if checksums prove it and nothing newer can have been lost. It is older "
         + "if it is known from the transaction that is named, and may have been changed or deleted since. It is "
@@ -78,7 +78,7 @@ extension CommandDescription {
     }
     if isBeingWritten, !run.isWhole {
       try console.noteSentence(
-        "A process has the file open for writing: what it wrote meanwhile may look damaged. Close it, and run "
+        "A process has the file open for writing: its recent writes may look damaged. Close it, and run "
           + "this again.")
     }
     return run.isWhole ? .success : .no
@@ -87,7 +87,7 @@ extension CommandDescription {
   private static func identity(_ arguments: Arguments) throws(Failure) -> SalvageIdentity? {
     if let text = try arguments.text(of: .fileID) {
       guard !arguments.has(.headerOf) else {
-        throw .usage("--file-id and --header-of say the same thing", advice: "Give one of them.")
+        throw .usage("--file-id and --header-of say the same thing", advice: "Choose one.")
       }
       guard let bytes = Hex.decode(Array(text.utf8)), bytes.count == 16 else {
         throw .usage(

@@ -20,7 +20,7 @@ extension CommandDescription {
         + "it an ordinary one. A line that starts with # is a comment.",
       "At a terminal: left, right, home, end, ctrl-A and ctrl-E move; ctrl-K and ctrl-U delete to the end "
         + "and to the start, ctrl-W a word; up and down fetch earlier lines; tab completes commands, "
-        + "options, keyspaces, collections and paths, and pressed twice lists what is possible. ctrl-C "
+        + "options, keyspaces, collections and paths, and pressed twice lists the choices. ctrl-C "
         + "discards a line or stops a command; ctrl-D or exit leaves. Lines are remembered until then, or "
         + "longer with --history.",
       "If standard input is not a terminal, its lines are run without a prompt. The first command that fails "

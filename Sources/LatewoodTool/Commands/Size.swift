@@ -8,13 +8,13 @@ extension CommandDescription {
       "Divides the bytes of the file by purpose. Documents: current bodies, bodies of old revisions, "
         + "records with their revision trees, indexes, views, feed, blobs, local documents and times of expiry, by "
         + "collection. Plain entries: keys, values and large values, by keyspace. Then commits that no "
-        + "checkpoint has merged into the tree (log), what was replaced or deleted (dead), holes, which `ls` "
+        + "checkpoint has merged into the tree (log), replaced or deleted data (dead), holes, which `ls` "
         + "counts and the disk does not, and empty blocks that still take space. The parts add up to the size of "
         + "the file.",
       "The sizes in the file are those of the newest checkpoint; contents are those of the newest commit. Bodies "
         + "in the file are divided into current and old by their lengths. Listed are the largest documents, and those "
         + "that were saved most often, or the largest entries: --limit of each, or 10.",
-      "What a compaction gives back is an estimate. It includes bodies of old revisions, blobs that nothing "
+      "The space that a compaction would free is an estimate. It includes bodies of old revisions, blobs that nothing "
         + "current refers to, and documents past expiry; the sum of these is shown below it. Pruning shortens "
         + "the revision trees of records.",
       "It only reads, and works beside a process that writes. It does not read damaged "

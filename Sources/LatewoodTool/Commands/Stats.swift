@@ -16,8 +16,8 @@ extension CommandDescription {
     operands: [.database],
     options: [.watch, .interval, .sampleCount],
     discussion: [
-      "Everything comes from the file itself, read beside the process that writes: commits and bytes since the line "
-        + "before, what is live, dead and in the log, and how many checkpoints and compactions there were since "
+      "All figures are read from the file itself, beside the process that writes: commits and bytes since the line "
+        + "before, live and dead bytes and the length of the log, and the number of checkpoints and compactions since "
         + "the watch began. After a compaction it continues with the new file. Reads of the app leave no "
         + "trace in the file and are not counted.",
       "While something watches, the app gives no space back to the file system: a reader may still be using "

@@ -12,7 +12,7 @@ extension CommandDescription {
     ],
     discussion: [
       "Level 0 is the leaves, which hold the entries; all keyspaces share one tree. It is the tree of the "
-        + "newest checkpoint: what was committed since is still in the log.",
+        + "newest checkpoint: later commits are still in the log.",
       "The bars show how many nodes have which length, in tenths of the power of two that nine in ten nodes fit "
         + "into. `latewood map` shows where the nodes are; pass any of these offsets to --node.",
       "The keyspace \"catalog\", number 0, holds the names of the others.",
@@ -74,6 +74,7 @@ extension CommandDescription {
     let names = tree.names.values.sorted().prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
     throw Failure(
       .no, code: "noSuchKeyspace", "the newest checkpoint has no keyspace \(KeyText.shown(name.utf8))",
-      advice: "There are: \(names). What was made since the checkpoint is still in the log.", path: path)
+      advice: "Keyspaces: \(names). Keyspaces created since the last checkpoint are still in the log.",
+      path: path)
   }
 }

@@ -17,16 +17,16 @@ extension CommandDescription {
       "Checks every checksum, the order of the keys, all counts, and all references. It changes nothing. If there are faults, each is listed with its offset and the "
         + "exit code is 1; if the database is too damaged to be opened, it is 4. For a fault in the tree "
         + "it says which keys of the newest checkpoint are lost; the log may have some of them. The remains of an "
-        + "unfinished write behind the log, which a crash leaves, are reported and are no fault.",
+        + "unfinished write behind the log, which a crash leaves, are reported, but not as a fault.",
       "If the file holds documents, it also checks that records, feeds, bodies, indexes and counters agree, "
         + "and reads every blob. With --deep it decodes every document too, compares the blobs that it names "
         + "with those that are counted for it, checks the form of every tree of revisions, and follows every "
-        + "entry of a feed back to its document. Each fault names what it belongs to.",
+        + "entry of a feed back to its document. Each fault names the part that it affects.",
     ],
     examples: [
       ExampleDescription(
         line: "latewood verify my.latewood && cp my.latewood backup/",
-        explanation: "Copy only what is sound."),
+        explanation: "Copy the file only if it is sound."),
       ExampleDescription(
         line: "latewood verify films.latewood --deep", explanation: "Every document, too."),
     ],
@@ -39,7 +39,7 @@ extension CommandDescription {
       #"    "missingBlobs":NUMBER,"#,
       #"    "faults":[{"collection":"NAME","id":"ID","revision":"REV","#,
       #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
-      #"the last member only if there are documents; of a fault, what is known"#,
+      #"the last member only if there are documents; a fault has the known members"#,
     ]
   ) { arguments, console throws(Failure) in
     let start = MonotonicClock.nanoseconds
@@ -109,8 +109,8 @@ extension CommandDescription {
     if let tail = report.tornTail, !tail.isDamage {
       try console.sentence(
         "Behind the log are \(Quantity.bytes(UInt64(tail.range.count))) of an unfinished write at offset "
-          + "\(tail.range.lowerBound), as a crash leaves them. Nothing that the file knows to be durable is "
-          + "missing; the next writer goes on behind them.")
+          + "\(tail.range.lowerBound), as a crash leaves them. No commit known to be durable is "
+          + "missing; the next writer continues after them.")
     }
     if let documents {
       try console.line(

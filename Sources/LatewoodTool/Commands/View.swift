@@ -78,8 +78,8 @@ extension CommandDescription {
 private enum ViewListing {
   static func missing(_ name: String, _ path: String) -> Failure {
     Failure(
-      .no, code: "noSuchView", "there is no view \(KeyText.shown(name.utf8))",
-      advice: "`latewood view` lists those of the collection.", path: path)
+      .no, code: "noSuchView", "no view is named \(KeyText.shown(name.utf8))",
+      advice: "`latewood view` lists the views of the collection.", path: path)
   }
 
   static func show(

@@ -56,7 +56,7 @@ struct Database {
           ? "The database has no keyspaces yet; `latewood put` and `latewood import` make them."
           : "There are: \(Self.shownList(names)). Choose one with --keyspace."
       throw Failure(
-        .no, code: "noSuchKeyspace", "there is no keyspace \(KeyText.shown(name.utf8))", advice: advice,
+        .no, code: "noSuchKeyspace", "no keyspace is named \(KeyText.shown(name.utf8))", advice: advice,
         path: path)
     } catch { throw Failure(error) }
   }

@@ -151,7 +151,7 @@ struct Importer {
     }
     if form == .document {
       guard value != nil else {
-        throw elements.failure("there is no JSON text here", advice: "Check that SOURCE is what you meant.")
+        throw elements.failure("the input has no JSON text", advice: "Check that SOURCE is what you meant.")
       }
       guard try elements.isAtEnd() else {
         throw elements.failure(
@@ -178,7 +178,7 @@ struct Importer {
       throw Failure(
         .badInput, code: "keyspaceInUse", "the keyspace \(KeyText.shown(keyspaceName.utf8)) is not empty",
         advice:
-          "Choose another with --keyspace, remove what it holds with --replace, or choose keys with --key.",
+          "Choose another with --keyspace, remove its content with --replace, or choose keys with --key.",
         path: database.path)
     }
     return ImportWriter(

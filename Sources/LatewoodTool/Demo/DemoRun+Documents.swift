@@ -5,7 +5,7 @@ import LatewoodFleece
 extension DemoRun {
   func useDocuments(_ store: DocumentStore) throws {
     guard let cores = try store.collection(CollectionHandle.defaultName) else {
-      throw Failure(.no, code: "noCollection", "there is no default collection")
+      throw Failure(.no, code: "noCollection", "the default collection is missing")
     }
     try save(store, cores)
     try change(store, cores)
@@ -95,7 +95,7 @@ extension DemoRun {
       let rest = try store.reads(cores).count(query)
       return (
         waiting == 1 && rest == 0,
-        "An edit came from another replica: both were kept, \(waiting) document in conflict. Merged: \(rest) left."
+        "An edit arrived from another replica: both were kept, \(waiting) document in conflict. Merged: \(rest) left."
       )
     }
   }

@@ -94,7 +94,7 @@ final class DemoRun {
   private func checkAcknowledged(_ acknowledged: Int, in store: DocumentStore) throws {
     try step("acknowledged") {
       guard let collection = try store.collection(DemoWriter.collectionName) else {
-        return (false, "Nothing that the killed process wrote is there.")
+        return (false, "All data of the killed process is missing.")
       }
       let reads = try store.reads(collection)
       var missing = 0

@@ -23,7 +23,7 @@ enum DemoWriter {
 extension CommandDescription {
   static let demoWriter = CommandDescription(
     name: "demo-writer",
-    summary: "write documents without end, and print what is durable",
+    summary: "write documents endlessly, and print those that are durable",
     operands: [.database],
     isHidden: true
   ) { arguments, console throws(Failure) in

@@ -58,8 +58,8 @@ struct DocumentDatabase {
       if let collection = try store.collection(name) { return collection }
     } catch { throw Failure(error) }
     throw Failure(
-      .no, code: "noSuchCollection", "there is no collection \(KeyText.shown(name.utf8))",
-      advice: "`latewood collections` lists those of the file.", path: path)
+      .no, code: "noSuchCollection", "no collection is named \(KeyText.shown(name.utf8))",
+      advice: "`latewood collections` lists the collections of the file.", path: path)
   }
 
   func reads(_ collection: CollectionHandle) throws(Failure) -> DocumentReads {
@@ -84,7 +84,7 @@ extension Database {
     guard try holdsDocuments() else { return }
     throw Failure(
       .badInput, code: "holdsDocuments", "the file holds documents, and this command writes plain entries",
-      advice: "\(instead) Plain entries need a file of their own.", path: path)
+      advice: "\(instead) Plain entries need a separate file.", path: path)
   }
 }
 

@@ -80,7 +80,7 @@ struct DocumentEdit {
 
   private func parent(in record: DocumentRecord?) throws(Failure) -> RevisionID? {
     guard let revision else { return nil }
-    guard let record else { throw DocumentView.missing(id, "there is no document") }
+    guard let record else { throw DocumentView.missing(id, "no document has the id") }
     return try DocumentView.revision(revision, in: record.tree)
   }
 
@@ -93,12 +93,12 @@ struct DocumentEdit {
       throw Failure(
         .no, code: "conflict",
         "the document \(shown) is at \(winner.id) by now, and this follows from \(parent)",
-        advice: "Read it again, bring your change in, and name the new revision; or give --force.")
+        advice: "Read the document again, reapply your change and pass its revision, or use --force.")
     }
     if winner.isDeleted { return }
     throw Failure(
       .no, code: "conflict", "there is a document \(shown) already, at \(winner.id)",
-      advice: "Name that with --revision to replace it; or replace whatever is there with --force.")
+      advice: "Pass that revision with --revision to replace it, or replace any revision with --force.")
   }
 
   private func delete(in database: DocumentDatabase) throws(Failure) {
@@ -107,7 +107,7 @@ struct DocumentEdit {
     let body = body ?? empty
     let saved = try write(database) { writer throws in
       guard let record = try writer.reads(collection).record(of: id), let winner = record.tree.winner else {
-        throw DocumentView.missing(id, "there is no document")
+        throw DocumentView.missing(id, "no document has the id")
       }
       if winner.isDeleted { throw DocumentView.missing(id, "there is only a tombstone of the document") }
       try check(revision == nil ? nil : record)
@@ -122,7 +122,7 @@ struct DocumentEdit {
     let collection = try database.collection(collectionName)
     let purged = try write(database) { writer throws in
       guard let record = try writer.reads(collection).record(of: id) else {
-        throw DocumentView.missing(id, "there is no document")
+        throw DocumentView.missing(id, "no document has the id")
       }
       guard let leaf = try parent(in: record) else {
         try writer.purge(id, in: collection)
@@ -151,7 +151,7 @@ struct DocumentEdit {
     let tombstone = try BodyReader.empty()
     let saved = try write(database) { writer throws in
       guard let record = try writer.reads(collection).record(of: id) else {
-        throw DocumentView.missing(id, "there is no document")
+        throw DocumentView.missing(id, "no document has the id")
       }
       guard !record.tree.conflicts.isEmpty else {
         throw Failure(

@@ -146,7 +146,7 @@ extension Importer {
         throw Failure(
           .badInput, code: "collectionInUse", "the collection \(name) is not empty",
           advice:
-            "Choose another with --collection, remove what it holds with --replace, or choose ids with --id.",
+            "Choose another with --collection, remove its content with --replace, or choose ids with --id.",
           path: database.path)
       }
       if try ImportRecord.read(database.reads(collection))?.shape != shape { record.shape = .lines }

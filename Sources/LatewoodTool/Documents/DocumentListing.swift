@@ -44,12 +44,12 @@ struct DocumentListing {
     isBySequence = arguments.has(.bySequence)
     if isBySequence, startAfter != nil {
       throw .usage(
-        "--start-after goes on in the order of ids, and --by-sequence has another",
-        advice: "With --by-sequence, --before SEQUENCE goes on.")
+        "--start-after continues in id order, so it cannot be combined with --by-sequence",
+        advice: "With --by-sequence, continue with --before SEQUENCE.")
     }
     if !isBySequence, before != nil {
       throw .usage(
-        "--before requires --by-sequence", advice: "In the order of ids, --start-after ID goes on.")
+        "--before requires --by-sequence", advice: "In id order, continue with --start-after ID.")
     }
     limit = try arguments.number(of: .listLimit) ?? (console.isOutputTerminal ? Self.screenful : .max)
     fields = try FindFields.paths(of: .fields, arguments)
@@ -224,14 +224,14 @@ struct DocumentListing {
     guard let last else { return }
     try console.flush()
     if isBySequence {
-      return try console.noteSentence("There are more: --before \(last.sequence) goes on.")
+      return try console.noteSentence("More: continue with --before \(last.sequence).")
     }
     var rest = query
     rest.range.lower = .excluded(Array(last.id.utf8))
     let more: Int
     do throws(DocumentError) { more = try reads.count(rest) } catch { throw Failure(error) }
     try console.noteSentence(
-      "\(Quantity.count(more)) more: --start-after \(ShellQuoting.quoted(last.id)) goes on.")
+      "\(Quantity.count(more)) more: continue with --start-after \(ShellQuoting.quoted(last.id)).")
   }
 }
 

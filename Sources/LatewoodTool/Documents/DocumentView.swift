@@ -13,7 +13,7 @@ struct DocumentView {
     self.reads = reads
     let record: DocumentRecord?
     do throws(DocumentError) { record = try reads.record(of: id) } catch { throw Failure(error) }
-    guard let record else { throw Self.missing(id, "there is no document") }
+    guard let record else { throw Self.missing(id, "no document has the id") }
     self.record = record
   }
 
@@ -33,7 +33,7 @@ struct DocumentView {
   static func missing(_ id: String, _ what: String) -> Failure {
     Failure(
       .no, code: "notFound", "\(what) \(Arguments.quoted(Array(id.utf8)))",
-      advice: "`latewood doc list` lists those of a collection.")
+      advice: "`latewood doc list` lists the documents of a collection.")
   }
 
   /// Returns the revision with an id, or with an id that starts with the given digits.
@@ -51,7 +51,7 @@ struct DocumentView {
   }
 
   private func json(of wanted: String?) throws(Failure) -> [UInt8] {
-    guard let winner = record.tree.winner else { throw Self.missing(id, "there is no document") }
+    guard let winner = record.tree.winner else { throw Self.missing(id, "no document has the id") }
     let revision = try wanted.map { (text) throws(Failure) in try Self.revision(text, in: record.tree) }
     if revision == nil, winner.isDeleted {
       throw Self.missing(id, "there is only a tombstone of the document")
@@ -59,7 +59,7 @@ struct DocumentView {
     do {
       guard let body = try reads.body(of: revision ?? winner.id, in: record) else {
         throw Failure(
-          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) is no longer stored",
+          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) has been discarded",
           advice: "A compaction drops the content of revisions that are not current.")
       }
       return try JSON.text(of: body)

@@ -13,7 +13,7 @@ struct DamageReport {
     var lost: String? {
       switch loss {
       case .unknown: nil
-      case .nothing: "nothing is lost: the file has it twice"
+      case .nothing: "nothing is lost: the file has a second copy"
       case .lost(let what): "lost: \(what)"
       }
     }
@@ -112,7 +112,7 @@ private struct DamageSurvey {
     case .slot: return hasSlot ? .nothing : .lost("the way to the newest checkpoint")
     case nil: break
     }
-    if hasSlot, offset == logFault { return .lost("what was committed from here on") }
+    if hasSlot, offset == logFault { return .lost("all commits from this offset") }
     switch losses[offset] {
     case nil: return .unknown
     case .value(let key): return .lost("the value of \(shown(key))")

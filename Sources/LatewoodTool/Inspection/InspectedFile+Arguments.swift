@@ -58,7 +58,7 @@ extension Console {
       try noteSentence("\(errorStyle.bad("Damaged"))\(place): \(fault.reason).")
     }
     if faults.count > 8 { try note("… and \(Quantity.count(faults.count - 8)) more.") }
-    try noteSentence("`latewood verify` says what is lost by it.")
+    try noteSentence("`latewood verify` lists the data that is lost.")
   }
 }
 

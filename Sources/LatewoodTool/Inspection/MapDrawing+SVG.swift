@@ -67,7 +67,7 @@ extension MapDrawing {
     if rows.contains(where: { $0.contains { $0.parts != nil } }) {
       text += " Neighbours narrower than \(Int(leastWidth)) points are drawn as one."
     }
-    return text + " Point at a region to see what it is, or at a line below to find all of its kind."
+    return text + " Point at a region to identify it, or at a line below to find all of its kind."
   }
 
   /// Draws a bar for all that the map covers, with the kinds side by side.
@@ -114,7 +114,7 @@ extension MapDrawing {
     let totals = map.totals
     let counts = map.regions.reduce(into: [Region.Kind: Int]()) { $0[$1.kind, default: 0] += 1 }
     let kinds = Region.Kind.allCases.filter { totals[$0] != nil }
-    var result = text(Self.margin, top, "What the bytes are for", "h")
+    var result = text(Self.margin, top, "Use of the bytes", "h")
     for (row, kind) in kinds.enumerated() {
       let title = Quantity.count(counts[kind] ?? 0, "region", "regions")
       result += entry(

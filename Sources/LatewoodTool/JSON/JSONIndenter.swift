@@ -111,7 +111,7 @@ extension OptionDescription {
   static let pretty = OptionDescription(
     name: "--pretty", summary: "indented JSON, as on a terminal")
   static let compactJSON = OptionDescription(
-    name: "--compact", summary: "each JSON text on one line, as where the output is no terminal")
+    name: "--compact", summary: "each JSON text on one line, the default unless the output is a terminal")
 }
 
 extension Console {

@@ -99,7 +99,7 @@ struct JSONScanner {
     if try input.peek() == UInt8(ascii: "0") {
       take(UInt8(ascii: "0"), into: &output)
       if let byte = try input.peek(), Self.isDigit(byte) {
-        throw input.failure("a number must not start with a superfluous 0")
+        throw input.failure("a number cannot start with a superfluous 0")
       }
     } else {
       try digits(into: &output)

@@ -91,7 +91,7 @@ extension SalvageRun {
         lost.count == 1
         ? " Transaction \(lost.lowerBound) is concerned"
         : " Transactions \(lost.lowerBound) to \(lost.upperBound) are concerned"
-      text += ": keys that it changed and that are not listed show what was before, or are missing."
+      text += ": unlisted keys that it changed have their earlier value, or are missing."
     }
     try paragraph(text, on: console)
   }

@@ -108,7 +108,7 @@ struct SalvageRun {
       try target.finish()
       guard try store.verify().isSound else {
         throw Failure(
-          .inputOutput, code: "damaged", "the new file is not sound: the disk does not keep what is written")
+          .inputOutput, code: "damaged", "the new file is not sound: the disk does not store data reliably")
       }
       try store.close()
     } catch {
@@ -186,7 +186,7 @@ struct SalvageRun {
     guard fault.kind == .damaged else { return failure }
     failure.advice =
       isGiven
-      ? "This file id is not that of the file: nothing in it has checksums that start from it."
+      ? "This is not the file id of the file: no checksum in the file was computed with it."
       : "If there is a backup of this file, give it with --header-of; or give the id with --file-id. "
         + "`latewood info` had shown it."
     return failure

@@ -12,7 +12,7 @@ enum ShellLine {
     }
     guard let command = CommandTable.command(named: name) else {
       throw .usage(
-        "there is no command \(Arguments.quoted(Array(name.utf8)))",
+        "unknown command \(Arguments.quoted(Array(name.utf8)))",
         advice: Suggestion.advice(for: name, among: known, otherwise: "`help` lists the commands."))
     }
     if let refusal = command.refusalInShell { throw .usage("`\(name)` \(refusal)") }
@@ -27,7 +27,7 @@ enum ShellLine {
         let kind = command.operands[described].kind
         guard kind != .file, kind != .value else {
           throw .usage(
-            "`\(name)` cannot read standard input here: the commands come from it",
+            "`\(name)` cannot read standard input here: the shell reads its commands from it",
             advice: "Give a path or a value in the place of -.")
         }
       }

@@ -31,18 +31,18 @@ struct SizeAdvice: Equatable {
     let saved = report.allocatedBytesSaved
     guard saved >= 64 << 10, saved >= report.parts.allocatedBytes / 20 else {
       return SizeAdvice(
-        text: "A compaction would give back little: the file is small anyway, or nearly all of it is live.")
+        text: "A compaction would free little space: the file is small, or nearly all of it is live.")
     }
     let gain =
-      "A compaction gives back about \(Quantity.bytes(saved)), \(Quantity.share(saved, of: report.parts.allocatedBytes)) "
-      + "of the disk space, and needs \(Quantity.bytes(report.savings.compactedBytes)) free meanwhile. Nothing current "
+      "A compaction would free about \(Quantity.bytes(saved)), \(Quantity.share(saved, of: report.parts.allocatedBytes)) "
+      + "of the disk space, and needs \(Quantity.bytes(report.savings.compactedBytes)) of free space while it runs. Nothing current "
       + "is lost by it; old revisions and earlier states are."
     guard report.parts.hasWriter else {
       return SizeAdvice(text: gain, command: command("compact", report))
     }
     return SizeAdvice(
       text: gain
-        + " A process has the database open for writing: it compacts by itself when its policy says so; "
+        + " A process has the database open for writing: it compacts by itself as its policy demands; "
         + "or end it first, and run this.",
       command: command("compact", report))
   }
@@ -79,7 +79,7 @@ struct SizeAdvice: Equatable {
     if bytes(.indexes) > 64 << 10, bytes(.indexes) > whole / 4 {
       return SizeAdvice(
         text:
-          "Indexes take \(Quantity.share(bytes(.indexes), of: whole)) of what is live. Drop those that no "
+          "Indexes take \(Quantity.share(bytes(.indexes), of: whole)) of the live data. Drop those that no "
           + "query uses with `latewood index drop`. This lists them.",
         command: command("index", report)
           + collection(report.collections.max { indexBytes($0) < indexBytes($1) }?.name))
@@ -87,7 +87,7 @@ struct SizeAdvice: Equatable {
     if bytes(.blobs) > 64 << 10, bytes(.blobs) > whole / 2 {
       return SizeAdvice(
         text:
-          "Blobs take \(Quantity.share(bytes(.blobs), of: whole)) of what is live. One goes when no document "
+          "Blobs take \(Quantity.share(bytes(.blobs), of: whole)) of the live data. A blob is removed when no document "
           + "refers to it any more. This lists them with their lengths.",
         command: command("blobs", report))
     }

@@ -47,7 +47,7 @@ final class DiskWindow {
     }
     let skipped = Int(offset - start)
     guard length <= count - skipped else {
-      throw StorageError.damaged(at: offset, "the file is shorter on the disk than what was written")
+      throw StorageError.damaged(at: offset, "the file on the disk is shorter than the data written to it")
     }
     return UnsafeRawPointer(memory + skipped)
   }

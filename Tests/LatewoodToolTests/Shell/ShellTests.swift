@@ -76,7 +76,7 @@ import Testing
     #expect(session.screen.rows.contains("db> put x^C"))
     for (line, answer) in [
       ("get 'a", "the quote ' in column 5 is not closed"), ("demo", "outside the shell"),
-      ("frobnicate", "there is no command"), ("get", "KEY is missing"), ("get nothing", "There is no key"),
+      ("frobnicate", "unknown command"), ("get", "KEY is missing"), ("get nothing", "No entry has the key"),
       ("help put", "leave out `latewood` and DATABASE"), ("help", "COMMAND [ARGUMENT ...] [--option ...]"),
     ] {
       try session.type(line + "\r")

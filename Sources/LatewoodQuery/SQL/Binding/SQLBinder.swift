@@ -54,7 +54,7 @@ struct SQLBinder {
     case .literal(let literal): return .literal(literal)
     case .parameter(let name):
       guard let value = parameters[name] else {
-        throw refusal("there is no value for the parameter $\(name)", syntax.offset)
+        throw refusal("the parameter $\(name) has no value", syntax.offset)
       }
       return .literal(value)
     case .name(let name): return try lookUp(name, syntax.offset)
@@ -220,8 +220,8 @@ struct SQLBinder {
     guard let function = SQLFunction(name: call.name) else {
       let advice = Suggestion.best(for: call.name.lowercased(), among: SQLFunction.names)
       throw refusal(
-        advice.map { "there is no function \(call.name); did you mean \($0.uppercased())?" }
-          ?? "there is no function \(call.name)", syntax.offset)
+        advice.map { "unknown function \(call.name); did you mean \($0.uppercased())?" }
+          ?? "unknown function \(call.name)", syntax.offset)
     }
     if call.hasStar || call.isDistinct {
       throw refusal(

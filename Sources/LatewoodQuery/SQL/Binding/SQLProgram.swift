@@ -157,7 +157,7 @@ package struct SQLProgram: Sendable {
       }
       for name in added.compactMap(\.name) where !names.insert(name).inserted {
         throw statement.refusal(
-          "two columns have the name \(name); give one of them another after AS", at: column.offset)
+          "two columns have the name \(name); rename one with AS", at: column.offset)
       }
       columns += added
     }

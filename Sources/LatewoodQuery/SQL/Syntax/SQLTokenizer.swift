@@ -191,7 +191,7 @@ struct SQLTokenizer {
       }
       guard let scalar = Unicode.Scalar(code) else { throw refusal("half of a character is missing", start) }
       return Array(String(Character(scalar)).utf8)
-    default: throw refusal("there is no such escape; write two backslashes for one", start)
+    default: throw refusal("unknown escape sequence; write two backslashes for one", start)
     }
   }
 
