@@ -37,7 +37,7 @@ struct FileSurgery {
   /// The checkpoint in the frame at `offset`.
   func checkpoint(at offset: UInt64) throws -> CheckpointRecord {
     try bytes.withUnsafeBytes { all in
-      guard let base = all.baseAddress else { throw StorageError(.damaged, "the text is empty") }
+      guard let base = all.baseAddress else { throw StorageError(.damaged, "the file is empty") }
       return try CheckpointRecord.decode(
         from: base + Int(offset) + FrameHeader.length, frame: offset, fileSize: UInt64(all.count))
     }
