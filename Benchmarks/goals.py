@@ -167,7 +167,7 @@ def of_store(sizes):
         Against("random reads on a snapshot", 2, "readrandom-snap", "Random reads"),
         Against("random reads on two threads", 2, "readrandom-2t", "Random reads"),
         *of_readers(sizes),
-        Against("a scan of everything", 1, "readseq", None, "lmdb"),
+        Against("a full scan", 1, "readseq", None, "lmdb"),
         Against("scans of 100", 1, "scan100", "Random reads", "lmdb"),
         Against("reads beside a writer at full speed", 1, "readwhilewriting", BESIDE, metric="read_ops_s"),
         Against("reads beside 100,000 writes a second", 1.3, "readwhilewriting-held", BESIDE, metric="read_ops_s"),
@@ -176,14 +176,14 @@ def of_store(sizes):
         Against("random fill", 1.2, "fillrandom", WRITTEN, "leveldb"),
         Against("overwriting", 1.2, "overwrite", WRITTEN, "leveldb"),
         Against("durable commits of one put", 1.7, "fillsync", "Durable commits", "leveldb"),
-        Against("durable commits of one put, over SQLite's", 1.2, "fillsync", "Durable commits", "sqlite"),
+        Against("durable commits of one put, relative to SQLite", 1.2, "fillsync", "Durable commits", "sqlite"),
         Against("durable commits of eight threads", 1.7, "fillsync-mt", "Durable commits", "leveldb"),
-        Scaling("durable commits of eight threads over one's", 2.3, "fillsync-mt", "fillsync", "Durable commits"),
+        Scaling("durable commits of eight threads relative to one", 2.3, "fillsync-mt", "fillsync", "Durable commits"),
         Limit("bytes written for an overwrite", 500, "bytes", "overwrite", "wchar_op", WRITTEN),
         Limit("bytes written for a durable commit", 300, "bytes", "fillsync", "wchar_op", WRITTEN),
         Limit("the longest transaction of 1,000 puts", 20, "ms", "overwrite", "max_commit_ms", None),
         Limit("memory beside the mapping, YCSB", 128, "MiB", "ycsb", "anon_MiB", MEMORY, "1000"),
-        Limit("memory beside the mapping, beside a writer", 128, "MiB", "readwhilewriting", "anon_MiB", MEMORY),
+        Limit("memory beside the mapping, with a writer", 128, "MiB", "readwhilewriting", "anon_MiB", MEMORY),
         Limit(f"memory beside the mapping, {named}", 128, "MiB", f"fillrandom{large}", "anon_MiB", MEMORY),
         MemoryOfAll(160, MEMORY),
         Against(f"reads after overwriting a tenth, {named}", 1.3, f"readrandom-aged{large}", "Random reads", "lmdb"),
@@ -281,5 +281,5 @@ def verdict(row):
         return "not measured"
     if row.is_met:
         return "yes"
-    why = f"[why](BOUNDS.md#{anchor(row.bound)})" if row.bound else "why is not written down yet"
+    why = f"[why](BOUNDS.md#{anchor(row.bound)})" if row.bound else "the reason is not documented yet"
     return f"**no**: {why}"

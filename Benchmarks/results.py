@@ -19,24 +19,26 @@ from page import Page, problems_of, write_page
 from rows import ALONE, COSTS, LARGE, LARGE_COSTS, READERS, SECTIONS, TWO_THREADS
 
 EXPLANATION = """\
-Written by `Benchmarks/compare.sh`; [WORKLOADS.md](WORKLOADS.md) says what is measured and how each
-engine is set up, and [BOUNDS.md](BOUNDS.md) what bounds the rest. All figures are medians over the
-rounds. In brackets: how many times better Latewood is, in rates as in costs. **Below 1 the peer is
-better**, and all of these are listed once more at the end. Where the spread of Latewood's own
-rounds, the greatest over the least, is more than a ratio is away from 1, that ratio says nothing.
+This page is written by `Benchmarks/compare.sh`. [WORKLOADS.md](WORKLOADS.md) defines the workloads
+and the setup of each engine, and [BOUNDS.md](BOUNDS.md) explains the goals that are missed and the
+rows in which a peer is better. All figures are medians over the rounds. The number in brackets is
+how many times better Latewood is, in rates as well as in costs. **Below 1 the peer is better**, and
+all such rows are listed again at the end. The spread is the greatest of Latewood's own rounds
+divided by the least. If it is further from 1 than a ratio is, that ratio is not conclusive.
 """
 
 GOALS = """\
-What is promised, and what this run says. Of several peers, the one with the best figure stands
-beside Latewood's; the ratio is how many times better Latewood is. For two readers, and for commits
-of eight threads, it is their rate over that of one, and the peer's is its own. Rates are operations
-a second."""
-SHORT_RUN = "**This run was smaller than the one that the goals are about, and says nothing about them.**"
+The table shows the goals, and whether this run meets them. If several peers were measured, the best
+of their figures is shown. The ratio is how many times better Latewood is. For two readers, and for
+commits of eight threads, the ratio is their rate divided by the rate of one, and the peer's figure
+is the same ratio for the peer. Rates are in operations per second."""
+SHORT_RUN = "**This run was smaller than the goals require, and does not allow conclusions about them.**"
 DOCUMENTS = """\
-Microseconds of processor time by operation, with the same JSON in both: medians over the rounds of
-100,000 documents of about 900 bytes; then 50,000 of 400 bytes with indexes, which are built once;
-at last the bytes that 300,000 small documents take. SQLite has them as text in a table, with indexes
-on expressions."""
+Microseconds of processor time per operation, with the same JSON in both. The first rows are medians
+over the rounds of 100,000 documents of about 900 bytes. The next rows are for 50,000 documents of
+400 bytes with indexes, which are built once. The last row is the number of bytes that a small
+document takes, out of 300,000. SQLite stores the documents as text in a table, with indexes on
+expressions."""
 
 
 def parts(workload):
@@ -73,7 +75,7 @@ class ResultsPage(Page):
             figure = row.own if row.ratio is None else f"{row.ratio:.2f}"
             beside = [row.peer, row.other] if row.other else [None, None]
             cells.append([row.what, row.own, *beside, figure, row.asked, goals.verdict(row)])
-        head = ["goal", LATEWOOD, "best peer", "the peer's", "ratio or figure", "asked", "met"]
+        head = ["goal", LATEWOOD, "best peer", "the peer's", "ratio or figure", "required", "met"]
         self.write_table(head, [[cell or "-" for cell in line] for line in cells])
 
     def section(self, key, heading, length, workloads, charts):
@@ -109,15 +111,17 @@ class ResultsPage(Page):
 
     def readers(self):
         start = len(self.lines)
-        what = "Threads that get random records at once, from the store or all from one snapshot (`snap`)."
-        self.lines += ["## Readers that scale", "", f"{what} Gets a second of all of them together.", ""]
+        what = "Threads get random records at the same time, from the store or from one shared snapshot (`snap`)."
+        unit = "The figures are gets per second of all threads together."
+        self.lines += ["## Readers that scale", "", f"{what} {unit}", ""]
         tables = []
         for size in self.sizes.readers:
             rows = [(name, f"{name}@{size}", "ops_s", "100") for name in READERS]
             records = f"{size:,} records"
             tables.append(self.titled(f"{records}:", rows, f"operations per second, {records}", is_cost=False))
         rows = [(name, f"{workload}@{self.sizes.readers[0]}", "ratio", "100") for name, workload in TWO_THREADS]
-        title = f"What two threads do over what one does, in turn, {self.sizes.readers[0]:,} records:"
+        what = "The rate of two threads divided by the rate of one, measured in turn"
+        title = f"{what}, {self.sizes.readers[0]:,} records:"
         tables.append(self.titled(title, rows, "two threads over one", is_cost=False))
         if not any(tables):
             del self.lines[start:]
@@ -126,7 +130,7 @@ class ResultsPage(Page):
         """What it is like with many records."""
         start = len(self.lines)
         records = f"{self.sizes.large:,} records"
-        what = "Measured in one round. `overwrite` is 1,000,000 puts, and `readrandom-aged` what is read afterwards."
+        what = "Measured in one round. `overwrite` has 1,000,000 puts, and `readrandom-aged` reads after it."
         self.lines += [f"## {records}", "", what, ""]
 
         def titled(title, names, metric, what, is_cost):

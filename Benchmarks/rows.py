@@ -49,22 +49,22 @@ COSTS = [
     (
         "Bytes written",
         "wchar_op",
-        "Bytes handed to write calls, by operation, within the measured time. The next table has what is "
-        "left for later.",
+        "Bytes passed to write calls per operation, within the measured time. The next table has the bytes "
+        "that are written later.",
         [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete", "fillsync", "fillbatchsync"]]
         + [("ycsb-load", "1000"), ("ycsb-A", "1000")],
     ),
     (
         "Bytes written later",
         "close_wchar_MiB",
-        "MiB handed to write calls by compactions that were due at the end, and by closing.",
+        "MiB passed to write calls by compactions that were due at the end, and by closing.",
         [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
         + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
     ),
     (
         "Space on the disk",
         "alloc_MiB",
-        "MiB of the blocks that all files have after closing. A hole in a file takes none.",
+        "MiB of the blocks that all files occupy after closing. A hole in a file takes no blocks.",
         [(name, "100") for name in ["fillseq", "fillrandom", "overwrite", "delete"]]
         + [("ycsb-load", "1000"), ("ycsb-end", "1000")],
     ),
@@ -78,7 +78,7 @@ COSTS = [
     (
         "Memory",
         "anon_MiB",
-        "The most memory that belonged to no file, in MiB: caches and buffers of the engine, and the driver.",
+        "The greatest memory that was not backed by a file, in MiB: caches and buffers of the engine, and the driver.",
         [
             ("fillseq", "100"),
             ("readwhilewriting", "100"),
@@ -91,8 +91,8 @@ COSTS = [
     (
         "Opening",
         "open_ms",
-        "Milliseconds, after a clean close; the file is in the page cache. `open` is once, in group `rand`; "
-        "`opening` is the median of 200 times in one process, and only Latewood's.",
+        "Milliseconds, after a clean close; the file is in the page cache. `open` is measured once, in group "
+        "`rand`. `opening` is the median of 200 times in one process, and is measured only for Latewood.",
         [(name, "100") for name in ["open", "opening", "opening-readonly", "opening-keyspaces"]],
     ),
 ]
@@ -101,7 +101,7 @@ COSTS = [
 READERS = ["readers-1", "readers-2", "readers-4", "readers-8", "readers-snap-1", "readers-snap-2"]
 # Two threads over one, in turn: row, workload.
 TWO_THREADS = [
-    ("arithmetic that shares nothing", "arithmetic"),
+    ("arithmetic without shared data", "arithmetic"),
     ("random reads", "twothreads"),
     ("random reads of one snapshot", "twothreads-snap"),
 ]
@@ -109,7 +109,7 @@ TWO_THREADS = [
 LARGE = ["fillseq", "fillrandom", "readseq-first", "readrandom", "readrandom-snap", "scan100", "overwrite"]
 LARGE += ["readrandom-aged"]
 LARGE_COSTS = [
-    ("Memory beside the mapping, in MiB, the most until then:", "anon_MiB", "memory", ["fillrandom", "growth"]),
+    ("Greatest memory so far beside the mapping, in MiB:", "anon_MiB", "memory", ["fillrandom", "growth"]),
     (
         "Opening, in milliseconds, as above:",
         "open_ms",
@@ -124,9 +124,9 @@ ALONE = [
     ("import of JSON Lines, until the tool ends", "import", "seconds", "0", "s"),
     ("a large blob in", "doc-blob-in", "cpu_rate", "100", "MiB a second of processor time"),
     ("a large blob in", "doc-blob-in", "ops_s", "100", "MiB a second"),
-    ("a large blob in, memory it takes", "doc-blob-in", "anon_growth_MiB", "100", "MiB"),
+    ("a large blob in, memory", "doc-blob-in", "anon_growth_MiB", "100", "MiB"),
     ("a large blob out, verified", "doc-blob-out", "cpu_rate", "100", "MiB a second of processor time"),
     ("a large blob out, verified", "doc-blob-out", "ops_s", "100", "MiB a second"),
-    ("a large blob out, memory it takes", "doc-blob-out", "anon_growth_MiB", "100", "MiB"),
+    ("a large blob out, memory", "doc-blob-out", "anon_growth_MiB", "100", "MiB"),
     ("opening after a crash", "recover", "seconds", "100", "s"),
 ]

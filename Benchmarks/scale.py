@@ -63,10 +63,10 @@ SNAPSHOTS = [
     ("take one, with a commit, µs", "snapshots-take", "us"),
     ("memory, MiB", "snapshots-held", "anon_growth_MiB"),
     ("commit before, µs", "snapshots-none:commit", "us"),
-    ("commit meanwhile, µs", "snapshots-held:commit", "us"),
+    ("commit while they are held, µs", "snapshots-held:commit", "us"),
     ("commit afterwards, µs", "snapshots-closed:commit", "us"),
     ("get before, µs", "snapshots-none:get", "us"),
-    ("get meanwhile, µs", "snapshots-held:get", "us"),
+    ("get while they are held, µs", "snapshots-held:get", "us"),
     ("get afterwards, µs", "snapshots-closed:get", "us"),
     ("close one, µs", "snapshots-close", "us"),
 ]
@@ -126,12 +126,13 @@ def length_name(number):
 class ScalePage(Page):
     TITLE, ROWS, HAS_SPREAD = "How costs grow", "size", False
     EXPLANATION = """\
-Written by `Benchmarks/scale.sh`; [WORKLOADS.md](WORKLOADS.md) says what is measured and how each
-engine is set up. Keys have 16 bytes, and values 100 where nothing else is said. Figures are medians
-over the rounds. In brackets: how many times better Latewood is, in rates as in costs. **Below 1 the
-peer is better**, and all of these are listed once more at the end. Files are in the page cache
-except where memory is limited. A file may have holes: what it takes on the disk is what the file
-system has allocated, and may be less than its length. All engines gave the same answers.
+This page is written by `Benchmarks/scale.sh`. [WORKLOADS.md](WORKLOADS.md) defines the workloads
+and the setup of each engine. Keys have 16 bytes, and values 100 unless stated otherwise. Figures
+are medians over the rounds. The number in brackets is how many times better Latewood is, in rates as
+well as in costs. **Below 1 the peer is better**, and all such rows are listed again at the end.
+Files are in the page cache except where memory is limited. A file may have holes: its space on the
+disk is the space that the file system has allocated, and may be less than its length. All engines
+gave the same answers.
 """
 
     def __init__(self, figures, facts, failures=()):
