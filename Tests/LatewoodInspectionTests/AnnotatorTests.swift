@@ -38,7 +38,7 @@ import Testing
     for row in try documented() {
       let own = try #require(byStart[row.offset], "offset \(row.offset): \(row.meaning)")
       #expect(own.range.count == row.bytes.count, "offset \(row.offset)")
-      // For one checksum, the table adds what it covers.
+      // For one checksum, the table also names the covered bytes.
       #expect(own.meaning == row.meaning || row.meaning == own.meaning + ": of the nodes frame")
     }
     // Everything that the table leaves out is zero there.

@@ -33,7 +33,7 @@ import Testing
     return range
   }
 
-  /// What the rows add up to, one by one.
+  /// The sum of the rows, added one by one.
   private func scanned(_ range: ViewRange, _ reads: ViewReads) throws -> ViewStats {
     var stats = ViewStats()
     try reads.forEachRow(in: range) { row in
@@ -72,7 +72,7 @@ import Testing
         #expect(try store.verify(deep: true).faults == [], "round \(round); \(random.replay)")
       }
     }
-    // All of them go, and nothing is left.
+    // All rows are deleted, and no sums remain.
     try store.write { [collection] writer in
       for number in 0..<keys * 2 { _ = try writer.purge("doc \(number)", in: collection) }
     }

@@ -39,7 +39,7 @@ import Testing
         on: FileVolume(), path: directory.store, readOnly: isReadOnly, environment: .system)
       defer { file.close() }
       let report = try file.recover { _, _, _ in }
-      // That of the checkpoint, and the seal that closing writes.
+      // The frame of the checkpoint, and the seal that closing writes.
       #expect(report.framesReplayed == 2)
       #expect(report.bytesReplayed == 0)
     }

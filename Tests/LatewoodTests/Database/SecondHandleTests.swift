@@ -6,7 +6,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Several handles of one file in one process.
+/// Several handles to one file in one process.
 @Suite struct SecondHandleTests {
   private let directory: TestDirectory
 
