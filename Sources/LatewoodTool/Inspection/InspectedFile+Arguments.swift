@@ -47,8 +47,8 @@ extension Arguments {
 }
 
 extension Console {
-  /// Reports faults on standard error, and refers to `verify` for details. JSON output contains
-  /// them itself.
+  /// Reports faults on standard error, and refers to `verify` for details. JSON output already
+  /// contains them.
   func tell(_ faults: [StorageError], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
     // Earlier output comes first, even if both streams go to the same place.
