@@ -3,7 +3,7 @@ import LatewoodDevice
 import LatewoodTerminal
 
 /// Children with limits on system resources: files, address space, length of a file. They must
-/// report failures with a typed error, and may not lose anything that they acknowledged.
+/// report failures with a typed error, and must not lose anything that they acknowledged.
 struct LimitsRun {
   /// A limit, as a shell sets it, and the permitted ends of a child under it.
   private struct Limit {

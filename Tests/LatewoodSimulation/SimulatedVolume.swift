@@ -67,14 +67,15 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var unreadable: [(path: String, range: Range<UInt64>)] = []
   var hasLostPower = false
   var space: Int?
-  /// Whether the limit applies to the space that files take on the disk, without their holes. Fixed
-  /// once a file is open.
+  /// Whether the limit applies to the space that files take on the disk, without their holes. Must
+  /// not be changed once a file is open.
   package var countsBlocks = false
-  /// Whether blocks can be allocated behind the end of a file. Fixed once a file is open.
+  /// Whether blocks can be allocated behind the end of a file. Must not be changed once a file is
+  /// open.
   package var keepsBlocks = false
   var canPunch = true
   var readsFromDisk = true
-  /// Fixed once a file is open.
+  /// Must not be changed once a file is open.
   package var prefersZeroedSpace = true
   var isCachePinned = false
   var allowsOwners = true

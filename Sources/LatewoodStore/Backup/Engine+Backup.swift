@@ -92,7 +92,7 @@ extension Engine {
         throw StorageError.damaged(at: offset, "there is no sound checkpoint here")
       }
       let (end, transaction) = try committedEnd()
-      // A power cut may not remove commits from this file that the backup contains, or the next
+      // A power cut must not remove commits from this file that the backup contains, or the next
       // backup could not continue from there.
       try file.flush(through: CommitPosition(offset: end.offset), durable: true)
       return BackupRange(

@@ -184,7 +184,7 @@ extension Store {
   /// copied, so that a layer above can drop entries that it no longer needs.
   ///
   /// The closure is called once for each entry, and once more for each put committed during the
-  /// compaction, on the compacting thread. It may not use the store. If it throws, the compaction
+  /// compaction, on the compacting thread. It must not use the store. If it throws, the compaction
   /// ends, and the file stays unchanged.
   ///
   /// - Parameters:

@@ -175,7 +175,7 @@ public final class Cursor {
   /// - Throws: ``StoreError`` as ``key()`` does.
   public func entry() throws -> Entry { Entry(key: try key(), value: try value()) }
 
-  /// Calls `body` with the value in place, without a copy. `body` may not change the transaction
+  /// Calls `body` with the value in place, without a copy. `body` must not change the transaction
   /// that it reads.
   ///
   /// - Throws: errors of `body`; ``StoreError`` as ``key()`` does.

@@ -36,7 +36,7 @@ extension Readable {
     }
   }
 
-  /// Runs a short read. `body` may not call closures of the caller.
+  /// Runs a short read. `body` must not call closures of the caller.
   func read<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StoreError) -> R {
     let read = try _begin()
     defer { _end(read.ticket) }
@@ -68,7 +68,7 @@ extension Readable {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
   ///   - body: receives the bytes of the value, which are valid during the call. A large value is
-  ///     checked against its checksum at its first use. `body` may not change the transaction that
+  ///     checked against its checksum at its first use. `body` must not change the transaction that
   ///     it reads.
   /// - Returns: the result of `body`.
   /// - Throws: errors of `body`; ``StoreError`` like all reads.
@@ -107,7 +107,7 @@ extension Readable {
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
-  ///   - body: receives the key and the value, and returns whether to continue. It may not change
+  ///   - body: receives the key and the value, and returns whether to continue. It must not change
   ///     the transaction that it reads; use a ``Cursor`` for that.
   /// - Throws: errors of `body`; ``StoreError`` like all reads.
   public func forEach(

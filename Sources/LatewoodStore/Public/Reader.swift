@@ -54,7 +54,7 @@ protocol ReadGate: AnyObject {
   /// find their positions again.
   var changeCount: Int { get }
   func currentReader() throws(StorageError) -> Reader
-  /// The path of the file; nil for a store in memory.
+  /// The path of the file; nil if the store has none.
   var path: String? { get }
   /// Whether bytes that were read in place may change with the next operation.
   var lendsMemoryThatChanges: Bool { get }

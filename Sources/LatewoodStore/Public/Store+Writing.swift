@@ -12,7 +12,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - durability: the durability of the commit; default: the store's option.
-  ///   - body: the work. It may not begin another transaction or let its argument escape.
+  ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
   /// - Throws: errors of the closure, in which case the store is unchanged. ``StoreError``:
   ///   `outOfSpace`, in which case the store is also unchanged: try again when there is space;
@@ -41,7 +41,7 @@ extension Store {
   ///
   /// - Parameters:
   ///   - durability: the durability of the commit; default: the store's option.
-  ///   - body: the work. It may not begin another transaction or let its argument escape.
+  ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
   /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the
   ///   closure runs; the closure then never runs. Once it runs, a cancellation has no effect.
@@ -63,7 +63,7 @@ extension Store {
   /// It cannot be cancelled.
   ///
   /// - Parameter completion: called once with the result when the commit is settled, on a Dispatch
-  ///   queue and without locks. Later transactions wait for it, so it may not block.
+  ///   queue and without locks. Later transactions wait for it, so it must not block.
   package func enqueue<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void

@@ -122,7 +122,7 @@ final class QueuedWrites: Sendable {
   /// Undoes commits for which there was no space, then resumes their tasks.
   ///
   /// Runs on a separate thread, because it holds the writer lock while it waits until all other
-  /// commits are settled. The two threads that settle them may not wait for that lock.
+  /// commits are settled. The two threads that settle them must not wait for that lock.
   private func tellRefused(in engine: Engine) {
     var failure: StorageError?
     do throws(StorageError) { try engine.rollBackRefused() } catch { failure = error }

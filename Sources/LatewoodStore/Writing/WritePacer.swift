@@ -165,8 +165,8 @@ final class WritePacer: Sendable {
   /// Whether a writer is waiting.
   var hasWaiters: Bool { waiting.load(ordering: .sequentiallyConsistent) > 0 }
 
-  /// Blocks a writer until the debt is paid. A thread that the checkpoint or compaction waits for
-  /// may never call this.
+  /// Blocks a writer until the debt is paid. Must not be called by a thread that the checkpoint or
+  /// compaction waits for.
   func slowDown() {
     guard debt.isOwed else { return }
     waiting.add(1, ordering: .sequentiallyConsistent)
