@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodInspection
 import LatewoodStore
 
-/// The information that `info` reads from the file itself, in addition to the store's statistics.
+/// The information that `info` reads from the file itself, besides that of the store.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool
@@ -48,8 +48,7 @@ struct FileLayoutFacts {
   /// everything after the replay offset, even the nodes of checkpoints.)
   var logBytes: UInt64 { totals[.log] ?? 0 }
 
-  /// The number of bytes that are not in use, whether no longer or not yet: the sum of
-  /// `deadByKind`.
+  /// The number of bytes that are no longer or not yet in use: the sum of `deadByKind`.
   var deadBytes: UInt64 { totals.reduce(0) { $1.key.isLive ? $0 : $0 &+ $1.value } }
 
   /// One line for each kind that is not live.
