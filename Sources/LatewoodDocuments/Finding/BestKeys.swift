@@ -73,12 +73,11 @@ struct BestKeys<Entry: SortedEntry> {
     if let end, !Entry.precedes(entry, end) { return }
     entries.append(entry)
     byteCount += entry.byteCount
-    // Cutting the memory in use to half makes the amortized cost of sorting O(log n) for each
-    // entry.
+    // Cutting to half of what is there makes sorting cost amortized O(log n) for each entry.
     if entries.count / 2 > max(wanted, 64) || byteCount > memory { cut(to: memory / 2) }
   }
 
-  /// Sorts the entries, and leaves out those that are not requested or exceed `memory`.
+  /// Sorts the entries, and leaves out those that are not wanted or exceed `memory`.
   private mutating func cut(to memory: Int) {
     entries.sort(by: Entry.precedes)
     var kept = 0

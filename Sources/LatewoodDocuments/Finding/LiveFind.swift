@@ -259,7 +259,7 @@ private struct DocumentKey: Hashable {
   init(_ text: String) { self.text = text }
 
   static func == (left: DocumentKey, right: DocumentKey) -> Bool {
-    // Comparing buffers is many times faster than comparing views of strings.
+    // Buffers are compared many times faster than views of strings.
     var (left, right) = (left.text, right.text)
     return left.withUTF8 { left in right.withUTF8 { right in left.elementsEqual(right) } }
   }
