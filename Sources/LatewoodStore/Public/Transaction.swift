@@ -363,7 +363,7 @@ public final class Transaction: Readable, ReadGate {
   /// Repeats the changes of a refused transaction, in the same state.
   func reapply(_ changes: RefusedTransaction) throws(StorageError) {
     freesSpace = changes.freesSpace
-    // The refused transaction may have dropped keyspaces, and handles to these are no longer valid.
+    // It may have dropped keyspaces: then known handles to them are no longer right.
     committed.known = ValidatedKeyspaces()
     try open()
     try changes.records.withStart { (start, count) throws(StorageError) in
