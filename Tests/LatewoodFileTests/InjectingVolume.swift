@@ -8,7 +8,7 @@ final class InjectingVolume: Volume {
     /// Writes that would end beyond this offset fail for lack of space after writing the part that
     /// fits.
     var space: UInt64?
-    /// Whether writes past the root slots take effect but fail for lack of space all the same.
+    /// Whether writes past the root slots take effect but still fail for lack of space.
     var refusesWhatItWrites = false
     /// Whether the next sync fails.
     var failsSync = false

@@ -321,7 +321,7 @@ import Testing
     try bench.flip(byte: start + 70, bit: 1)
     #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(StorageError) in } } == .damaged)
     reader.close()
-    // A verification beside the writer does not accept it either.
+    // A verification that runs next to the writer does not accept it, either.
     let report = try log.verify(through: log.writer.tail)
     #expect(report.faults.map(\.offset) == [UInt64(start)])
     log.close()

@@ -75,7 +75,7 @@ import Testing
 
   // MARK: Files that are larger than memory
 
-  /// A file of 64 windows of which nothing is in memory.
+  /// A file of 64 windows, with no page in memory.
   private func withLargeFile(
     memory: UInt64?, _ body: (InjectingVolume, MappedFile, FileView) throws -> Void
   ) throws {

@@ -172,8 +172,8 @@ import Testing
   }
 
   @Test func `a collection cannot count more items than there are bytes, in any encoding`() throws {
-    // An array and a dictionary, narrow and wide, of 2047 items and so many more that their total
-    // length overflows.
+    // An array and a dictionary, narrow and wide, of 2047 items, and of enough more that their
+    // total length overflows.
     for header in ["67ff", "6fff", "77ff", "7fff"] {
       for shift in 59...63 {
         var count = [UInt8](repeating: 0x80, count: shift / 7)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Real JSON, from `shared/data` beside the repository or one level up. If the folder is missing,
+/// Real JSON, from `shared/data` next to the repository or one level up. If the folder is missing,
 /// the tests report this and pass.
 @Suite struct SharedDataTests {
   private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)

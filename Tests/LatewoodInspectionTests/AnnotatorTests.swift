@@ -58,7 +58,7 @@ import Testing
       let faults = rows.filter { $0.isFault && $0.range.lowerBound >= 16384 }
       #expect(faults.isEmpty || ["malformed-operation", "holes"].contains(name), "\(name): \(faults)")
     }
-    // Any piece of the file gives the same explanation.
+    // Every piece of the file has the same explanation.
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<40 {
       let start = UInt64(random.below(Int(file.size)))

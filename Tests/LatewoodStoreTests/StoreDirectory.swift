@@ -37,7 +37,7 @@ final class StoreDirectory: Sendable {
     return result
   }
 
-  /// The names of the files beside the database and its lock.
+  /// The names of the files in the directory, other than the database and its lock.
   func others() throws -> [String] {
     try Directories.names(in: path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
   }

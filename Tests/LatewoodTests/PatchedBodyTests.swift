@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `a damaged body is not saved without its unreadable part`() throws {
-    // A dictionary of two members, of which the first has an integer as its key.
+    // A dictionary of two members, the first of which has an integer as its key.
     let bytes: [UInt8] = [0x70, 0x02, 0x00, 0x05, 0x00, 0x01, 0x41, 0x61, 0x00, 0x01, 0x80, 0x05]
     for count in [1, 20] {
       for value in [DocumentValue(7), "text"] {

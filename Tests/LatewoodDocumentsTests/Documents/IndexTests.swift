@@ -307,7 +307,7 @@ import Testing
     try store.createIndex("x", definition("x"), in: collection)
     let first = try save("a", #"{"x":1}"#)
     try save("b", #"{"x":2}"#)
-    // The body stands at the end of the record.
+    // The body is at the end of the record.
     let records = try #require(try store.store.existingKeyspace("documents/people"))
     let record = try #require(try store.store.get("a", in: records))
     try store.store.write { try $0.put("a", record.dropLast(4) + [0xEE, 0xEE, 0xEE, 0xEE], in: records) }

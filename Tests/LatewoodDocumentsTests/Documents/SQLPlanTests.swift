@@ -7,7 +7,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Statements give the same rows with indexes as without.
+/// Statements return the same rows with and without indexes.
 @Suite struct SQLPlanTests {
   private let store: DocumentStore
   private let collection: CollectionHandle

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Short bodies, which stand in the records of their documents, and their moves.
+/// Short bodies, which are stored in the records of their documents, and their moves.
 @Suite struct BodyInRecordTests {
   private static let limit = DocumentRecord.bodyLimit
 
@@ -130,7 +130,7 @@ import Testing
     try insert("a", ["2-11", "1-aa"], "loser")
     #expect(try apart() == [1, 2] && store.body("a") == "mine")
     try store.expectSound()
-    // The new revision wins, and its body stands in the record.
+    // The new revision wins, and its body is in the record.
     try insert("a", ["2-ff", "1-aa"], "theirs")
     #expect(try apart() == [1, 2] && store.body("a") == "theirs" && head(of: "a").bodyLength == 6)
     try store.expectSound()

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Records that no writer makes, in a file whose checksums are all right.
+/// Records that writers never produce, in a file whose checksums are all right.
 @Suite struct HostileRecordTests {
   private func revision(_ text: String) -> RevisionID {
     bytes(text).withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }

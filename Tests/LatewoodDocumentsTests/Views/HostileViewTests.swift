@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Bytes of views that no writer makes, in a file whose checksums are all right: they cause errors
-/// or other rows, but never a trap.
+/// Bytes of views that writers never produce, in a file whose checksums are all right: they cause
+/// errors or other rows, but never a trap.
 @Suite struct HostileViewTests {
   private let store: DocumentStore
   private let collection: CollectionHandle

@@ -116,7 +116,7 @@ import Testing
       total += walk.visited
       walks += 1
     }
-    // About 15 on either side at each of four levels, whatever the number of rows.
+    // About 15 on either side at each of four levels, regardless of the number of rows.
     #expect(total / walks < 200, "\(total) sums and rows in \(walks) walks")
     print("ViewSumsTests: \(total / walks) sums and rows for a range of \(count) rows on average")
   }

@@ -129,7 +129,7 @@ import Testing
       #expect(mostKept <= memory)
       #expect(parts.flatMap { $0 }.count == 1000)
       for part in parts { #expect(part.reduce(0) { $0 + $1.utf8.count } <= memory) }
-      // At least half of the memory is used, with up to 300 bytes beside the text of a row.
+      // At least half of the memory is used, with up to 300 bytes in addition to the text of a row.
       #expect(parts.count <= 1000 * 1300 * 2 / memory + 1)
     }
   }

@@ -280,7 +280,7 @@ final class FaultRun {
     if !faults.isEmpty { report("\(faults) after going on") }
   }
 
-  /// Checks the content of the disk, whatever the cache shows. Other checks cover disks without a
+  /// Checks the content of the disk, regardless of the cache. Other checks cover disks without a
   /// pinned cache.
   private func checkDisk(_ expected: Content) throws {
     guard volume.pinsCache else { return }
