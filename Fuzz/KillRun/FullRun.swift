@@ -200,7 +200,7 @@ struct FullRun {
     (error as? StoreError)?.code == .outOfSpace || (error as? DocumentError)?.store?.code == .outOfSpace
   }
 
-  /// Fills the disk with another file, except for so many bytes.
+  /// Fills the disk with another file, except for a number of bytes.
   private func leave(_ bytes: Int) throws {
     let name = "\(disk)/others"
     let mode: OpenMode = try FileVolume().exists(name) ? .readWrite : .createExclusive(permissions: 0o600)

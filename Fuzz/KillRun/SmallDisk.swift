@@ -2,11 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// An ext4 file system whose disk turns out to be smaller than it claims: its image has a hole
-/// wherever a block is free, and lies in a memory file system without space to fill the holes.
-/// Writes go to the page cache as usual; writing them back, or a sync, fails with EIO once. The
-/// blocks that the file system itself needs exist, so it continues, and does not lose anything that
-/// it has reported as durable.
+/// An ext4 file system whose disk turns out to be smaller than it claims: its image has a hole for
+/// each free block, and lies in a memory file system without space to fill the holes. Writes go to
+/// the page cache as usual; writing them back, or a sync, fails with EIO once. The blocks that the
+/// file system itself needs exist, so it continues, and does not lose anything that it has reported
+/// as durable.
 ///
 /// ```
 /// TMPDIR/latewood-disk-XXXXXX/

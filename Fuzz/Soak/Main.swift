@@ -4,7 +4,7 @@ import LatewoodDevice
 import LatewoodTerminal
 
 /// Uses one database in all ways in parallel, for a given time, compared with a model. Prints one
-/// line a minute; at the end, memory and sizes must not have grown.
+/// line a minute; fails if memory or sizes have grown at the end.
 ///
 /// usage: Soak SECONDS [SEED]
 @main enum Main {
