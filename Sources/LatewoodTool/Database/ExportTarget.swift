@@ -5,8 +5,8 @@ import LatewoodTerminal
 enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
-  /// Runs `body` with the output, then gives the file its name. If `body` throws, or a signal ends
-  /// the process, no file remains.
+  /// Runs `body` with the output, then renames the file to its final name. If `body` throws, or a
+  /// signal ends the process, no file remains.
   ///
   /// - Parameter path: the path of the file; `-` for standard output.
   static func write<R>(
