@@ -29,7 +29,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - path: the path of the database to replace.
   ///   - volume: the volume of that path, on which this database was opened too.
-  /// - Throws: ``DocumentError`` `busy` if somebody has the database at `path` open; `wrongFormat`
+  /// - Throws: ``DocumentError`` `busy` if someone has the database at `path` open; `wrongFormat`
   ///   if there is a file of another kind; any error of the store.
   package func replace(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
     let core = try opened()

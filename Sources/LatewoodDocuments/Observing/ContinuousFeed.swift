@@ -1,4 +1,4 @@
-/// A continuous feed of a collection: the changes since a sequence, and then each change as it is
+/// A continuous feed of a collection: the changes since a sequence, and then each change when it is
 /// committed.
 ///
 /// Entries are always read from the collection, starting after the last sequence returned;

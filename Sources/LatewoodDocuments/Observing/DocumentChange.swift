@@ -10,9 +10,9 @@ package struct DocumentChange: Sendable, Equatable {
   }
 
   package var id: String
-  /// The sequence of the change; 0 if the document is gone.
+  /// The sequence of the change; 0 if the document no longer exists.
   package var sequence: UInt64
-  /// The winning revision; nil if the document is gone.
+  /// The winning revision; nil if the document no longer exists.
   package var revision: RevisionID?
   package var isDeleted: Bool
   package var hasConflicts: Bool

@@ -6,7 +6,7 @@
 ///          length of the body varint, if flagged | branch | branch | ... | body, if flagged
 /// branch   generation of its leaf, varint | the leaf | its parent | ...
 /// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest |
-///          place of its body varint, if flagged |
+///          sequence of its body varint, if flagged |
 ///          number of the revision that this one follows from, varint, if it is in a branch before
 /// ```
 ///
@@ -48,10 +48,10 @@ package struct DocumentRecord: Sendable, Equatable {
     package var body: UInt64
     /// Whether there are undeleted leaves other than the winner.
     package var hasConflicts: Bool
-    /// The length, in bytes, of the winner's body if it stands at the end of the record; else 0.
+    /// The length, in bytes, of the winner's body if it is at the end of the record; otherwise 0.
     package var bodyLength = 0
 
-    /// Returns the winner's body if it stands in the record.
+    /// Returns the winner's body if it is in the record.
     ///
     /// - Parameter record: the record to which this head belongs.
     @inline(__always) func body(in record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
@@ -78,7 +78,7 @@ package struct DocumentRecord: Sendable, Equatable {
   enum Flag {
     static let hasConflicts: UInt8 = 1
     static let expires: UInt8 = 2
-    /// The body of the winner stands at the end of the record.
+    /// The body of the winner is at the end of the record.
     static let holdsBody: UInt8 = 4
     static let all: UInt8 = 7
   }

@@ -28,7 +28,7 @@
 /// Invariants:
 /// 1. No two nodes have the same revision.
 /// 2. A parent's generation is one less than its child's, so there are no cycles.
-/// 3. A node is a leaf if and only if no node has it as parent.
+/// 3. A node is a leaf if and only if it is not the parent of any node.
 ///
 /// A value type. All operations are linear in the number of kept revisions. Without conflicts, that
 /// number is the depth.

@@ -4,9 +4,9 @@ extension DocumentStore {
   /// Sweeps, then rewrites the file without dead data. Reads and writes continue during the
   /// compaction.
   ///
-  /// Afterwards the bodies of revisions that are not current are gone, except those of unresolved
-  /// conflicts. If `progress` throws, the file stays unchanged, except for the records that the
-  /// sweep has already removed.
+  /// Afterwards the file no longer contains bodies of revisions that are not current, except in
+  /// unresolved conflicts. If `progress` throws, the file stays unchanged, except for the records
+  /// that the sweep has already removed.
   ///
   /// - Throws: any error of `progress`, unchanged; ``DocumentError``.
   @discardableResult
