@@ -29,7 +29,7 @@ extension Engine {
     if disk.note(file) { pacer.wake() }
   }
 
-  /// Frees space if little is left besides the reserve, and something may have become dead since.
+  /// Frees space if little is left outside the reserve, and more space may have become dead since.
   ///
   /// Throws only if the store can no longer write.
   func freeSpaceIfDue() throws(StorageError) {
