@@ -59,7 +59,7 @@ package final class DocumentStore: Sendable {
 
   // MARK: Opening
 
-  /// Opens a database file, or shares it if this process has already opened it.
+  /// Opens a database file, or shares the one that this process has open already.
   ///
   /// Opening for writing first purges documents that have expired. If the file is shared, the
   /// options of the first open apply, except for the durability, which each handle has for its own
@@ -67,7 +67,7 @@ package final class DocumentStore: Sendable {
   ///
   /// - Throws: ``DocumentError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
-  ///   policy that differs from both the default and the policy of the first open.
+  ///   policy that is neither the default nor that of the first open.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
   ) throws(DocumentError) -> DocumentStore {

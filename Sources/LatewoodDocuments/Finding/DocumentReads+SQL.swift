@@ -23,12 +23,12 @@ extension DocumentReads {
   /// Calls a closure with each row of a statement, until it returns false.
   ///
   /// Documents are found by the predicate of the program, like those of other requests, and read in
-  /// place. Rows are produced in the order of an index if one has the required order, and are
-  /// sorted otherwise; see `SQLRun` for the memory that this takes. If sorted rows or groups need
-  /// more, the documents are read again for each further part of them. A program that only counts
+  /// place. Rows come in the order of an index if one has the required order, and are sorted
+  /// otherwise; see `SQLRun` for the memory that this takes. If sorted rows or groups need more,
+  /// the documents are read again for each further part of them. A program that only counts
   /// documents reads none if an index contains exactly those documents.
   ///
-  /// - Returns: the number of examined documents, each counted once per examination.
+  /// - Returns: the number of examined documents, each counted as often as it is examined.
   /// - Throws: any error of the closure, and of `SQLLimits.check`; `QueryError` `tooLarge` if the
   ///   limits are exceeded; ``DocumentError`` `corruptData`.
   @discardableResult

@@ -1,6 +1,6 @@
-/// A counter of the memory for data that a run must keep to its end.
+/// A counter of the memory for what a run must keep to its end.
 struct SQLMemory {
-  /// The approximate cost of a key in addition to its bytes.
+  /// The approximate cost of a key besides its bytes.
   static let entry = 64
 
   private let limit: Int

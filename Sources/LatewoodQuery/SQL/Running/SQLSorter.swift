@@ -88,7 +88,7 @@ struct SQLSorter {
     let entry = Entry(position: position, row: keepsRows ? row : nil)
     entries.append(entry)
     byteCount += entry.byteCount
-    // Cutting off a share of the rows makes the amortized cost of sorting O(log n) for each row.
+    // Cutting off a share of what is there makes sorting cost amortized O(log n) for each row.
     if entries.count / 2 > max(needed, 64) || byteCount > memory { cut(to: memory - memory / 4) }
   }
 
