@@ -50,7 +50,7 @@ public struct KeyRange: Sendable, Equatable {
   public static func upTo(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .excluded(key.copied)) }
   /// The keys up to and including `key`.
   public static func through(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .included(key.copied)) }
-  /// `low` and the keys between `low` and `high`.
+  /// `low` and the keys after it, up to but excluding `high`.
   public static func between(_ low: some ByteSource, _ high: some ByteSource) -> KeyRange {
     KeyRange(lower: .included(low.copied), upper: .excluded(high.copied))
   }
