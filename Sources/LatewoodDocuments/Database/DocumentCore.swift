@@ -104,8 +104,8 @@ final class DocumentCore: Sendable {
     return spaces
   }
 
-  /// Whether this thread runs a batch of this database or a closure of its compaction, so that
-  /// waiting for the end would be a deadlock.
+  /// Whether this thread runs a batch of this database or a closure of its compaction, in which
+  /// case waiting for its end would be a deadlock.
   var isWorkingHere: Bool { store.isWorkingHere }
 
   /// The state that this thread reads: its batch, or the newest commit.

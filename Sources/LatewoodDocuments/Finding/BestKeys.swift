@@ -30,8 +30,8 @@ struct BestKeys<Entry: SortedEntry> {
   private let after: Entry?
   private var entries: [Entry] = []
   private var byteCount = 0
-  /// The first entry that was left out: entries from there on are not needed. Nil if no entry was
-  /// left out.
+  /// The first entry that was left out: that entry and all later ones are not needed. Nil if no
+  /// entry was left out.
   private var end: Entry?
   /// Whether requested entries were left out for lack of memory.
   private var isCut = false

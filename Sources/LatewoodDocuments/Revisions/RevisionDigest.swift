@@ -17,8 +17,8 @@ package struct RevisionDigest: Sendable, Hashable {
 
   /// The maximum number of bytes in a digest that is not a text.
   static let maximumCount = 32
-  /// The maximum number of bytes in a digest that is a text. It is the capacity of the words:
-  /// digests are copied often, so they need no allocation.
+  /// The maximum number of bytes in a digest that is a text. It is the capacity of the words, which
+  /// make copies cheap: digests are copied often.
   package static let maximumTextCount = 46
   /// The number of bytes in a digest that this library creates.
   static let usualCount = 20

@@ -22,7 +22,7 @@ final class CompactionControl: @unchecked Sendable {
     /// Whether the store is closing, so that new operations cannot begin.
     var isClosed = false
     var progress = CompactionProgress()
-    /// The number of runs that have ended. A waiting thread notices the end of a run by it.
+    /// The number of runs that have ended. A waiting thread uses it to notice the end of a run.
     var ended: UInt64 = 0
     var result: Result<CompactionReport, StorageError>?
     /// Whether the last run ended because its owner cancelled it.

@@ -125,8 +125,8 @@ public final class Store: Sendable {
   /// Whether the store was opened read-only.
   public var isReadOnly: Bool { engine.isReadOnly }
 
-  /// Whether the current thread runs a closure of a transaction, compaction, copy or backup, so
-  /// that waiting for the end of that work would be a deadlock.
+  /// Whether the current thread runs a closure of a transaction, compaction, copy or backup, in
+  /// which case waiting for the end of that work would be a deadlock.
   package var isWorkingHere: Bool { engine.head.isInTransaction || engine.compaction.isRunningHere }
 
   // MARK: Durability
