@@ -1,8 +1,8 @@
 import Foundation
 import LatewoodFleece
 
-/// Measures JSON to Fleece and back, compared with Foundation's JSON, on given files. A program of
-/// its own, so that the benchmark of the store does not load Foundation.
+/// Measures JSON to Fleece and back, compared with Foundation's JSON, on given files. It is a
+/// separate program, so that the benchmark of the store does not load Foundation.
 ///
 /// Prints a line for each figure: `file,what,engine,MB_s`. A rate is bytes of JSON text divided by
 /// the least time of several runs.

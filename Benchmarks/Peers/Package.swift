@@ -2,7 +2,7 @@
 import Foundation
 import PackageDescription
 
-/// An engine to compare with: how its C library is imported, and which package has it.
+/// An engine to compare with: the import of its C library, and the package that contains it.
 struct Peer {
   let module: String
   let header: String
@@ -37,7 +37,7 @@ struct Peer {
 }
 
 // A library that is not installed is left out: `#if canImport` then leaves out its engine, and the
-// program says so. SwiftPM keeps what it has learned from this file, so after installing one build
+// program reports it. SwiftPM caches the result of this file, so after installing a library build
 // with `--manifest-cache none --disable-build-manifest-caching`, as compare.sh does.
 let package = Package(
   name: "Peers",

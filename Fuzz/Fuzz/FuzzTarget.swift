@@ -2,12 +2,12 @@ import LatewoodSimulation
 
 /// A component that accepts arbitrary bytes, and must neither trap nor take much time or memory.
 ///
-/// `run` examines the bytes in every way it knows. A thrown error is correct; two answers that
+/// `run` examines the bytes in every known way. A thrown error is correct; two answers that
 /// contradict each other are a find.
 protocol FuzzTarget: AnyObject {
   init()
   func run(_ input: UnsafeRawBufferPointer)
-  /// Repairs what would keep a mutation from being examined, such as checksums.
+  /// Repairs the parts, such as checksums, that would prevent a mutation from being examined.
   func repair(_ bytes: inout [UInt8])
   /// Returns the range in which mutations are most effective; nil for the whole input, whose length
   /// may then change.
@@ -40,7 +40,7 @@ enum FuzzTargets {
   static func make(_ name: String) -> (any FuzzTarget)? { all.first { $0.name == name }?.type.init() }
 }
 
-/// Ends the process as a find: an answer was wrong, although nothing trapped by itself.
+/// Ends the process as a find: an answer was wrong, although the code did not trap by itself.
 func find(_ message: String) -> Never { fatalError("FIND: \(message)") }
 
 /// Runs code that may throw any typed error.

@@ -1,4 +1,4 @@
-/// Takes decisions from an input, byte by byte; gives zeros once the input is used up.
+/// Takes decisions from an input, byte by byte; returns zeros once the input is used up.
 struct InputBytes {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0

@@ -6,8 +6,8 @@ import LatewoodSimulation
 import LatewoodStore
 import LatewoodTerminal
 
-/// The process that is killed: it commits, checkpoints and compacts without end, and reports what
-/// it does, a line each.
+/// The process that is killed: it commits, checkpoints and compacts without end, and reports each
+/// action on a line.
 ///
 /// ```
 /// a 0 17      transaction 17 of lane 0 is durable             c    a checkpoint begins
@@ -35,7 +35,7 @@ enum Child {
     } catch { fail(error) }
   }
 
-  /// Reads beside a child, and so keeps in the page cache what the child wrote.
+  /// Reads next to a child, and so keeps the bytes that the child wrote in the page cache.
   static func read(_ path: String) throws {
     let store = try Store.open(at: path, mode: .readOnly, options: Subject.options())
     say("open")
@@ -114,7 +114,7 @@ enum Child {
       Monitor.sleep(milliseconds: UInt64(random.below(5)))
       var isNear = false
       _ = try compact { progress in
-        // The new file has been verified, or nearly: the rename comes next.
+        // The new file has been verified, or nearly: the rename is next.
         if progress.fraction > 0.98, !isNear {
           isNear = true
           say("n")

@@ -14,8 +14,8 @@ enum Signals {
 
 /// The environment of programs that are started.
 enum ChildEnvironment {
-  /// Makes children end at once when a signal ends them: a backtrace program that examines them
-  /// would keep their pipe open, and wait for files that are gone.
+  /// Makes children end immediately at a signal: a backtrace program that examines them would keep
+  /// their pipe open, and wait for files that no longer exist.
   static func endWithoutBacktrace() { setenv("SWIFT_BACKTRACE", "enable=no", 1) }
 
   /// Makes mkfs.ext4 write zeros instead of punching holes into the image.

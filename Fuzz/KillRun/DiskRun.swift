@@ -4,12 +4,12 @@ import LatewoodSimulation
 import LatewoodTerminal
 
 /// The parent's side of writing to a failing disk: a child writes until a write or sync fails, and
-/// must report that; another child opens what the cache still shows, and continues; then the file
-/// system is mounted anew, so that only the disk's contents count.
+/// must report that. Another child opens the content that the cache still shows, and continues.
+/// Then the file system is mounted anew, so that only the contents of the disk count.
 struct DiskRun {
   struct Counts {
     var failures: [String: Int] = [:]
-    /// The number of times that the second child could not open the database, or not write to it.
+    /// The number of times that the second child could not open the database or write to it.
     var refusals = 0
     var acknowledged = 0
     var withReader = 0
@@ -116,7 +116,7 @@ struct DiskRun {
       try reader?.kill()
       _ = try reader?.wait()
     } catch {
-      // The file system is unmounted already.
+      // The file system has already been unmounted.
     }
   }
 }

@@ -3,8 +3,8 @@ import LatewoodFleece
 import LatewoodModels
 import LatewoodStore
 
-/// The documents that a child writes: batch by batch, each of which follows from its number and the
-/// state before.
+/// The documents that a child writes, batch by batch. Each batch follows from its number and the
+/// previous state.
 struct DocumentLane {
   static let documents = 40
   static let counter = "counter"
@@ -15,7 +15,7 @@ struct DocumentLane {
   /// One change of a batch.
   private enum Change {
     case save(String, parent: RevisionID?, body: [UInt8], isDeleted: Bool, blob: BlobDigest?)
-    /// A revision that another replica has made after the first revision.
+    /// A revision that another replica has created after the first revision.
     case insert(String, history: [RevisionID], body: [UInt8])
     case purge(String)
     case expire(String, UInt64)
@@ -42,7 +42,7 @@ struct DocumentLane {
       from: #"{"number":\#(number),"place":\#(place),"text":"\#(text)"\#(picture ?? "")}"#)
   }
 
-  /// Makes the next batch in memory; returns its changes, and the blob that must exist before.
+  /// Creates the next batch in memory. Returns its changes, and the blob that must exist first.
   private mutating func prepare() throws -> (changes: [Change], blob: [UInt8]?) {
     last += 1
     let blob = Self.blob(last)
@@ -69,7 +69,7 @@ struct DocumentLane {
     }
     let aged = Self.id(last, 1)
     if last % 4 == 0, model.documents[aged]?.isDeleted == false {
-      // Long after every run.
+      // The time lies long after every run.
       let time = UInt64(40_000_000_000 + last)
       changes.append(.expire(aged, time))
       model.documents[aged]?.expiry = time
@@ -131,8 +131,8 @@ struct DocumentLane {
     return Int(integer)
   }
 
-  /// Returns the first difference between the database and the state after `last`; nil if there is
-  /// none.
+  /// Returns the first difference between the database and the state after `last`; nil if they are
+  /// equal.
   func difference(to store: DocumentStore) throws -> String? {
     if let difference = try model.difference(to: store.reads(Self.collection(of: store))) {
       return difference

@@ -1,13 +1,14 @@
 import LatewoodStore
 
-/// The entries that one thread of a child writes: transaction by transaction, each of which follows
-/// from its number alone, so that the parent knows the state after any of them.
+/// The entries that one thread of a child writes, transaction by transaction. Each follows from its
+/// number alone, so that the parent knows the state after any of them.
 struct EntryLane {
   static let slots = 300
   static let counter = "counter"
 
   let name: String
-  /// The number of the transaction that wrote each slot; nil if it was deleted, or never written.
+  /// The number of the transaction that wrote each slot; nil if the slot was deleted or never
+  /// written.
   private var writers = [Int?](repeating: nil, count: slots)
   private(set) var last = 0
 
@@ -18,7 +19,7 @@ struct EntryLane {
   private static func key(_ slot: Int) -> [UInt8] { Array("slot \(slot)".utf8) }
 
   private static func value(_ number: Int, _ slot: Int) -> [UInt8] {
-    // Some values are stored beside the tree, and a few are written straight from the caller's
+    // Some values are stored outside the tree, and a few are written straight from the caller's
     // memory.
     let length =
       number % 40 == 7 && slot == Self.slot(number, 0)
@@ -74,8 +75,8 @@ struct EntryLane {
     return number
   }
 
-  /// Returns the first difference between the store and the state after `last`; nil if there is
-  /// none.
+  /// Returns the first difference between the store and the state after `last`; nil if they are
+  /// equal.
   func difference(to store: Store) throws -> String? {
     guard let keyspace = try store.existingKeyspace(name) else {
       return last == 0 ? nil : "\(name) is missing"

@@ -8,14 +8,14 @@ import LatewoodDevice
   import Darwin
 #endif
 
-/// Shuts a file system down that is in use, as a power failure would.
+/// Shuts down a file system that is in use, like a power failure.
 enum FileSystemShutdown {
-  /// EXT4_IOC_SHUTDOWN, which no header declares here.
+  /// EXT4_IOC_SHUTDOWN, which the headers here do not declare.
   private static let request: UInt = 0x8004_587D
   /// EXT4_GOING_FLAGS_NOLOGFLUSH: the journal in memory is not written.
   private static let withoutFlush: UInt32 = 2
 
-  /// Shuts down the file system that is mounted at a directory: from now on nothing is written to
+  /// Shuts down the file system that is mounted at a directory: after that, nothing is written to
   /// its disk, and all calls fail.
   static func shutDown(_ directory: String) throws {
     #if os(Linux)

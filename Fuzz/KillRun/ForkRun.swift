@@ -10,7 +10,8 @@ import LatewoodStore
 #endif
 
 /// Forks a process with a database open. The child has the parent's memory and open files, but not
-/// its right to write: it must be refused, and the parent must continue as if there were no child.
+/// its right to write: its writes must be refused, and the parent must continue as if the child did
+/// not exist.
 enum ForkRun {
   private enum Verdict: Int32 {
     case refused = 10
@@ -60,8 +61,8 @@ enum ForkRun {
     }
   }
 
-  /// Returns the exit status of a forked child that runs `body`; if it does not end within ten
-  /// seconds, that of the alarm.
+  /// Returns the exit status of a forked child that runs `body`, or the status of the alarm if the
+  /// child does not end within ten seconds.
   private static func statusOfFork(_ body: () -> Verdict) throws -> Int32 {
     // Swift hides fork, because in a process with several threads the child may do very little.
     // This one only reads, and ends.

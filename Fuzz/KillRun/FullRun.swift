@@ -5,8 +5,8 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodStore
 
-/// Real file systems without any space left, which must be freed by deleting: filled by puts, or by
-/// another program while the database already has its data.
+/// Real file systems without any space left, where deleting must free space. They are filled by
+/// puts, or by another program while the database already has its data.
 struct FullRun {
   private static let room = 8 << 20
 
@@ -44,7 +44,7 @@ struct FullRun {
     Main.say("KillRun: \(count) full disks, \(kind), all freed by deleting")
   }
 
-  /// Calls a closure on a new file system; returns false if that cannot be made here.
+  /// Calls a closure on a new file system; returns false if it cannot be created here.
   private func on(_ kind: String, _ what: String, _ body: () throws -> Void) throws -> Bool {
     if try FileVolume().exists(image) { try FileVolume().remove(image) }
     do {
@@ -157,15 +157,15 @@ struct FullRun {
     try store.close()
   }
 
-  /// Calls a closure; its errors say what it was.
+  /// Calls a closure, and adds a description of the step to its errors.
   private func step(_ what: @autoclosure () -> String, _ body: () throws -> Void) throws {
     do { try body() } catch { throw Failure("\(what()): \(error)") }
   }
 
   // MARK: Space
 
-  /// Calls a closure with 0, 1 ... until two calls in a row are refused; returns the numbers of the
-  /// others.
+  /// Calls a closure with 0, 1 ... until two calls in a row are refused. Returns the numbers of the
+  /// successful calls.
   private func fill(_ put: (Int) throws -> Void) throws -> [Int] {
     var done: [Int] = []
     var number = 0
@@ -184,8 +184,8 @@ struct FullRun {
     return done
   }
 
-  /// Calls `put` until it succeeds, with a compaction now and then. A compaction that the store has
-  /// begun itself may have the reserve meanwhile.
+  /// Calls `put` until it succeeds, with a compaction now and then. The reserve may be lent to a
+  /// compaction that the store has begun itself.
   private func again(compact: () -> Void, put: () throws -> Void) throws {
     for attempt in 0...100 {
       do { return try put() } catch {
@@ -200,7 +200,7 @@ struct FullRun {
     (error as? StoreError)?.code == .outOfSpace || (error as? DocumentError)?.store?.code == .outOfSpace
   }
 
-  /// Fills the disk with another file, except for so many bytes.
+  /// Fills the disk with another file, except for a number of bytes.
   private func leave(_ bytes: Int) throws {
     let name = "\(disk)/others"
     let mode: OpenMode = try FileVolume().exists(name) ? .readWrite : .createExclusive(permissions: 0o600)

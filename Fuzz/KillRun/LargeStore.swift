@@ -10,7 +10,7 @@ enum LargeStore {
   private static let length = 1 << 20
 
   /// Runs the parts one after the other. A closed store keeps its addresses until its last
-  /// reference goes, so each part has its own.
+  /// reference is released, so each part has a separate store.
   static func run(_ path: String) throws {
     try fill(path)
     try compact(path)

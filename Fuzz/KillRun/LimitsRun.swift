@@ -3,9 +3,9 @@ import LatewoodDevice
 import LatewoodTerminal
 
 /// Children with limits on system resources: files, address space, length of a file. They must
-/// report what they cannot do with a typed error, and nothing that they acknowledged may be lost.
+/// report failures with a typed error, and must not lose anything that they acknowledged.
 struct LimitsRun {
-  /// A limit, as a shell sets it, and how a child may end under it.
+  /// A limit, as a shell sets it, and the permitted ends of a child under it.
   private struct Limit {
     var commands: String
     /// The allowed codes of errors; "" if the child may continue until it is killed.
@@ -13,8 +13,8 @@ struct LimitsRun {
   }
 
   private static let limits = [
-    // The system ends a process that writes too far with a signal, unless that is ignored. A
-    // library must not find the limit by trying.
+    // The system sends a signal to a process that writes too far, and ends it unless the signal is
+    // ignored. A library cannot find the limit by trying.
     Limit(commands: "ulimit -f 30000; trap '' XFSZ", codes: ["outOfSpace"]),
     Limit(commands: "ulimit -f 30000", codes: ["outOfSpace"]),
     Limit(commands: "ulimit -n 20", codes: ["", "inputOutput"]),

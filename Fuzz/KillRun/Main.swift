@@ -4,8 +4,8 @@ import LatewoodSimulation
 import LatewoodTerminal
 
 /// Kills processes that write and compact, at random moments, again and again, and checks the
-/// remaining files: everything acknowledged must be there, nothing by halves, and no files beside
-/// the database.
+/// remaining files: everything acknowledged must exist, nothing may be incomplete, and no other
+/// files may remain.
 @main enum Main {
   private static let usage = """
     usage: KillRun COUNT [SEED]         kills of the process
@@ -63,7 +63,7 @@ import LatewoodTerminal
     report("\(count) kills", run)
   }
 
-  /// If the machine does not support it, this is reported and counted; it is no failure.
+  /// A machine that does not support it is reported and counted, but does not count as a failure.
   private static func cut(_ count: Int, _ seed: UInt64) throws {
     do {
       let stage = try PowerStage()

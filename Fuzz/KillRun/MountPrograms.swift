@@ -10,15 +10,15 @@ struct Skipped: Error, CustomStringConvertible {
   init(_ description: String) { self.description = description }
 }
 
-/// The system's programs that make, mount and unmount file systems.
+/// The system's programs that create, mount and unmount file systems.
 struct MountPrograms {
   private let makeFileSystem: String
   private let mountProgram: String
   private let unmountProgram: String
   private let trimProgram: String
 
-  /// Formats an image with a file system of a given kind, and mounts it. Throws `Skipped` if that
-  /// cannot be done here.
+  /// Formats an image with a file system of a given kind, and mounts it. Throws `Skipped` if this
+  /// machine does not allow it.
   func mount(_ image: String, as kind: String, at directory: String) throws {
     let program = try Self.find("mkfs.\(kind)")
     let force = kind == "ext4" ? "-F" : "-f"
@@ -27,7 +27,7 @@ struct MountPrograms {
     else { throw Skipped("there is no \(kind)") }
   }
 
-  /// Throws `Skipped` if they do not exist, or not for this user.
+  /// Throws `Skipped` if the programs do not exist or this user may not run them.
   init() throws {
     guard CurrentProcess.isPrivileged else { throw Skipped("only root can mount a file system") }
     makeFileSystem = try Self.find("mkfs.ext4")
@@ -44,7 +44,7 @@ struct MountPrograms {
     throw Skipped("there is no \(name)")
   }
 
-  /// Makes a file with all of its blocks allocated.
+  /// Creates a file with all of its blocks allocated.
   static func makeImage(_ path: String, length: Int) throws {
     let image = try FileVolume().open(path, .createExclusive(permissions: 0o600))
     defer { image.close() }
@@ -78,8 +78,8 @@ struct MountPrograms {
 
   /// Limits requests to the loop device of an image to one page.
   ///
-  /// Linux reports a request as successful even if its image could take only a part of it. That is
-  /// a disk that lies, which no engine can handle; a single page is written completely or not at
+  /// Linux reports a request as successful even if its image could take only a part of it. No
+  /// engine can handle a disk that lies like this; a single page is written completely or not at
   /// all.
   static func limitRequests(of image: String) throws {
     for device in try Directories.names(in: "/sys/block") where device.hasPrefix("loop") {

@@ -10,26 +10,26 @@ import LatewoodTerminal
 ///     inner.image  --loop-->  inner/          ext4: contains the databases
 /// ```
 ///
-/// A cut is the shutdown of one of them (EXT4_IOC_SHUTDOWN without a flush of the journal): from
-/// that moment on nothing reaches the layer below.
+/// A cut is the shutdown of one of them (EXT4_IOC_SHUTDOWN without a flush of the journal). After
+/// that moment, nothing reaches the layer below.
 ///
 /// - A cut of the *inner* one loses everything that was not synced, with the page cache and the
 ///   unwritten journal. Blocks that the file system has passed to its disk stay, whether or not it
-///   asked for a flush: the disk has no cache of its own to lose. A sync in progress at that moment
-///   may report success although it failed: Linux does not check again whether the journal was
-///   aborted (seen with a program of twenty lines in 27 of 209 cuts).
+///   asked for a flush: the disk does not have a cache that could be lost. A sync in progress at
+///   that moment may report success although it failed: Linux does not check again whether the
+///   journal was aborted (seen with a program of twenty lines in 27 of 209 cuts).
 /// - A cut of the *outer* one also loses blocks that the inner file system wrote to its disk and
-///   did not flush, because a flush of that disk is an fsync of its image. So this is a disk with a
-///   volatile write cache. Before the cut, random parts of that cache are written out, so that
-///   blocks survive in another order than they were written in.
+///   did not flush, because a flush of that disk is an fsync of its image. So this acts as a disk
+///   with a volatile write cache. Before the cut, random parts of that cache are written out, so
+///   that blocks survive in an order different from the order of writing.
 ///
-/// After a real power failure no process would hear of a sync that was in progress, so
-/// acknowledgements after the beginning of a cut do not count. (When those after a cut of the outer
-/// one did, 3 of 900 cuts seemed to lose a commit; since then none of 870.)
+/// After a real power failure, no process would learn the result of a sync in progress, so
+/// acknowledgements after the beginning of a cut do not count. (When acknowledgements after a cut
+/// of the outer one did count, 3 of 900 cuts seemed to lose a commit; since then, 0 of 870.)
 ///
 /// Its limits: blocks are lost or kept by pages of 4 KiB, so no sector is torn; the processor,
-/// memory and firmware of a real disk have no part in it; and the lower ext4 is trusted to keep
-/// what it reports as kept.
+/// memory and firmware of a real disk are not involved; and the lower ext4 is trusted to keep the
+/// data that it reports as kept.
 final class PowerStage: Stage {
   private static let outerLength = 320 << 20
   private static let innerLength = 192 << 20

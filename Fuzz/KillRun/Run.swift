@@ -4,11 +4,11 @@ import LatewoodSimulation
 import LatewoodTerminal
 
 /// The parent's side: starts children, kills them at moments that the seed determines, and compares
-/// their files with what they acknowledged.
+/// their files with their acknowledgements.
 struct Run {
   /// The moment at which a child is killed.
   fileprivate enum Moment: Int, CaseIterable {
-    /// Possibly while it opens the database.
+    /// Possibly while the child opens the database.
     case opening
     case anyTime
     case checkpoint
@@ -111,8 +111,8 @@ struct Run {
 
   private mutating func judge(_ lines: ChildLines, _ status: Int32?, _ signal: Int32?) throws {
     if let signal, signal != Signals.kill {
-      // A page that is not in memory, of a file whose disk is gone: the system has no other way to
-      // report this to a process that reads a mapping.
+      // The process has read a page that is not in memory, of a file whose disk is gone. The system
+      // has no other way to report this to a process that reads a mapping.
       guard stage.losesUnsynced, signal == Signals.bus else {
         throw Failure("signal \(signal) ended the child")
       }
@@ -169,10 +169,10 @@ struct ChildLines {
   private(set) var failure: String?
   private(set) var failureCode: String?
 
-  /// Whether the pipe has come to its end.
+  /// Whether the end of the pipe has been reached.
   private(set) var isAtEnd = false
-  /// The greatest number to which each lane may jump: transactions that were not acknowledged may
-  /// be there.
+  /// The greatest number to which each lane may jump, because unacknowledged transactions may
+  /// exist.
   private var leapLimit: [Int]
   /// The greatest number that each lane may have reached.
   private(set) var greatest: [Int]
@@ -184,7 +184,7 @@ struct ChildLines {
     greatest = last.map { $0 + 1 }
   }
 
-  /// Prepares for another child that continues from here.
+  /// Prepares for another child that continues from this state.
   mutating func expectNewChild() {
     greatest = greatest.map { $0 + 1 }
     leapLimit = greatest

@@ -2,11 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
 
-/// An ext4 file system whose disk turns out to be smaller than it claims: its image has a hole
-/// wherever a block is free, and lies in a memory file system without space to fill the holes.
-/// Writes go to the page cache as usual; writing them back, or a sync, fails with EIO once. The
-/// blocks that the file system itself needs exist, so that it continues, and loses nothing that it
-/// has reported as durable.
+/// An ext4 file system whose disk turns out to be smaller than it claims: its image has a hole for
+/// each free block, and lies in a memory file system without space to fill the holes. Writes go to
+/// the page cache as usual; writing them back, or a sync, fails with EIO once. The blocks that the
+/// file system itself needs exist, so it continues, and does not lose anything that it has reported
+/// as durable.
 ///
 /// ```
 /// TMPDIR/latewood-disk-XXXXXX/
@@ -36,7 +36,7 @@ final class SmallDisk {
     for name in [memory, directory] { try Directories.make(name) }
   }
 
-  /// Makes a new, empty file system.
+  /// Creates a new, empty file system.
   func renew() throws {
     try unmount()
     try programs.mountMemory(at: memory, length: Self.memoryLength)
@@ -83,7 +83,7 @@ final class SmallDisk {
       }
       if !isFull { length += UInt64(page.count) }
     }
-    // Punch from its beginning: a hole there is space for others.
+    // Punch holes from the beginning of the ballast, so that others can use the space.
     _ = try file.punch(offset: 0, length: min(length, UInt64(rest) & ~4095))
   }
 

@@ -1,13 +1,13 @@
 import LatewoodTerminal
 
-/// The place where children work, and how their files fare when they are killed.
+/// The environment in which children work, and the fate of their files when they are killed.
 protocol Stage: AnyObject {
   /// The directory for databases.
   var directory: String { get }
   /// Whether data that was not synced may be lost.
   var losesUnsynced: Bool { get }
 
-  /// Ends the child's work at this moment.
+  /// Ends the child's work immediately.
   ///
   /// - Returns: whether a sync in progress that reports success to the child can be believed.
   func strike(_ child: ChildProcess, _ random: UInt64) throws -> Bool

@@ -45,7 +45,7 @@ enum Subject: String, CaseIterable {
   }
 }
 
-/// Entries that never change, so that a compaction has something to copy.
+/// Entries that never change, so that compactions have something to copy.
 enum StillEntries {
   static let keyspace = "still"
   static let count = 20_000
@@ -56,7 +56,7 @@ enum StillEntries {
   }
 }
 
-/// The parent's knowledge of a database: as far as it was acknowledged, or found.
+/// The parent's knowledge of a database, from acknowledgements and earlier checks.
 struct KnownState {
   enum Lanes {
     case entries([EntryLane])
@@ -80,10 +80,10 @@ struct KnownState {
     }
   }
 
-  /// Compares a database with its possible states, and adopts the state that it has.
+  /// Compares a database with its possible states, and adopts its actual state.
   ///
   /// - Parameters:
-  ///   - allowed: for each lane, the transactions after which the state may be.
+  ///   - allowed: for each lane, the transactions that may be the newest.
   ///   - isReadOnly: whether to leave the database unchanged for the next child.
   mutating func check(_ path: String, allowed: [ClosedRange<Int>], isReadOnly: Bool) throws -> Bool {
     switch lanes {

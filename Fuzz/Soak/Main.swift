@@ -3,8 +3,8 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodTerminal
 
-/// Uses one database in every way at once, for a given time, compared with a model. Prints one line
-/// a minute; at the end, memory and sizes must not have grown.
+/// Uses one database in all ways in parallel, for a given time, compared with a model. Prints one
+/// line a minute; fails if memory or sizes have grown at the end.
 ///
 /// usage: Soak SECONDS [SEED]
 @main enum Main {

@@ -4,9 +4,9 @@ import LatewoodDevice
 /// The figures of a run at one moment.
 struct SoakFigures: Sendable {
   /// The private memory of this process in bytes, without mapped files; nil if the system does not
-  /// tell.
+  /// report it.
   var memory: UInt64?
-  /// The number of open file descriptors; nil if the system does not tell.
+  /// The number of open file descriptors; nil if the system does not report it.
   var descriptors: Int?
   var fileSize: UInt64 = 0
   var allocated: UInt64 = 0
@@ -18,7 +18,7 @@ struct SoakFigures: Sendable {
     figures.fileSize = try device.size()
     figures.allocated = try device.allocatedSize()
     guard Directories.isDirectory("/proc/self/fd") else { return figures }
-    // Without the descriptor of the listing itself, and `..`.
+    // Leave out the descriptor of the listing itself, and `..`.
     figures.descriptors = try Directories.names(in: "/proc/self/fd").count - 2
     figures.memory = try memory()
     return figures
@@ -37,8 +37,8 @@ struct SoakFigures: Sendable {
     return nil
   }
 
-  /// Returns the figures of a run that grew although they should be flat; the first third is for
-  /// warming up.
+  /// Returns the figures of a run that grew although they should be flat; the first third of the
+  /// run is a warm-up.
   static func growth(in all: [SoakFigures]) -> [String] {
     // Snapshots are held for two minutes; in a run of less than ten minutes, a single one could
     // explain the growth.

@@ -4,7 +4,7 @@ import LatewoodDocuments
 import LatewoodStore
 import Synchronization
 
-/// Runs everything at once on one database, at full speed, for a given time.
+/// Runs all work in parallel on one database, at full speed, for a given time.
 ///
 /// ```
 /// writers     batches of documents, blobs, deletions, documents that expire;
@@ -32,7 +32,7 @@ final class SoakRun: Sendable {
   private let isOver = Atomic<Bool>(false)
   private let running = Atomic<Int>(0)
   private let failure = Guarded<String?>(nil)
-  /// The last batch that each writer has begun, and the last that was acknowledged.
+  /// The last batch that each writer has begun, and the last batch that was acknowledged.
   private let begun = Guarded([Int](repeating: 0, count: writers))
   private let acknowledged = Guarded([Int](repeating: 0, count: writers))
   let counts = Guarded(SoakCounts())
@@ -74,7 +74,7 @@ final class SoakRun: Sendable {
 
   var hasFailed: Bool { failure.withLock { $0 != nil } }
 
-  /// Ends all threads, and checks the result, also after closing and opening again.
+  /// Ends all threads and checks the result, both before and after reopening.
   func finish() throws {
     isOver.store(true, ordering: .releasing)
     while running.load(ordering: .acquiring) > 0 { Monitor.sleep(milliseconds: 20) }
@@ -82,7 +82,7 @@ final class SoakRun: Sendable {
     try checkWhole(database.snapshot(), deeply: true)
     try checkExpired()
     try verify()
-    // With nothing pinned, all dead data goes: the size is limited by the live data.
+    // Without any pins, all dead data is released: the size is limited by the live data.
     _ = try database.compact()
     try database.close()
     let again = try DocumentStore.open(at: path, mode: .openExisting)
@@ -260,7 +260,7 @@ final class SoakRun: Sendable {
     throw Failure(description: "documents that expired are still there")
   }
 
-  /// Checks blobs: those of an earlier state may have been swept, but a blob that is found is
+  /// Checks blobs: blobs of an earlier state may have been swept, but a blob that is found is
   /// complete.
   private func checkBlobs(_ documents: [Int: Int]) throws {
     for (slot, batch) in documents

@@ -1,13 +1,13 @@
 import LatewoodBytes
 
-/// The documents of one writer: batch by batch, each of which follows from the writer's number and
-/// its own alone. So any reader of a state can tell from the number of the last batch in it what
-/// every document of this writer must be.
+/// The documents of one writer, batch by batch. Each batch follows from the number of the writer
+/// and the number of the batch alone. A reader of a state can therefore derive every document of
+/// this writer from the number of the last batch.
 struct SoakWorkload: Sendable {
   /// The number of documents of one writer.
   static let slots = 400
   static let places = 4
-  /// The intervals, in batches, at which a batch adds a blob, or a document that expires.
+  /// The intervals, in batches, at which a blob or a document that expires is added.
   static let blobEvery = 16
   static let briefEvery = 8
 
@@ -25,7 +25,7 @@ struct SoakWorkload: Sendable {
   static func id(_ slot: Int) -> String { "document \(slot)" }
 
   /// Returns the batch that last changed a document up to batch `last`, and whether it deleted the
-  /// document; nil if there was none.
+  /// document; nil if no batch did.
   static func author(of wanted: Int, after last: Int) -> (batch: Int, isDeletion: Bool)? {
     var batch = last
     while batch > 0 {
@@ -36,7 +36,7 @@ struct SoakWorkload: Sendable {
     return nil
   }
 
-  /// Returns all documents after batch `last`: by slot, the batch that wrote each.
+  /// Returns all documents after batch `last`: for each slot, the batch that wrote it.
   static func documents(after last: Int) -> [Int: Int] {
     var authors: [Int: (batch: Int, isDeletion: Bool)] = [:]
     var batch = last

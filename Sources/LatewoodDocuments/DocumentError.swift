@@ -4,7 +4,7 @@ import LatewoodStore
 /// The only error type of this layer. The public product translates it into its own.
 package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertible {
   package enum Code: String, Sendable, CaseIterable {
-    /// A revision id, or a history of them, that is not valid.
+    /// A revision id, or a history of revisions, is not valid.
     case badRevision
     /// A document's record is damaged.
     case corruptRevisions

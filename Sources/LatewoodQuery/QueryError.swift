@@ -1,4 +1,4 @@
-/// An error in a query: its reason, and the place in the text of the query.
+/// An error in a query: its reason, and its location in the text of the query.
 package struct QueryError: Error, Sendable, Equatable {
   package enum Kind: String, Sendable, CaseIterable {
     /// A path to a field is not valid.
@@ -22,7 +22,7 @@ package struct QueryError: Error, Sendable, Equatable {
   package var kind: Kind
   /// A description in one sentence.
   package var reason: String
-  /// The path of the place in a selector, such as `year.$gt`. Empty for the root, and for other
+  /// The path to the error in a selector, such as `year.$gt`. Empty for the root, and for other
   /// queries.
   package var place: String
   /// The position in the text of a statement; nil if the error has no position.

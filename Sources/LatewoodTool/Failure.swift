@@ -11,12 +11,12 @@ struct Failure: Error, Equatable {
   var code: String
   /// The problem, as a sentence without the final full stop.
   var message: String
-  /// The next step; empty if there is no advice.
+  /// The recommended next step; empty without advice.
   var advice = ""
   var path: String?
   /// The offset in the database file, in bytes.
   var offset: UInt64?
-  /// The position in a JSON text, from 1. Columns count Unicode scalars.
+  /// The position in a JSON text, counted from 1. Columns count Unicode scalars.
   var line: Int?
   var column: Int?
   /// The line of a statement with a mark below the position, for people.

@@ -28,8 +28,8 @@ package enum LatewoodCommand {
       try console.flush()
     } catch {
       code = error.exitCode
-      // Earlier results are still valid after a failure. If they, or the message about the failure,
-      // cannot be written either, only the exit code is left.
+      // Earlier results are still valid after a failure. If neither they nor the message about the
+      // failure can be written, only the exit code is left.
       guard code != .brokenPipe else { return code }
       do throws(Failure) { try console.output.flush() } catch {}
       do throws(Failure) { try console.report(error) } catch {}

@@ -2,11 +2,11 @@ import Testing
 
 @testable import LatewoodBytes
 
-/// Finding a byte, compared with a plain loop.
+/// Searches for a byte, compared with a plain loop.
 @Suite struct ByteSearchTests {
   @Test(arguments: [0, 0x2D, 0x7F, 0x80, 0xFF] as [UInt8])
   func `a byte is found at every offset`(byte: UInt8) {
-    // Neighbours of the value, which carries and borrows could take for it.
+    // Neighbours of the value: a carry or a borrow could make one of these look like a match.
     for other in [byte &+ 1, byte &- 1, byte ^ 0x80, 0x41] {
       for count in Array(0...33) + [63, 64, 65] {
         for place in 0...count {

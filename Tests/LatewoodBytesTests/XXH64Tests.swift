@@ -3,7 +3,7 @@ import Testing
 
 @Suite("XXH64")
 struct XXH64Tests {
-  /// The input of the reference implementation's own self-test: the top bytes of a growing product.
+  /// The input of the reference implementation's self-test: the top bytes of a growing product.
   static let sanityInput: [UInt8] = {
     var value: UInt64 = 2_654_435_761
     return (0..<222).map { _ in

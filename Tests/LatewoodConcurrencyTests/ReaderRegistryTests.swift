@@ -120,7 +120,7 @@ import Testing
       registry.retire(thing())
     }
     #expect(goneCount == 0)
-    // The last one to begin leaves first, like nested calls, and the first one keeps everything.
+    // The last reader to begin leaves first, like nested calls, and the first one keeps everything.
     while readers.count > 1 {
       readers.removeLast().leave()
       registry.collect()
@@ -203,7 +203,7 @@ import Testing
         let seen = Cell.words(address)
         inner.leave()
         ticket.leave()
-        // Nor does a reader see older words than before.
+        // A reader never sees older words than it saw before, either.
         if Set(seen).count > 1 || seen[0] == .max || seen[0] < last { wrong.withLock { $0.append(seen[0]) } }
         last = seen[0]
       }

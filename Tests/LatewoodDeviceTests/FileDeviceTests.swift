@@ -5,13 +5,15 @@ import LatewoodSimulation
 import Synchronization
 import Testing
 
-/// Behaviour that only files of the system have: loops over calls, and other things at a path.
+/// Behaviour specific to files of the system: loops over calls, and objects other than files at a
+/// path.
 @Suite("Files on the real file system")
 struct FileDeviceTests {
   let directory: TemporaryDirectory
   init() throws { directory = try TemporaryDirectory() }
 
-  /// Calls that follow a script: each fails with an error, or transfers at most a number of bytes.
+  /// System calls that follow a script: each fails with an error or transfers at most a given
+  /// number of bytes.
   final class Script: Sendable {
     enum Step {
       case fail(ErrorNumber)
@@ -98,7 +100,7 @@ struct FileDeviceTests {
     #expect(script.made.load(ordering: .relaxed) == 2)
     script.steps.withLock { $0 = [.fail(error)] }
     #expect(fault { _ = try device.read(10, at: 60) }?.kind == kind)
-    // The parts that arrived are there.
+    // The parts that were transferred are in the file.
     #expect(try device.read(10, at: 60) == Array(content[10..<20]))
   }
 

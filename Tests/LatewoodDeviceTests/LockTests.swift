@@ -30,7 +30,7 @@ struct LockTests {
   func `a lock held by another process is respected until that process ends`() throws {
     let program = try #require(LockTests.flock)
     let volume = FileVolume()
-    // Without a fork, so that the killed process is the one that holds the lock.
+    // No fork, so that the killed process is the one that holds the lock.
     let other = try ChildProcess(
       program, arguments: ["--no-fork", directory("db.lock"), "sh", "-c", "echo locked; exec sleep 60"])
     #expect(try other.output.readLine() == Array("locked".utf8))
@@ -100,7 +100,7 @@ struct LockTests {
 
   @Test func `a symbolic link in place of the lock file is refused`() throws {
     try Directories.makeSymbolicLink(directory("db.lock"), to: directory("victim"))
-    // There is nothing at first, and then a file, which is not opened either.
+    // At first the path is empty. Then there is a file, which is not opened either.
     for leadsToFile in [false, true] {
       if leadsToFile { try FileVolume().open(directory("victim"), newFile).close() }
       let fault = fault { _ = try FileVolume().lockForWriting(directory("db")) }
@@ -122,8 +122,8 @@ struct LockTests {
   }
 
   @Test func `a forked child does not own the lock, and cannot release it for its parent`() throws {
-    // The importer hides fork, because a child of a process with threads can do little. Checking a
-    // lock is possible.
+    // The importer hides fork, because a child of a process with threads can do little. It can
+    // check a lock.
     typealias Fork = @convention(c) () -> Int32
     let symbol = try #require(dlsym(dlopen(nil, RTLD_NOW), "fork"))
     let fork = unsafeBitCast(symbol, to: Fork.self)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LatewoodDevice
 
-/// The memory that a process may take.
+/// The limit on the memory of a process.
 @Suite struct MemoryLimitTests {
   private func limit(_ files: [String: String]) -> UInt64? { MemoryLimit.ofControlGroups { files[$0] } }
 

@@ -10,7 +10,7 @@ import Testing
   private static let segment = 64 << 10
   private let volume = MemoryVolume()
 
-  /// The value of each byte of a test file, chosen so that bytes from the wrong place are noticed.
+  /// The value of each byte of a test file, chosen so that bytes from a wrong offset are noticed.
   private static func pattern(_ offset: Int) -> UInt8 {
     UInt8(truncatingIfNeeded: offset &* 31 ^ offset >> 9)
   }
@@ -72,7 +72,7 @@ import Testing
     let space = try device.map(capacity: 1 << 20)
     let pin = cache.pin()
     try device.makeReadable(bytes(space, 0..<5000), at: 0)
-    // The part that is forgotten is in memory, but no reader looks at it.
+    // The part that is forgotten is in memory, but no reader uses it.
     cache.forget(from: 4500)
     let other = try volume.open("a", .readWrite)
     try [UInt8](repeating: 0, count: 500).withUnsafeBytes { try other.write($0, at: 4500) }
@@ -202,7 +202,7 @@ import Testing
           }
           ranges.append(range)
         }
-        // The first ranges may have begun to cool meanwhile, as other threads read.
+        // The first ranges may have begun to cool while other threads were reading.
         for range in ranges {
           for at in [range.lowerBound, range.lowerBound + range.count / 2, range.upperBound - 1]
           where (space.base + at).u8(0) != Self.pattern(at) { wrong.add(1, ordering: .relaxed) }
@@ -210,8 +210,8 @@ import Testing
       }
     }
     #expect(wrong.load(ordering: .relaxed) == 0, "seed \(seed)")
-    // While one thread paused inside a read, others may have exceeded the budget. Once no reader
-    // stays, the cache is within its budget again.
+    // While one thread paused inside a read, others may have exceeded the budget. Once the last
+    // reader has left, the cache is within its budget again.
     for start in stride(from: 0, to: length, by: 8192) {
       let ticket = cache.enter()
       try device.makeReadable(bytes(space, start..<start + 8192), at: UInt64(start))

@@ -93,7 +93,7 @@ import Testing
       try [UInt8](repeating: 7, count: 10_000).withUnsafeBytes { try device.write($0, at: 0) }
       let space = try device.map(capacity: 1 << 20)
       #expect(device.isInMemory(.init(start: space.base, count: 10_000)))
-      // Only the superuser can give a file away.
+      // Only the superuser can change the owner of a file.
       guard getuid() == 0 else { return }
       #expect(chown(path, 12_345, 12_345) == 0)
       let other = try FileVolume().open(path, .readOnly)

@@ -4,7 +4,7 @@ import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
-/// Giving blocks back, and the lock that hides this from readers.
+/// The release of blocks, and the lock that hides it from readers.
 @Suite("Hole punching")
 struct PunchTests {
   let directory: TemporaryDirectory

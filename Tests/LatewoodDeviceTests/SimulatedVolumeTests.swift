@@ -127,7 +127,7 @@ struct SimulatedVolumeTests {
       let bytes = try image.makeVolume().liveBytes(of: "f")
       let kept = (0..<8).map { $0 * 512 < bytes.count && bytes[$0 * 512] == 2 }
       seen.insert(kept)
-      // The file ends with the last sector that it has, and never before what was durable.
+      // The file ends with its last sector, and never before the durable content.
       let end = max(4, (kept.lastIndex(of: true) ?? 0) + 1) * 512
       #expect(bytes.count == end)
       for sector in 0..<bytes.count / 512 {

@@ -43,7 +43,7 @@ struct VolumeTests {
     #expect(Array(UnsafeRawBufferPointer(start: space.base, count: 100_000)) == bytes)
     #expect(space.base.load(fromByteOffset: 200_002, as: UInt8.self) == 3)
     #expect(space.capacity == 1 << 20)
-    // The last bit of the bitmap is there, and zero.
+    // The last bit of the bitmap exists and is zero.
     #expect(space.verified.load(fromByteOffset: Int(space.capacity / 256) - 8, as: UInt64.self) == 0)
   }
 

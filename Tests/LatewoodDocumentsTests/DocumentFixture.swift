@@ -98,8 +98,8 @@ extension DocumentStore {
   }
 }
 
-/// Runs the body a number of times at once, each on a queue (and so a thread) of its own, and waits
-/// for all of them. Their errors are recorded as issues.
+/// Runs the body a number of times in parallel, each on a separate queue (and so a separate
+/// thread), and waits for all of them. Their errors are recorded as issues.
 func inParallel(
   _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,
   _ body: @escaping @Sendable (Int) throws -> Void

@@ -2,7 +2,7 @@ import LatewoodDevice
 
 /// A text file in the folder of the tests.
 enum TextFile {
-  /// Returns the lines of a file beside the calling source file.
+  /// Returns the lines of a file in the folder of the calling source file.
   static func lines(_ name: String, beside file: StaticString = #filePath) throws -> [Substring] {
     let directory = "\(file)".split(separator: "/", omittingEmptySubsequences: false).dropLast()
       .joined(separator: "/")

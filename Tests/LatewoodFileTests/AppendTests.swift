@@ -59,7 +59,7 @@ import Testing
     let number = try log.writer.beginTransaction()
     var offsets: [UInt64] = []
     for index in 0..<300 { offsets.append(try log.put("key\(index)", value(index, 100_000))) }
-    // 30 MB are on their way, and one chunk was enough.
+    // 30 MB are in flight, and one chunk was enough.
     #expect(log.writer.chunkMemory == 4 << 20)
     for index in 0..<300 { #expect(try read(log, at: offsets[index]).value == value(index, 100_000)) }
     try log.flush(through: log.writer.commitTransaction(), durable: true)

@@ -125,7 +125,7 @@ import Testing
     #expect(faultKind { _ = try decode(empty, flip: 16) } == .damaged)
   }
 
-  /// The length of the record at the start of `bytes`; nil if there is none.
+  /// The length of the record at the start of `bytes`; nil if there is not one.
   private func record(_ bytes: [UInt8]) -> Int? {
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: bytes.count, alignment: 1)
     defer { memory.deallocate() }

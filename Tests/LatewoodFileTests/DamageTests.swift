@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Opening a damaged file gives the acknowledged state, or an error.
+/// Damaged files open with the acknowledged state, or fail with an error.
 @Suite struct DamageTests {
   let bench: LogBench
   let sound: [UInt8]
@@ -148,7 +148,7 @@ import Testing
     log.close()
   }
 
-  /// The slot has reached the disk before its checkpoint did, and the power went.
+  /// The slot reached the disk before its checkpoint did, and then the power was cut.
   @Test func `a slot whose checkpoint a power cut lost is not damage once frames replace it`() throws {
     let log = try bench.open().log
     let place = log.writer.tail

@@ -3,7 +3,7 @@ import LatewoodFile
 import LatewoodSimulation
 import Testing
 
-/// Dead ranges of a file: which of them join or make up a block, and which must not.
+/// Dead ranges of a file: which ranges join or make up a block, and which do not.
 @Suite("Dead ranges")
 struct DeadRangesTests {
   private func range(_ start: UInt64, _ end: UInt64, node: Bool = false) -> DeadRange {

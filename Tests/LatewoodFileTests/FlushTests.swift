@@ -118,8 +118,8 @@ import Testing
     #expect(try bench.read().entries["a"] == [1])
   }
 
-  /// The system reports a failure to only one of two overlapping syncs, so the other one must not
-  /// take its own success for granted.
+  /// The system reports a failure to only one of two overlapping syncs, so the other one cannot
+  /// rely on its own success.
   @Test func `a failed sync also fails the syncs that overlap it`() throws {
     let log = try bench.open().log
     try log.commit([("a", [1])])

@@ -8,7 +8,7 @@ final class InjectingVolume: Volume {
     /// Writes that would end beyond this offset fail for lack of space after writing the part that
     /// fits.
     var space: UInt64?
-    /// Whether writes past the root slots take effect but fail for lack of space all the same.
+    /// Whether writes past the root slots take effect but still fail for lack of space.
     var refusesWhatItWrites = false
     /// Whether the next sync fails.
     var failsSync = false
@@ -22,9 +22,9 @@ final class InjectingVolume: Volume {
     var size: UInt64?
     /// Called before each read of the size.
     var beforeSize: (@Sendable () -> Void)?
-    /// Called once, when a root slot is about to be written.
+    /// Called once, before a root slot is written.
     var beforeSlot: (@Sendable () -> Void)?
-    /// Called when a file was renamed, before the rename returns.
+    /// Called after a file was renamed and before the rename returns.
     var afterRename: (@Sendable () -> Void)?
     /// Whether the next rename fails.
     var failsRename = false
@@ -38,21 +38,21 @@ final class InjectingVolume: Volume {
     var hasOneLock = false
     /// The open files that hold write locks, by file identity.
     var writing: [FileIdentity: ObjectIdentifier] = [:]
-    /// The pages of the file that are in memory; nil if nobody can tell.
+    /// The pages of the file that are in memory; nil if this is unknown.
     var cached: Set<UInt64>?
-    /// The pages of the file that the disk cannot read. They may be in memory all the same.
+    /// The pages of the file that the disk cannot read. They may nevertheless be in memory.
     var unreadable: Set<UInt64> = []
-    /// The memory that can hold the file; nil if nobody can tell.
+    /// The memory that can hold the file; nil if this is unknown.
     var memory: UInt64?
-    /// What the file takes on the disk; nil for the real size.
+    /// The space that the file occupies on the disk; nil for the real size.
     var allocated: UInt64?
-    /// The lengths of mappings that are said to be read in no order, and the ranges that are read
+    /// The lengths of mappings that are declared to be read at random, and the ranges that are read
     /// ahead.
     var random: [UInt64] = []
     var ahead: [Range<UInt64>] = []
-    /// How often something was made readable.
+    /// The number of calls that made something readable.
     var requests = 0
-    /// How often somebody asked what is in memory.
+    /// The number of calls that queried which pages are in memory.
     var questions = 0
     /// The address of the last mapping.
     var base: UInt = 0

@@ -7,8 +7,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Many threads that need durability at once, while syncs and writes begin to fail and the file is
-/// closed: every call ends, and none that succeeds has lost its commit.
+/// Many threads that need durability at the same time, while syncs and writes begin to fail and the
+/// file is closed: every call ends, and no successful call has lost its commit.
 @Suite struct LeadershipStressTests {
   private enum End: CaseIterable { case all, syncFails, writeFails, noSpace, closes }
 
@@ -17,7 +17,7 @@ import Testing
     let log = try bench.open().log
     let volume = bench.volume
     volume.plan.withLock { $0.syncMilliseconds = random.oneIn(2) ? 1 : 0 }
-    // One that syncs again and again wakes all others, too.
+    // A thread that syncs again and again also wakes all others.
     let hasSyncs = random.oneIn(3)
     let group = DispatchGroup()
     let seed = random.next()
@@ -45,7 +45,7 @@ import Testing
             }
           } catch {
             if end == .all { wrong.withLock { $0.append("\(error)") } }
-            // After any failure but that of space nothing goes on.
+            // After any failure except lack of space, all writing stops.
             stop.withLock { $0 = true }
           }
         }

@@ -121,12 +121,12 @@ import Testing
     #expect(calls.end())
     #expect(calls.kinds == [StorageError.Kind?](repeating: nil, count: 8))
     #expect(log.durableThrough == last.offset)
-    // A thread that was not waiting yet when the first sync ended may need one more.
+    // A thread that did not wait before the end of the first sync may need another one.
     #expect(bench.volume.plan.withLock { $0.syncs } <= 3)
     log.close()
   }
 
-  /// Syncs while other threads come to wait. Returns the threads that led the syncs, in order.
+  /// Syncs while other threads begin to wait. Returns the threads that led the syncs, in order.
   ///
   /// - Parameter milliseconds: how long each of the first four syncs lets another thread get as far
   ///   as waiting for the next.
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func `a thread leads two more syncs for waiting threads, then wakes one of them`() throws {
-    // On a busy machine a thread may come too late to be waiting.
+    // On a busy machine, a thread may arrive too late to wait.
     for attempt in 0..<10 {
       let leaders = try leaders(waiting: 10 << attempt)
       #expect(leaders.prefix(4).filter { $0 == Monitor.currentThread }.count <= 3)
@@ -183,7 +183,7 @@ import Testing
     let writes = bench.volume.plan.withLock { $0.writes.count }
     gate.open()
     #expect(calls.end(), "somebody waits for ever")
-    // A thread that comes after the failure gets `poisoned`.
+    // A thread that arrives after the failure gets `poisoned`.
     #expect(calls.kinds.count == 6 && calls.kinds.allSatisfy { $0 == .inputOutput || $0 == .poisoned })
     #expect(calls.kinds.contains(.inputOutput))
     #expect(log.isPoisoned)

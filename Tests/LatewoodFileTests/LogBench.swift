@@ -50,7 +50,7 @@ struct LogBench {
     return (log, state)
   }
 
-  /// The state that a writer finds. Nothing is written.
+  /// The state that a writer finds. The file is not changed.
   func read() throws -> ReplayedState {
     let (log, state) = try open()
     log.close()

@@ -53,8 +53,8 @@ struct MappedFileTests {
     #expect(faultKind { _ = try mapping.grown(toCover: 1 << 30) } == .closed)
   }
 
-  /// Other mappings may take the addresses behind it at any time. Then the larger mapping is at
-  /// another address.
+  /// Other mappings may take the addresses behind it at any time. In that case the larger mapping
+  /// has another address.
   @Test func `a mapping grows in place if the addresses behind it are free`() throws {
     let directory = try Directories.makeTemporary("latewood-test")
     defer { #expect(throws: Never.self) { try Directories.removeTree(directory) } }
@@ -88,8 +88,8 @@ struct MappedFileTests {
     try [7].withUnsafeBytes { try device.write($0, at: 0) }
     let mapping = try MappedFile(device, covering: 1)
     let first = mapping.space
-    // Another mapping of the same file behind it, because any other mapping there could go away at
-    // any time.
+    // The addresses behind it hold another mapping of the same file, because any other mapping
+    // could disappear at any time.
     let neighbour = try device.extend(first, capacity: first.capacity + 65536)
     let second = try mapping.grown(toCover: first.capacity + 1)
     if neighbour != nil { #expect(second.base != first.base) }
@@ -113,8 +113,8 @@ struct MappedFileTests {
       faultKind { for _ in 0..<8 { try log.commit([("filler", [UInt8](repeating: 1, count: 1 << 20))]) } }
         == .outOfMemory)
     log.writer.abortTransaction()
-    // This is no failure of the disk: acknowledged commits are there, and the log continues once
-    // there are addresses.
+    // The disk has not failed: acknowledged commits still exist, and the log continues once
+    // addresses are available.
     bench.volume.plan.withLock { $0.capacity = nil }
     try log.commit([("yes", [1])])
     log.close()
@@ -122,7 +122,7 @@ struct MappedFileTests {
     #expect(entries["key4"]?.count == 1 << 20 && entries["yes"] == [1])
   }
 
-  /// A bit of the bitmap stands for 64 bytes, in which several of them may begin.
+  /// A bit of the bitmap stands for 64 bytes, in which several values may begin.
   @Test func `a verified value does not make a short value beside it count as verified`() throws {
     let volume = MemoryVolume()
     let device = try volume.open("a", .createExclusive(permissions: 0o600))

@@ -13,7 +13,7 @@ import Testing
     let bench = try LogBench()
     bench.volume.plan.withLock { $0.hasOneLock = hasOneLock }
     let log = try bench.open().log
-    // The lock is kept if it keeps no readers out, because unlike the lock file it cannot be
+    // The lock is kept if it does not keep readers out, because unlike the lock file it cannot be
     // removed.
     #expect(bench.volume.plan.withLock { $0.writing.isEmpty } == hasOneLock)
     try log.commit([("a", [1])])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// When it is noticed that a file is no longer at its path.
+/// The detection of files that are no longer at their path.
 @Suite struct PathCheckTests {
   private let path: String
   private let volume = FileVolume()

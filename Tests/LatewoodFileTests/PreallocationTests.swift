@@ -29,7 +29,7 @@ import Testing
     let log = try bench.open().log
     let written = try ahead(log, commits: 1500, length: length)
     let made = written.filter { $0 > 0 }
-    // Each time twice as much, up to 512 KiB; 1,500 commits of some 960 bytes reach the fifth.
+    // The length doubles each time, up to 512 KiB; 1,500 commits of some 960 bytes reach the fifth.
     let lengths: [UInt64] = [64 << 10, 128 << 10, 256 << 10, 512 << 10, 512 << 10]
     #expect(made.count == (length == 900 ? 5 : 3))
     #expect(zip(made, lengths).allSatisfy { ($1 - 2000...$1).contains($0) }, "\(made)")
@@ -92,7 +92,7 @@ import Testing
     let log = try bench.open().log
     _ = try ahead(log, commits: 12, length: 900)
     let end = log.writer.tail
-    // Zeros are written ahead now and then. There is space for more commits, but not for that.
+    // Zeros are written ahead now and then. There is space for more commits, but not for the zeros.
     bench.volume.plan.withLock { $0.space = end + 70_000 }
     var kept = 0
     while kept < 100, faultKind({ _ = try ahead(log, commits: 1, length: 900) }) == nil { kept += 1 }

@@ -70,7 +70,7 @@ import Testing
     #expect(state.entries == ["durable": [1]])
     #expect(state.report.tornTail == UInt64(end)..<size)
     #expect(state.report.needsCheckpoint)
-    // In another block than the one that may not have reached the disk.
+    // Not in the block that may be missing on the disk.
     #expect(log.writer.tail == log.beyond(size))
     #expect(faultKind { _ = try log.writer.beginTransaction() } == .unsupported)
     // A reader that replays from before the tail would not get past it.
@@ -127,7 +127,7 @@ import Testing
     let log = try bench.open().log
     var ends: [UInt64] = []
     for number in 1...4 { ends.append(try log.commit([("key\(number)", [1])]).offset) }
-    // As if another process were still writing the third frame while the fourth is already there.
+    // As if another process were still writing the third frame although the fourth already exists.
     let at = Int(ends[1]) + 60
     let sound = try bench.bytes()[at]
     try bench.patch([sound ^ 1], at: at)
@@ -321,7 +321,7 @@ import Testing
     try bench.flip(byte: start + 70, bit: 1)
     #expect(faultKind { _ = try reader.refresh { (_, _, _) throws(StorageError) in } } == .damaged)
     reader.close()
-    // A verification beside the writer does not accept it either.
+    // A verification that runs next to the writer does not accept it, either.
     let report = try log.verify(through: log.writer.tail)
     #expect(report.faults.map(\.offset) == [UInt64(start)])
     log.close()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Commits that were refused for lack of space are never seen, wherever in them the disk became
-/// full.
+/// Commits that were refused for lack of space are never seen, regardless of the offset at which
+/// the disk became full.
 @Suite struct RefusedCommitTests {
   /// Makes several commits that are written together. With a region for nodes among them they are
   /// in several pieces of memory.

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// A replay that fails leaves nothing behind: the parts of a transaction that it had are not
+/// A replay that fails leaves nothing behind: the collected parts of its transaction are not
 /// applied with another one.
 @Suite struct ReplayFailureTests {
   let bench: LogBench

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// What is said to be readable can be touched: it is in memory, or the disk was asked for it.
+/// Bytes reported as readable can be touched: they are in memory, or were requested from the disk.
 @Suite struct WindowTests {
   private static let pageLength: UInt64 = 4096
   private static let pages: UInt64 = 16 * 40 + 3
@@ -75,7 +75,7 @@ import Testing
 
   // MARK: Files that are larger than memory
 
-  /// A file of 64 windows of which nothing is in memory.
+  /// A file of 64 windows, with no page in memory.
   private func withLargeFile(
     memory: UInt64?, _ body: (InjectingVolume, MappedFile, FileView) throws -> Void
   ) throws {
@@ -100,7 +100,7 @@ import Testing
     try withLargeFile(memory: 100 << 20) { volume, mapping, view in
       #expect(volume.plan.withLock { $0.random } == [32 * AddressSpace.windowLength])
       var expected: Set<UInt64> = []
-      // Some distance apart, and in no order.
+      // Some distance apart, in random order.
       for number in 0..<16 as Range<UInt64> {
         let offset = number * 7 % 16 * 4 * AddressSpace.windowLength + 8000
         try view.makeReadable(offset, 5000)
@@ -116,7 +116,7 @@ import Testing
 
   @Test func `a scan of a file larger than memory reads several windows together`() throws {
     try withLargeFile(memory: 100 << 20) { volume, _, view in
-      // Nodes in one place, values in another.
+      // Nodes in one part of the file, values in another.
       let half = 32 * AddressSpace.windowLength
       for offset in stride(from: 0, to: half, by: 4096) {
         try view.makeReadable(offset, 4096)

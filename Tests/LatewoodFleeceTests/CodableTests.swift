@@ -139,7 +139,7 @@ import Testing
     #expect(try FleeceDecoder().decode(Cat.self, from: cat).name == "Tom")
   }
 
-  /// Opens two containers and writes to them alternately, and to an element's container late.
+  /// Opens two containers and writes to them alternately; writes to an element's container late.
   struct Interleaved: Encodable {
     func encode(to encoder: any Encoder) throws {
       var members = encoder.container(keyedBy: PlainKey.self)
@@ -238,7 +238,7 @@ import Testing
     }
   }
 
-  /// Treats one type specially, as another module treats dates or data.
+  /// Receives special treatment, as other modules give it to dates or data.
   struct Celsius: Codable, Equatable { var degrees: Double }
   struct Blob: Codable, Equatable { var bytes: [UInt8] }
   struct Weather: Codable, Equatable {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Bytes that no writer makes give an answer or an error, and in either case quickly.
+/// Bytes that no writer produces cause an answer or an error, and in either case quickly.
 @Suite struct HostileBytesTests {
   private static let documents = [
     #"{"foo":123}"#, #"[1,-70000,3000000000,1.5,0.1,"ab","a longer string",null,true,{"k":[{}]}]"#,
@@ -157,23 +157,23 @@ import Testing
   }
 
   @Test func `two pointers that follow each other cannot share bytes`() throws {
-    // The last two bytes point back by two, to bytes that form a whole pointer of four only
-    // together with them; that pointer would lead to the start.
+    // The last two bytes point back by two. Read together with the two bytes before them, they form
+    // a wide pointer, which would lead to the start.
     var bytes = FleeceText.bytes("0007")
     bytes += [UInt8](repeating: 0, count: 2 * 0x8001 - 2)
     bytes += FleeceText.bytes("8000 8001")
     #expect(bytes.count - 4 == 2 * 0x8001)
     let error = #expect(throws: FleeceError.self) { _ = try JSON.text(of: bytes) }
     #expect(error?.kind == .damaged)
-    // With four bytes of its own, it does lead there.
+    // A wide pointer in four separate bytes does lead there.
     bytes.removeLast(2)
     bytes += FleeceText.bytes("8001 8002")
     #expect(try FleeceText.json(bytes) == "7")
   }
 
   @Test func `a collection cannot count more items than there are bytes, in any encoding`() throws {
-    // An array and a dictionary, narrow and wide, of 2047 items and so many more that their total
-    // length overflows.
+    // An array and a dictionary, narrow and wide, of 2047 items, and of enough more that their
+    // total length overflows.
     for header in ["67ff", "6fff", "77ff", "7fff"] {
       for shift in 59...63 {
         var count = [UInt8](repeating: 0x80, count: shift / 7)

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Texts at the edges of RFC 8259: those that must be accepted, and those that must not.
+/// Texts at the edges of RFC 8259: some must be accepted, the others must be rejected.
 @Suite struct JSONGrammarTests {
   @Test func `valid JSON is accepted`() throws {
     for (text, expected) in [

@@ -5,7 +5,7 @@ import Testing
 
 /// Members looked up by a prepared name, compared with those looked up by its bytes.
 @Suite struct NameTests {
-  /// Names that begin alike, around the eight bytes that are compared at once.
+  /// Names that begin alike, around the eight bytes that are compared in one step.
   private static func name(_ random: inout SeededRandom) -> String {
     let length = random.oneIn(2) ? random.below(4) : 6 + random.below(12)
     let start = String(repeating: "a", count: max(0, length - 2))
@@ -23,7 +23,7 @@ import Testing
     return try writer.finish()
   }
 
-  /// The place of the value that a lookup finds, or what it throws.
+  /// The position of the value that a lookup finds, or the error that it throws.
   private func place(_ find: () throws(FleeceError) -> FleeceValue?) -> String {
     do throws(FleeceError) { return "\(try find().map { $0.offset }, default: "none")" } catch {
       return "damaged"

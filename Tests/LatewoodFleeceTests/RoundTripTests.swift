@@ -23,7 +23,7 @@ import Testing
     let names = ["b", "a", "thumbnail_width", "thumbnail", "thumbnail_height"]
     var parser = JSONParser()
     for number in 0..<3_000 {
-      // Often as many as before, in another order, and with names that come twice.
+      // Often as many as before, in another order, and with names that occur twice.
       let members = (0..<random.below(5)).map {
         "\"\(random.pick(names))\":[\(number), \($0)]"
       }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import LatewoodFleece
 
-/// Real JSON, from `shared/data` beside the repository or one level up. If there is none, the tests
-/// say so and pass.
+/// Real JSON, from `shared/data` next to the repository or one level up. If the folder is missing,
+/// the tests report this and pass.
 @Suite struct SharedDataTests {
   private static let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(3)
     .joined(

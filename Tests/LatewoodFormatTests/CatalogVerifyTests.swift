@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Verification of catalogs that no store writes, in the log and in a tree.
+/// Verification of catalogs that stores never write, in the log and in a tree.
 @Suite struct CatalogVerifyTests {
   private typealias Encoded = EncodedOperation
 

@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Trees whose leaves are sound, and stand in each other's places. Every read ends, and passes on
-/// keys in order until it notices.
+/// Trees whose leaves are sound but exchanged. Every read ends, and delivers keys in order until it
+/// notices the damage.
 @Suite struct DisorderedTreeTests {
   private static let count = 300
   private static let names = ["a", "b", "c"]
@@ -39,7 +39,7 @@ import Testing
     try #require(children > 6)
   }
 
-  /// Opens a file in which children of the root were exchanged, or one is there twice.
+  /// Opens a file in which children of the root were exchanged, or one occurs twice.
   private func open(_ i: Int, _ j: Int, isTwice: Bool) throws -> Store {
     var surgery = sound
     _ = try surgery.changeRoot { node in
@@ -69,7 +69,7 @@ import Testing
     for name in Self.names {
       for isReversed in [false, true] {
         var last: [UInt8]?
-        /// Whether to go on, which is so as long as keys are in order.
+        /// Returns whether to continue: true as long as the keys are in order.
         func isNext(_ key: [UInt8]) -> Bool {
           defer { last = key }
           guard let last else { return true }
@@ -129,7 +129,7 @@ import Testing
     #expect(noticed * 2 > pairs)
   }
 
-  /// A scan goes past a deleted range by seeks, which the same damage could turn back.
+  /// A scan passes a deleted range with seeks, which the same damage could turn back.
   @Test func `scans past deleted ranges end, in every order of leaves`() throws {
     var numbers = SeededRandom(seed: SeededRandom.seed())
     for i in 0..<children {
@@ -178,7 +178,8 @@ import Testing
     #expect(tried > 1)
   }
 
-  /// Between a separator and where it should be, a seek goes on to a neighbour without such a key.
+  /// Between a separator and where it should be, a seek continues in a neighbour without such a
+  /// key.
   @Test(arguments: [-1, 1]) func `a seek beside a misplaced separator finds a key on its side`(
     _ step: Int
   ) throws {

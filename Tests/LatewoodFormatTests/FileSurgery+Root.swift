@@ -34,7 +34,7 @@ extension FileSurgery {
 }
 
 extension FileSurgery {
-  /// The place of an extent according to an entry.
+  /// The location of an extent, as recorded in an entry.
   struct Extent {
     var offset: UInt64
     var length: UInt64

@@ -8,7 +8,7 @@ import LatewoodDevice
 struct FileSurgery {
   private(set) var bytes: [UInt8]
   let seed: UInt64
-  /// The checksum of the last appended frame.
+  /// The checksum of the frame appended last.
   private var last: UInt64 = 0
 
   init(_ bytes: [UInt8]) throws {
@@ -16,7 +16,7 @@ struct FileSurgery {
     seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
   }
 
-  /// The frames from the start of the file on, as far as they follow each other.
+  /// The frames from the start of the file, up to the first gap.
   var frames: [FrameHeader] {
     bytes.withUnsafeBytes { all in
       var found: [FrameHeader] = []

@@ -39,7 +39,7 @@ struct FormatDocument {
     return found
   }
 
-  /// The cells of a row, including empty ones, so that columns keep their places.
+  /// The cells of a row, including empty ones, so that columns keep their positions.
   private static func cells(of line: Substring) -> [String] {
     line.dropFirst().dropLast().split(separator: "|", omittingEmptySubsequences: false).map { cell in
       cell.split(separator: " ").joined(separator: " ")

@@ -4,7 +4,7 @@ import LatewoodStore
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Files that have lost acknowledged data. A reader must report where.
+/// Files that have lost acknowledged data. A reader must report the offset of the loss.
 extension GoldenFile {
   static func damaged() throws -> [GoldenFile] {
     [
@@ -15,7 +15,8 @@ extension GoldenFile {
     ]
   }
 
-  /// A flipped bit in the second of three commits. The third says that the second was durable.
+  /// A flipped bit in the second of three commits. The third commit records that the second was
+  /// durable.
   private static func damagedCommit() throws -> GoldenFile {
     let store = try ModelledStore(seed: 13)
     for index in 0..<3 { try store.commit(.put("fruit", "key \(index)", "value")) }

@@ -111,7 +111,7 @@ private struct DocumentScript {
     let small = try store.putBlob([1, 2, 3])
     let large = try store.putBlob((0..<5000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
     let lost = BlobDigest([UInt8](repeating: 9, count: 32))
-    // One to a document: the order in which references are written is not always the same.
+    // One blob in each document, because the order in which references are written varies.
     try save("icon", in: people, #"{"blob":\#(json(small.digest, 3))}"#, blobs: [small.digest])
     try save("photo", in: people, #"{"blob":\#(json(large.digest, 5000))}"#, blobs: [large.digest])
     try save("same", in: people, #"{"blob":\#(json(small.digest, 3))}"#, blobs: [small.digest])
@@ -125,7 +125,7 @@ private struct DocumentScript {
     return #"{"@type":"blob","content_type":"image/png","digest":"\#(text)","length":\#(length)}"#
   }
 
-  /// One conflict that waits, with a deleted branch beside it, and one that has been resolved.
+  /// An open conflict with an additional deleted branch, and a resolved conflict.
   func makeConflicts() throws {
     for id in ["waiting", "resolved"] {
       let root = try save(id, in: people, #"{"by":"root"}"#)

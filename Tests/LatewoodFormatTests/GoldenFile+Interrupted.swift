@@ -59,7 +59,7 @@ extension GoldenFile {
     return GoldenFile("lost-checkpoint", file.bytes, .reads(listing: store.model.listing))
   }
 
-  /// The newest slot was torn. The older checkpoint with more of the log gives the same state.
+  /// The newest slot was torn. The older checkpoint and more of the log lead to the same state.
   private static func tornSlot() throws -> GoldenFile {
     let store = try checkpointedStore()
     try store.checkpoint()

@@ -4,7 +4,7 @@ import LatewoodFleece
 import LatewoodSimulation
 import LatewoodStore
 
-/// A file with views: one that is caught up, with its sums, and one that has been begun anew and is
+/// A file with two views: one is up to date, with its sums; the other is being rebuilt and is
 /// behind.
 extension GoldenFile {
   static func views() throws -> GoldenFile {
@@ -37,7 +37,7 @@ extension GoldenFile {
     try save(30..<75, 2)
     try store.write { writer in _ = try writer.purge("film 7", in: films) }
     try store.close()
-    // Another program, which knows one of them only.
+    // Another program, which knows only one of the views.
     let other = try DocumentStore.open(at: path, on: volume, mode: .openExisting, options: options)
     guard let films = try other.collection("films") else { throw DocumentError(.notFound, "no films") }
     try other.register(byYear(version: 1), of: films)
@@ -55,7 +55,7 @@ extension GoldenFile {
     return GoldenFile("views", try Repository.read(volume, path), .reads(listing: listing))
   }
 
-  /// Years with scores, which are added up; fails where there is no score.
+  /// Emits years with scores, which are added up. The map fails for a document without a score.
   private static func byYear(version: UInt64) -> ViewDefinition {
     ViewDefinition("by year", version: version, reduction: .stats) { film, emit in
       let members = try film.body.dictionary()

@@ -41,7 +41,7 @@ extension GoldenFile {
     return store
   }
 
-  /// Dead space was given back in blocks of a sector. Large values stay between holes.
+  /// Dead space was released in blocks of a sector. Large values stay between holes.
   private static func holes() throws -> GoldenFile {
     var options = Store.Options()
     options.nodeSize = 1024

@@ -3,11 +3,12 @@ import LatewoodStore
 /// A file of version 1 in Tests/golden, and the expected outcome of reading it.
 struct GoldenFile {
   enum Outcome: Equatable {
-    /// It can be read, and `verify` finds faults at these offsets; none if it is sound.
+    /// The file can be read, and `verify` finds faults at these offsets; the list is empty for a
+    /// sound file.
     case reads(listing: String, faults: [UInt64] = [])
-    /// Opening or listing it throws `damaged` with this offset.
+    /// Opening or listing the file throws `damaged` with this offset.
     case damaged(at: UInt64)
-    /// It cannot be opened, for another reason than damage.
+    /// The file cannot be opened, for a reason other than damage.
     case rejected(StoreError.Code)
   }
 
@@ -25,8 +26,8 @@ struct GoldenFile {
     self.init(name, try store.bytes(), .reads(listing: store.model.listing))
   }
 
-  /// The contents of the file beside it: the listing, or one line with the reason why there is
-  /// none.
+  /// The contents of the file with the expected output: the listing, or one line with the reason
+  /// why the file cannot be listed.
   var expected: String {
     switch outcome {
     case .reads(let listing, _): listing

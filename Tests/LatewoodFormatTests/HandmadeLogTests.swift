@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Logs that no writer makes, with valid checksums.
+/// Logs that writers never produce, with valid checksums.
 @Suite struct HandmadeLogTests {
   private let environment = Environment(now: { 0 }, random: { 7 })
 
@@ -122,8 +122,8 @@ import Testing
     }
   }
 
-  /// Frames behind a gap claim that bytes beyond it were durable, so they must not reach the disk
-  /// before the slot that leads over the gap.
+  /// Frames behind a gap claim that bytes beyond it were durable, so they may reach the disk only
+  /// after the slot that leads over the gap.
   @Test func `frames after a torn tail reach the disk only once the new slot is durable`() throws {
     var surgery = try surgery()
     surgery.append(.commit, transaction: 1, EncodedOperation.put(1, "a", "first"))

@@ -7,11 +7,11 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Nodes that no writer makes, with valid checksums.
+/// Nodes that writers never produce, with valid checksums.
 @Suite struct HandmadeNodeTests {
   private typealias Change = (_ node: UnsafeMutableRawPointer) -> Void
 
-  /// A file whose tree is one leaf, or a branch over leaves.
+  /// A file whose tree is a single leaf, or a branch over leaves.
   private func bytes(isBranch: Bool) throws -> [UInt8] {
     let volume = SimulatedVolume()
     let store = try CrashScript.open(volume)
@@ -42,7 +42,7 @@ import Testing
     let faults = try store.verify().faults
     let told = faults.filter { $0.offset == offset }.map(\.what)
     #expect(!told.isEmpty, "\(what): \(faults)")
-    // Another check would notice too, but only after reading beyond the node.
+    // Another check would also notice, but only after reading beyond the node.
     if let reason { #expect(told.contains(reason), "\(what): \(told)") }
     #expect(throws: StoreError.self, "\(what)") { try store.content() }
   }
@@ -70,7 +70,7 @@ import Testing
   @Test func `cells must lie within their node, in order, and match their heads`() throws {
     try expectDamage("a cell behind it") { self.slots($0).set(UInt16(60_000), at: 0) }
     // A key of keyspace 1 with an empty value, in the reserved bytes of the header: valid except
-    // for its place.
+    // for its position.
     try expectDamage("a cell in its header", because: "a cell does not lie within its node") { node in
       let last = Node(validated: node).count - 1
       let key: [UInt8] = [1, 255]

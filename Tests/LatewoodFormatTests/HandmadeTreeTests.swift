@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodFile
 @testable import LatewoodTree
 
-/// Trees of sound nodes that do not belong together. A verification notices, and so does a
-/// compaction that reads back its new file.
+/// Trees of sound nodes that do not belong together. Both a verification and a compaction that
+/// reads back its new file notice this.
 @Suite struct HandmadeTreeTests {
   private let sound: FileSurgery
   private let root: Subtree
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// The fault that a compaction would find in the tree; nil if there is none.
+  /// The fault that a compaction would find in the tree; nil if the tree is sound.
   private func proof(
     of surgery: FileSurgery, regions: [Range<UInt64>]? = nil, root: Subtree? = nil, limit: UInt64? = nil,
     length: Int? = nil

@@ -9,7 +9,7 @@ struct KeyspaceModel: Equatable {
   private(set) var keyspaces: [String: Contents] = [:]
   private var lastNumber: UInt32 = 0
 
-  /// Applies an operation, which creates the keyspace that it names if there is none.
+  /// Applies an operation. Creates its keyspace if necessary.
   mutating func apply(_ operation: Operation) {
     switch operation {
     case .create(let name): create(name)

@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// Files with valid checksums in which an entry refers to bytes that belong to something else. None
-/// of these bytes are given back to the file system when the entry is overwritten.
+/// Files with valid checksums in which an entry refers to bytes that belong to something else. When
+/// the entry is overwritten, these bytes are not released to the file system.
 @Suite struct OwnershipTests {
   /// The bytes that the entry refers to.
   enum Claim: CaseIterable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodFile
 
-/// Files that random runs leave, each with the listing of a plain model.
+/// Files left by random runs, each with the listing of a plain model.
 ///
 /// `LATEWOOD_RANDOM_FILES_DIR` is a directory to leave them in for another reader
 /// (Tests/format-check.sh), `LATEWOOD_RANDOM_FILES` is their number, and `LATEWOOD_SEED` the first
@@ -93,7 +93,7 @@ private struct RandomRun {
     }
   }
 
-  /// A random key, often one that was used before.
+  /// A random key, often a previous one.
   private mutating func key() -> [UInt8] {
     if random.oneIn(400) { return random.bytes(16384) }
     let key = random.pick(stems) + (0..<random.below(3)).map { _ in UInt8(random.pick([0, 1, 127, 255])) }

@@ -38,7 +38,7 @@ import Testing
     for row in try documented() {
       let own = try #require(byStart[row.offset], "offset \(row.offset): \(row.meaning)")
       #expect(own.range.count == row.bytes.count, "offset \(row.offset)")
-      // For one checksum, the table adds what it covers.
+      // For one checksum, the table also names the covered bytes.
       #expect(own.meaning == row.meaning || row.meaning == own.meaning + ": of the nodes frame")
     }
     // Everything that the table leaves out is zero there.
@@ -58,7 +58,7 @@ import Testing
       let faults = rows.filter { $0.isFault && $0.range.lowerBound >= 16384 }
       #expect(faults.isEmpty || ["malformed-operation", "holes"].contains(name), "\(name): \(faults)")
     }
-    // Any piece of the file gives the same explanation.
+    // Every piece of the file has the same explanation.
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<40 {
       let start = UInt64(random.below(Int(file.size)))

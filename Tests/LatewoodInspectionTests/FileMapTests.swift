@@ -34,7 +34,7 @@ import Testing
     #expect(totals[.node, default: 0] + totals[.extent, default: 0] == statistics.liveBytes, "\(message)")
     #expect(totals[.node, default: 0] == map.tree.nodeBytes, "\(message)")
     #expect(map.tree.entries == statistics.entries, "\(message)")
-    // Except for padding, which the last frame does not have.
+    // Except for padding, which does not follow the last frame.
     let log = totals[.log, default: 0]
     #expect(log >= file.log.commitBytes && log <= file.log.commitBytes + 7 * file.log.commits, "\(message)")
     let shape = TreeShape(map.tree)

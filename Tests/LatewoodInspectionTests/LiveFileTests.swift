@@ -26,7 +26,8 @@ import Testing
     DispatchQueue(label: "writer").async(group: group) {
       var random = SeededRandom(seed: seed)
       do {
-        // No more than a look can keep up with: while there is a reader, no holes are punched.
+        // Not more than an inspection can keep up with: while there is a reader, holes are not
+        // punched.
         for _ in 0..<300 where !isDone.withLock({ $0 }) {
           try store.write(durability: .relaxed) { transaction in
             for _ in 0..<(1 + random.below(20)) {

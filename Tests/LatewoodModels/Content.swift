@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodStore
 import Testing
 
-/// The whole content of a store: keyspaces by name, their entries by key.
+/// The complete content of a store: keyspaces by name, their entries by key.
 package typealias Content = [String: [[UInt8]: [UInt8]]]
 
 extension Readable {

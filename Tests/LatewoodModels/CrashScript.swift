@@ -10,11 +10,11 @@ package struct CrashScript: Sendable {
     case transaction(Durability, [Operation])
     case sync
     case checkpoint
-    /// Compacts, and commits these transactions meanwhile, one at each report of progress.
+    /// Compacts, and commits one of these transactions at each report of progress.
     case compact([Step])
     /// Closes the store and opens it again.
     case reopen
-    /// The process ends suddenly, and another one opens the store.
+    /// The process is killed, and another one opens the store.
     case kill
   }
 
@@ -26,7 +26,7 @@ package struct CrashScript: Sendable {
   }
 
   package var name: String
-  /// The share of images that it gets, relative to other scripts.
+  /// The share of images for this script, relative to other scripts.
   package var share: Double
   package var steps: [Step]
 
@@ -51,7 +51,7 @@ package struct CrashScript: Sendable {
     package var acknowledged = 0
     /// Whether the first open has returned, so that the database exists.
     package var isOpened = false
-    /// States with a transaction that failed for lack of space, which may come back until a later
+    /// States with a transaction that failed for lack of space, which may reappear until a later
     /// one is durable.
     package var ghosts: [Content] = []
 
@@ -76,7 +76,7 @@ package struct CrashScript: Sendable {
     options.nodeSize = 1024
     options.inlineValueLimit = 64
     options.writeBufferBudget = 65536
-    // Every checkpoint gives back as much as possible, in blocks of a sector.
+    // Every checkpoint releases as much space as possible, in blocks of a sector.
     options.punchingThreshold = 1
     return options
   }
@@ -132,8 +132,8 @@ package struct CrashScript: Sendable {
     progress.makeDurable()
   }
 
-  /// Compacts, and commits transactions meanwhile. An error of a commit does not end the
-  /// compaction; it is thrown afterwards.
+  /// Compacts, and commits transactions during the compaction. An error of a commit does not end
+  /// the compaction; it is thrown afterwards.
   private static func compact(_ store: Store, _ meanwhile: [Step], _ progress: inout Progress) throws {
     var rest = meanwhile[...]
     var failure: (any Error)?

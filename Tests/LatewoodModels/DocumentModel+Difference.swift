@@ -1,7 +1,7 @@
 import LatewoodDocuments
 
 extension DocumentModel {
-  /// The first difference between a collection and the model; nil if there is none.
+  /// The first difference between a collection and the model; nil if they are equal.
   package func difference(to reads: DocumentReads) throws -> String? {
     for (id, document) in documents {
       guard let head = try reads.head(of: id), let record = try reads.record(of: id) else {

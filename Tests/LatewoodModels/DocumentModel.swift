@@ -13,7 +13,7 @@ package struct DocumentModel: Equatable {
     package init() {}
 
     /// The winning revision: the highest generation, then the greatest digest; a tombstone only if
-    /// there is nothing else.
+    /// all leaves are deleted.
     package var winner: RevisionID? { live.keys.max() ?? deleted.max() }
     package var isDeleted: Bool { live.isEmpty }
   }

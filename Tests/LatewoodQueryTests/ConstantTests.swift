@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// Constants and keys that are made without the general code are the same as with it.
+/// Constants and keys from the fast paths, compared with those from the general code.
 @Suite struct ConstantTests {
   private static func general(_ write: (inout FleeceWriter) throws -> Void) throws -> Constant {
     var writer = FleeceWriter()

@@ -10,7 +10,7 @@ import Testing
     #expect(FieldPath(name) != FieldPath(name + "n") && FieldPath(name) != FieldPath("o" + name))
     #expect(FieldPath(name + "a") != FieldPath(name + "b"))
     #expect(FieldPath("a", name) != FieldPath(name, "b"))
-    // Equal for Unicode, and different members.
+    // Canonically equivalent in Unicode, but different members.
     #expect(FieldPath(name + "\u{E9}") != FieldPath(name + "e\u{301}"))
     #expect(Set([FieldPath(name + "a"), FieldPath(name + "b"), FieldPath(name + "a")]).count == 2)
   }

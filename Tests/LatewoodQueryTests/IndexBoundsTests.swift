@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// The ranges that conditions give, compared with matching the conditions against values.
+/// The ranges derived from conditions, compared with matching the conditions against values.
 @Suite struct IndexBoundsTests {
   private static let selectors = [
     #"{"a":1}"#, #"{"a":{"$gt":1}}"#, #"{"a":{"$gte":1,"$lt":"m"}}"#, #"{"a":{"$lte":null}}"#,
@@ -105,7 +105,7 @@ import Testing
     #expect(try bounds(#"{"title":"Ran","type":"film"}"#) == nil)
     let found = try #require(try bounds(#"{"title":"Ran","year":{"$gt":1900},"type":"film"}"#))
     #expect(found.isWhole)
-    // Its stored form is the same condition.
+    // The stored form is the same condition.
     let read = try IndexDefinition(definition.parts, condition: definition.conditionBytes, isUnique: false)
     #expect(read == definition)
   }

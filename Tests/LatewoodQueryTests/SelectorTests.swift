@@ -109,7 +109,7 @@ import Testing
   }
 }
 
-/// The answers of a real CouchDB, from `shared/oracles` beside the repository.
+/// The answers of a real CouchDB, from `shared/oracles` next to the repository.
 enum Oracles {
   /// CouchDB finds `female` and `male` before `Virginia`, and no remainder for a number that was
   /// written as 10000000000.0.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// The short way to read a selector, compared with the one by way of Fleece.
+/// The fast path for reading a selector, compared with the path through Fleece.
 @Suite struct ShortSelectorTests {
   private static let names = [
     "a", "b", "n", "year", "_id", "address.city", "a[0]", "grüße", "$gt", "", "x y",

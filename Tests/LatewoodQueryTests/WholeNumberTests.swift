@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// Whole numbers that are read from keys in line, and totals that are added and subtracted.
+/// Whole numbers that are read directly from keys, and totals that are added and subtracted.
 @Suite struct WholeNumberTests {
   private func numbers() -> [FleeceValue.Number] {
     var random = SeededRandom(seed: SeededRandom.seed())

@@ -1,5 +1,5 @@
 extension [UInt8] {
-  /// Whether these bytes come before others, compared as unsigned bytes with a proper prefix first:
+  /// Whether these bytes precede others, compared as unsigned bytes with a proper prefix first:
   /// `lexicographicallyPrecedes`, but quick in debug builds, in which generic code is slow.
   package func isBefore(_ other: [UInt8]) -> Bool {
     withUnsafeBufferPointer { left in

@@ -3,7 +3,7 @@ import LatewoodDevice
 
 /// One possible state of a disk after a power cut.
 package struct CrashImage: Sendable, CustomStringConvertible {
-  /// A torn sector, of which the disk has a part of the newest content and the rest of the old one.
+  /// A torn sector: the disk has a part of the newest content and the rest of the old content.
   package struct Tear: Sendable, Equatable {
     let sector: Int
     /// The offset in the sector at which the parts meet.
@@ -49,7 +49,7 @@ package struct CrashImage: Sendable, CustomStringConvertible {
   }
 
   /// Makes a disk with these contents, all durable. Once a region has been used, this costs only a
-  /// copy of the differences; so release one volume, and everything opened on it, before making the
+  /// copy of the differences. Release one volume, and everything opened on it, before making the
   /// next.
   package func makeVolume(seed: UInt64 = 0) throws(StorageError) -> SimulatedVolume {
     let volume = SimulatedVolume(seed: seed)
@@ -91,14 +91,14 @@ package struct CrashImage: Sendable, CustomStringConvertible {
   }
 }
 
-/// The possible states of a disk after a power cut: all of them if there are few, otherwise the
-/// most interesting ones and some random ones.
+/// The possible states of a disk after a power cut: all states if there are few, otherwise the most
+/// interesting and some random ones.
 ///
-/// If there are at most `exhaustiveUpTo` states, all of them: first the one in which everything is
-/// kept, last the one in which only the size is kept. Otherwise everything kept; nothing kept; only
-/// the size kept; each sector dropped alone, each kept alone, each with an older content; each
-/// number of name changes; and random states. Each state that keeps a sector that can be torn also
-/// comes with a torn one.
+/// If there are at most `exhaustiveUpTo` states, the collection contains all of them, beginning
+/// with the state in which everything is kept and ending with the state in which only the size is
+/// kept. Otherwise it contains: everything kept; nothing kept; only the size kept; each sector
+/// dropped alone, each kept alone, each with an older content; each number of name changes; and
+/// random states. Each state that keeps a sector that can be torn also comes with a torn one.
 package struct CrashImages: RandomAccessCollection, Sendable {
   private enum Recipe: Sendable {
     case allKept, noneKept, grown
@@ -114,7 +114,8 @@ package struct CrashImages: RandomAccessCollection, Sendable {
   private let recipes: [(recipe: Recipe, tears: Bool)]
   private let tearable: [Int]
   private let seed: UInt64
-  /// Whether every state is among them (except that sectors are not torn at every place).
+  /// Whether the collection contains every state (except that sectors are not torn at every
+  /// offset).
   package let isExhaustive: Bool
 
   package var startIndex: Int { 0 }

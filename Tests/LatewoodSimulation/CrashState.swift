@@ -15,7 +15,7 @@ final class CrashState: Sendable {
   }
 
   /// A sector with unsynced contents. Choice 0 is the durable content; choice `n` is the content
-  /// with index `n - 1`, of which the last is the newest.
+  /// with index `n - 1`, and the last one is the newest.
   struct Sector: Sendable {
     let file: Int
     let number: Int

@@ -51,7 +51,7 @@ extension Directories {
     }
   }
 
-  /// An extended attribute of a file; nil if it has none of that name.
+  /// An extended attribute of a file; nil if the file has no attribute with that name.
   package static func attribute(_ path: String, _ name: String) throws(StorageError) -> [UInt8]? {
     do {
       let number = try SystemCalls.openForReading(path)

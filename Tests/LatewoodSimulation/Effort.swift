@@ -2,9 +2,9 @@ import LatewoodDevice
 
 /// The number of rounds of random and exhaustive tests.
 ///
-/// An optimized build runs all of them. A debug build, which is many times slower, runs a part: the
-/// first to find what is plainly broken, while the optimized one looks for what is rare.
-/// `LATEWOOD_EFFORT` overrides this with `low` or `full`.
+/// An optimized build runs all of them. A debug build, which is many times slower, runs a part: a
+/// debug build finds obvious faults, an optimized build looks for rare ones. `LATEWOOD_EFFORT`
+/// overrides this with `low` or `full`.
 package enum Effort {
   package static let isLow =
     switch CurrentProcess.environmentVariable("LATEWOOD_EFFORT") {

@@ -5,7 +5,7 @@ import Dispatch
 package func inThreads(_ bodies: [@Sendable () -> Void]) {
   let group = DispatchGroup()
   for body in bodies {
-    // A busy serial queue has a thread of its own.
+    // A busy serial queue occupies a separate thread.
     DispatchQueue(label: "test thread").async(group: group, execute: body)
   }
   group.wait()

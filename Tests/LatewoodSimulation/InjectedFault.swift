@@ -6,8 +6,8 @@ package enum InjectedFault: Sendable, Equatable {
   /// ones throw. The disk is then in one of the states of `crashImages`, so the call may have had
   /// its full effect, a part of it, or none.
   case powerCut
-  /// The call fails because of a fault of the device. Of a write or punch only the first `after`
-  /// bytes arrive; of a sync only the first sectors with that many bytes reach the disk.
+  /// The call fails because of a fault of the device. In a write or punch, only the first `after`
+  /// bytes arrive; in a sync, only the first sectors with that many bytes reach the disk.
   case inputOutput(after: Int = 0)
   /// The call fails in the same way for lack of space.
   case outOfSpace(after: Int = 0)
@@ -38,7 +38,7 @@ package struct SimulatedCall: Sendable, CustomStringConvertible {
   }
 }
 
-/// One call that is about to be made to a simulated file.
+/// An imminent call to a simulated file.
 package struct SimulatedAccess: Sendable, Equatable {
   package enum Kind: Sendable {
     case write, sync, readFromDisk, punch, lock

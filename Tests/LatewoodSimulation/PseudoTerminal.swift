@@ -10,7 +10,7 @@ package final class PseudoTerminal {
   /// ended.
   private let program: Int32
   private let process: Int32
-  /// The program's output that was not taken yet.
+  /// The output of the program that was not taken yet.
   package private(set) var text: [UInt8] = []
   private var isOver = false
 
@@ -31,7 +31,7 @@ package final class PseudoTerminal {
   }
 
   deinit {
-    // A program that is still running would wait for input that never comes.
+    // A program that is still running would wait for input that never arrives.
     do throws(ErrorNumber) {
       if !isOver {
         try SystemCalls.endProcess(process)
@@ -101,7 +101,7 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Sends the program a signal that asks it to end.
+  /// Sends the program a signal that requests its end.
   package func send(_ signal: ChildProcess.TerminationSignal) throws(StorageError) {
     do { try SystemCalls.send(signal.number, to: process) } catch {
       throw StorageError(error, "send the signal", path: nil)
@@ -115,8 +115,8 @@ package final class PseudoTerminal {
     }
   }
 
-  /// Reads output once, waiting at most 20 milliseconds so that the caller can check other things
-  /// too. Returns false if there was none.
+  /// Reads output once, waiting at most 20 milliseconds so that the caller can also check other
+  /// conditions. Returns false if there was none.
   @discardableResult
   private func readOnce(milliseconds: Int32) throws(StorageError) -> Bool {
     do throws(ErrorNumber) {

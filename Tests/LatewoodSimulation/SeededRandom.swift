@@ -4,7 +4,7 @@ import LatewoodDevice
 /// Random numbers that can be repeated with a seed: SplitMix64 (Steele, Lea and Flood, "Fast
 /// splittable pseudorandom number generators", 2014).
 ///
-/// A random test takes its seed from `SeededRandom.seed()`, and says `replay` when it fails.
+/// A random test takes its seed from `SeededRandom.seed()`, and prints `replay` when it fails.
 package struct SeededRandom: RandomNumberGenerator, Sendable {
   package let seed: UInt64
   private var state: UInt64

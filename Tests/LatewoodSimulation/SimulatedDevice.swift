@@ -96,8 +96,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       case .powerCut, .lost, nil: break
       }
       if volume.countsBlocks {
-        // As in a real file system, a write that does not fit does not use up the space that is
-        // left.
+        // As in a real file system, a write that does not fit does not use up the remaining space.
         if file.growth(writing: start..<start + arriving) > volume.freeBlocks {
           arriving = 0
           fault = fault ?? .outOfSpace()
@@ -190,7 +189,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
 
   func startWriteback(offset: UInt64, length: UInt64) {}
 
-  /// Not one of the numbered calls, because its failures are not reported.
+  /// It does not count as one of the numbered calls, because its failures are not reported.
   var prefersZeroedSpace: Bool { volume.prefersZeroedSpace }
 
   func reserve(offset: UInt64, length: UInt64) {

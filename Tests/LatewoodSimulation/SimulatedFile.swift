@@ -1,21 +1,21 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A file of a simulated disk: the content that a program sees, and the one that a power cut would
-/// leave.
+/// A file of a simulated disk: the content that a program sees, and the content that a power cut
+/// would leave.
 ///
 /// ```
-/// live      the page cache: every write at once          region, liveSize
+/// live      the page cache, with every write             region, liveSize
 /// pending   sectors written since the last sync          before (disk), between (rewritten), now (live)
 /// lost      sectors whose sync failed: cached, but never on the disk unless they are written again
 /// refused   lost sectors that the disk never had: while cached, later writes are lost too
-/// durable   live, with pending and lost sectors as they are on the disk
+/// durable   live, but pending and lost sectors with their content on the disk
 /// ```
 ///
 /// Invariants:
 /// 1. The live and durable contents of a sector that is neither pending nor lost are equal.
 /// 2. A sector at or past `durableSize` that is neither pending nor lost is zero.
-/// 3. No sector is both pending and lost.
+/// 3. A sector is never both pending and lost.
 ///
 /// All use is under the volume's lock.
 final class SimulatedFile {
@@ -25,8 +25,7 @@ final class SimulatedFile {
   struct Pending {
     /// The content on the disk; nil for zeros.
     var before: [UInt8]?
-    /// The contents that it had between two syncs before it was written again, any of which may
-    /// have reached the disk.
+    /// The earlier contents since the last sync, any of which may have reached the disk.
     var between: [(bytes: [UInt8], size: Int)] = []
   }
 
@@ -37,9 +36,9 @@ final class SimulatedFile {
   private(set) var pending: [Int: Pending] = [:]
   private(set) var lost: [Int: [UInt8]] = [:]
   private var refused: Set<Int> = []
-  /// Sectors that were given back and have not been written since.
+  /// The sectors that were punched and have not been written since.
   private(set) var holes: Set<Int> = []
-  /// The owner, permissions and extended attributes, which are durable at once.
+  /// The owner, permissions and extended attributes, which are durable immediately.
   var attributes = SimulatedAttributes()
   /// The number of open devices that hold a reader's lock.
   var readers = 0
@@ -86,8 +85,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Gives whole sectors back. They become zeros, each of which may or may not reach the disk, as
-  /// if written.
+  /// Punches whole sectors. They become zeros, each of which may or may not reach the disk, as if
+  /// written.
   func punch(_ bytes: Range<Int>) {
     guard !bytes.isEmpty else { return }
     let zeros = [UInt8](repeating: 0, count: bytes.clamped(to: 0..<liveSize).count)
@@ -119,7 +118,7 @@ final class SimulatedFile {
   func growth(writing range: Range<Int>) -> Int {
     if range.isEmpty { return 0 }
     let length = SimulatedFile.sectorLength
-    // There are no holes behind the end of the file, where most writes are.
+    // Most writes are behind the end of the file, where holes do not exist.
     let end = min(range.upperBound - 1, liveSize) / length + 1
     var filled = 0
     if !holes.isEmpty, range.lowerBound < liveSize {
@@ -177,8 +176,8 @@ final class SimulatedFile {
     }
   }
 
-  /// Replaces the cached bytes in `target` with those of the disk. Pending sectors have been sent
-  /// to the disk before.
+  /// Replaces the cached bytes in `target` with the bytes on the disk. Pending sectors have already
+  /// been sent to the disk.
   func showDisk(in target: UnsafeMutableRawBufferPointer, at offset: Int, _ count: Int) {
     for (sector, bytes) in lost {
       let start = SimulatedFile.start(sector)

@@ -6,8 +6,8 @@ import LatewoodDevice
 /// reference.
 ///
 /// It remembers the ranges written, so that the pool can restore it without copying the rest.
-// SAFETY: `touched` is only used under the volume's lock, and in `deinit`, when there is no other
-// user.
+// SAFETY: `touched` is only used under the volume's lock and in `deinit`, which has exclusive
+// access.
 final class SimulatedRegion: @unchecked Sendable {
   static let sectorLength = 512
 
@@ -33,7 +33,7 @@ final class SimulatedRegion: @unchecked Sendable {
     } else if touched.count < 256 {
       touched.append(bytes)
     } else {
-      // Many scattered writes: from here on one range covers all of them.
+      // Many scattered writes: one range covers all of them now.
       let low = touched.reduce(bytes.lowerBound) { min($0, $1.lowerBound) }
       let high = touched.reduce(bytes.upperBound) { max($0, $1.upperBound) }
       touched = [low..<high]

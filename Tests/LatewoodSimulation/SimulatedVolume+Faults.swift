@@ -27,14 +27,14 @@ extension SimulatedVolume {
   }
   /// Makes the read with this number, counted from 0, fail.
   package func failRead(_ read: Int) { locked { _ = readFaults.insert(read) } }
-  /// Makes bytes of a file unreadable for everyone from now on.
+  /// Makes bytes of a file unreadable for everyone.
   package func makeUnreadable(_ path: String, _ range: Range<UInt64>) {
     locked { unreadable.append((path, range)) }
   }
-  /// Makes all files remote from now on.
+  /// Makes all files remote.
   package func becomeRemote() { locked { isRemote = true } }
 
-  /// Makes every mapping of a file fail from now on.
+  /// Makes every later mapping of a file fail.
   package func refuseMappings(_ kind: StorageError.Kind) { locked { mappingRefusal = kind } }
 
   /// Makes everything readable again.
@@ -61,7 +61,7 @@ extension SimulatedVolume {
     return max(0, space - Set(names.values).reduce(0) { $0 + (files[$1]?.allocatedSize ?? 0) })
   }
 
-  /// Whether the file system can give blocks back.
+  /// Whether the file system can release blocks.
   package var supportsPunching: Bool {
     get { locked { canPunch } }
     set { locked { canPunch = newValue } }
@@ -72,13 +72,13 @@ extension SimulatedVolume {
     get { locked { isCachePinned } }
     set { locked { isCachePinned = newValue } }
   }
-  /// Whether the system has reads that go past its cache.
+  /// Whether the system supports reads that bypass its cache.
   package var supportsReadsFromDisk: Bool {
     get { locked { readsFromDisk } }
     set { locked { readsFromDisk = newValue } }
   }
 
-  /// Whether the simulated user may give files to others, as root may.
+  /// Whether the simulated user may change the owner of files, as root may.
   package var canGiveFilesAway: Bool {
     get { locked { allowsOwners } }
     set { locked { allowsOwners = newValue } }
@@ -129,7 +129,7 @@ extension SimulatedVolume {
     try file(path) { $0.corrupt(at: offset, xor: mask) }
   }
 
-  /// Puts a file on the disk, durable at once and without a counted call.
+  /// Puts a file on the disk, durable immediately and without a counted call.
   package func place(_ bytes: [UInt8], at path: String) throws(StorageError) {
     let device = try open(path, .createExclusive(permissions: 0o600), process: 0)
     defer { device.close() }

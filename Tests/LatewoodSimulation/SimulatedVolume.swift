@@ -18,12 +18,12 @@ import Synchronization
 /// | a torn sector: part new, part old | only where no durable byte changes (power-safe overwrite; FORMAT.md, section 1) |
 /// | a file that grew without its data: zeros up to its unsynced size | as above |
 /// | unsynced name changes are lost, the last ones first, as in a journal | a name is promised after `syncDirectory` |
-/// | after a power cut before the next sync, any of the punched blocks has its old content | they are not needed |
-/// | a write or punch that fails completely or part way, because of the device or for lack of space | the call says so |
-/// | a failed sync whose data later syncs do not write, although reads show it | the call says so once; it is never repeated |
+/// | after a power cut before the next sync, any of the punched blocks has its old content | the blocks are not needed |
+/// | a write or punch that fails completely or part way, because of the device or for lack of space | the call reports it |
+/// | a failed sync whose data later syncs do not write, although reads show it | the call reports it once; it is never repeated |
 /// | after that, later writes to a cached sector that the disk never had are lost too, as was seen on ext4 | nothing is written there |
 /// | a write that never reaches the disk, although the cache shows it and the call succeeds | only if it is read back, as in a compaction |
-/// | a read that fails | the call says so |
+/// | a read that fails | the call reports it |
 /// | a killed process: its locks are released, its unsynced writes stay in the cache | the cache belongs to the system |
 ///
 /// It does not simulate decay of durable sectors (see `corrupt`, for tests of detection),
@@ -83,7 +83,7 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   var killed: Set<Int> = []
   var writers: [String: SimulatedLock] = [:]
 
-  /// Makes an empty disk. The seed decides which sectors `syncLosingSome` loses.
+  /// Creates an empty disk. The seed decides which sectors `syncLosingSome` loses.
   package init(seed: UInt64 = 0) { random = SeededRandom(seed: seed) }
 
   // MARK: Volume, as the process 1

@@ -15,7 +15,7 @@ import Testing
     return options
   }
 
-  /// Runs `body` `count` times at once, each on a separate queue (and so a separate thread).
+  /// Runs `body` `count` times in parallel, each on a separate queue (and so a separate thread).
   private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let group = DispatchGroup()
     for index in 0..<count {

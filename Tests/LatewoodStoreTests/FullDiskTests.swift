@@ -6,7 +6,7 @@ import Testing
 @testable import LatewoodStore
 
 /// Many threads on a disk that is full now and then. The scripts of `FaultTests` do the same in
-/// sequence; here everything happens at once.
+/// sequence; here everything happens in parallel.
 @Suite struct FullDiskTests {
   private static let path = "db"
 
@@ -37,7 +37,7 @@ import Testing
           let size = try volume.liveBytes(of: Self.path).count
           let before = told.withLock { $0.refused.count }
           volume.spaceLimit = size + 300
-          // Until one is refused: the writers first use up what was allocated ahead.
+          // Write until a commit is refused: the writers first use up the space allocated ahead.
           for _ in 0..<100 where !running.isOver && told.withLock({ $0.refused.count == before }) {
             Monitor.sleep(milliseconds: 1)
           }
@@ -151,15 +151,14 @@ import Testing
       try store.write { transaction in
         try transaction.put("k", "new", in: space)
         volume.inject(.inputOutput(), atCall: volume.callCount)
-        // Another thread's sync fails meanwhile.
+        // The sync of another thread fails in the meantime.
         refusal(.inputOutput) { try store.sync() }
       }
     }
     let seen = try store.write(durability: .relaxed) { try $0.get("k", in: space) }
     #expect(seen == Array("old".utf8))
     #expect(try store.get("k", in: space) == Array("old".utf8))
-    // The state that it saw was not made durable and never will be, so it must not be reported as
-    // durable.
+    // The state that it saw never becomes durable, so reporting it as durable would be wrong.
     refusal(.poisoned) { try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) } }
   }
 }

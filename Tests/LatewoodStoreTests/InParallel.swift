@@ -2,7 +2,7 @@ import Dispatch
 import LatewoodConcurrency
 import Testing
 
-/// Runs `body` `count` times at once, each on a separate queue (and so a separate thread), and
+/// Runs `body` `count` times in parallel, each on a separate queue (and so a separate thread), and
 /// waits for all. Errors are recorded as issues.
 func inParallel(
   _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,

@@ -3,7 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Bad files and bad calls cause a typed error with a helpful text, and lose nothing.
+/// Bad files and bad calls cause a typed error with a helpful text, and never lose data.
 @Suite struct MisuseTests {
   private func code(_ body: () throws -> Void) -> StoreError.Code? {
     do {

@@ -195,7 +195,8 @@ import Testing
         while !writers.isOver {
           let before = refused()
           volume.spaceLimit = try volume.liveBytes(of: "db").count + 300
-          // Until one is refused: the writers first use up what was allocated ahead.
+          // Write until a transaction is refused: the writers first use up the space allocated
+          // ahead.
           for _ in 0..<100 where !writers.isOver && refused() == before {
             try await Task.sleep(nanoseconds: 1_000_000)
           }

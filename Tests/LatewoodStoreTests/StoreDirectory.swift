@@ -19,8 +19,8 @@ final class StoreDirectory: Sendable {
     }
   }
 
-  /// The bytes of the database and of the file that may be replacing it: the greater of the
-  /// apparent sizes, and the sum of the bytes on the disk.
+  /// The bytes of the database and, if there is one, of the file that is replacing it: the greater
+  /// of the apparent sizes, and the sum of the bytes on the disk.
   func occupied() throws -> (apparent: UInt64, allocated: UInt64) {
     var result: (apparent: UInt64, allocated: UInt64) = (0, 0)
     for name in try Directories.names(in: path) where !name.hasSuffix(".lock") {
@@ -30,19 +30,19 @@ final class StoreDirectory: Sendable {
         result.apparent = max(result.apparent, try device.size())
         result.allocated += try device.allocatedSize()
       } catch {
-        // The file may have been renamed or removed meanwhile.
+        // The file may have been renamed or removed in the meantime.
         guard error.kind == .notFound else { throw error }
       }
     }
     return result
   }
 
-  /// The names of the files beside the database and its lock.
+  /// The names of the files in the directory, other than the database and its lock.
   func others() throws -> [String] {
     try Directories.names(in: path).filter { !$0.hasSuffix(".lock") && $0 != "db.latewood" }
   }
 
-  /// Makes a file with these bytes, and returns its path.
+  /// Creates a file with these bytes, and returns its path.
   func write(_ bytes: [UInt8], to name: String) throws -> String {
     let path = "\(path)/\(name)"
     let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
@@ -60,7 +60,7 @@ final class StoreDirectory: Sendable {
     return bytes
   }
 
-  /// Makes a file with the same bytes, as another process would find them if this one ended now.
+  /// Creates a file with the bytes that another process would find if this one ended now.
   func copy(of path: String, as name: String) throws -> String { try write(Self.bytes(of: path), to: name) }
 }
 

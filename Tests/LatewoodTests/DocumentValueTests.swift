@@ -87,7 +87,8 @@ import Testing
     let read = try DocumentValue(json: value.toJSON())
     #expect(read == value && read.count == 2)
     #expect(DocumentValue(composed) != DocumentValue(decomposed))
-    // A Swift dictionary cannot hold both, and must not silently lose one.
+    // A Swift dictionary cannot hold both keys, so the conversion fails instead of losing one
+    // silently.
     let document = try MutableDocument(id: "a", json: value.toJSON())
     #expect(value.dictionary == nil && read.dictionary == nil && document.dictionary("x") == nil)
     #expect(document.toDictionary().isEmpty && document.count == 2)

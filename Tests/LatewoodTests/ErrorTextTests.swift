@@ -5,7 +5,7 @@ import Testing
 
 @testable import Latewood
 
-/// Errors tell people the problem in words, with the path, and what to do.
+/// Errors describe the problem in words, with the path and with advice.
 @Suite struct ErrorTextTests {
   private let directory: TestDirectory
 
@@ -103,7 +103,7 @@ import Testing
     ) {
       let database = try Database.open(at: $0 + "/gone")
       try FileManager.default.removeItem(atPath: $0 + "/gone")
-      // Until then a commit relies on an earlier look at the path.
+      // Until then a commit relies on an earlier check of the path.
       Thread.sleep(forTimeInterval: 0.003)
       try database.defaultCollection.save(MutableDocument(id: "a"))
     },

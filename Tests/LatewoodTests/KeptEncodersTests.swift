@@ -4,7 +4,7 @@ import Testing
 
 @testable import Latewood
 
-/// Parsers and writers that are used again, and the shortcuts on the way of a save.
+/// Parsers and writers that are reused, and the fast paths of a save.
 @Suite struct KeptEncodersTests {
   private let text = #"{"b":2,"list":[1,"x"],"a":"some text that is no key"}"#
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Edits of stored documents that replace numbers, Booleans and nulls in a copy of the bytes.
 @Suite struct PatchedBodyTests {
-  /// Values of each size that a scalar can have, and others, which are encoded.
+  /// Values of each size that a scalar can have, and other values, which are encoded.
   private static let values: [DocumentValue] = [
     .null, true, false, 0, 1, -1, 2047, -2048, 2048, -2049, 32_767, -32_768, 40_000, 8_388_607,
     1_699_999_999_999, -1_699_999_999_999, DocumentValue(Int64.max), DocumentValue(Int64.min),
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `a damaged body is not saved without its unreadable part`() throws {
-    // A dictionary of two members, of which the first has an integer as its key.
+    // A dictionary of two members, the first of which has an integer as its key.
     let bytes: [UInt8] = [0x70, 0x02, 0x00, 0x05, 0x00, 0x01, 0x41, 0x61, 0x00, 0x01, 0x80, 0x05]
     for count in [1, 20] {
       for value in [DocumentValue(7), "text"] {
@@ -96,12 +96,12 @@ import Testing
     }
   }
 
-  /// Valid Fleece as this library does not write it.
+  /// Valid Fleece in forms that this library does not write.
   @Test(
     arguments: [
       // {"a":5000,"b":5000}: one number for both.
       [0x11, 0x88, 0x13, 0x00, 0x70, 0x02, 0x41, 0x61, 0x80, 0x04, 0x41, 0x62, 0x80, 0x06, 0x80, 0x05],
-      // {"a":1,"b":1}: the item of b points at that of a.
+      // {"a":1,"b":1}: the item of b points at the item of a.
       [0x70, 0x02, 0x41, 0x61, 0x00, 0x01, 0x41, 0x62, 0x80, 0x02, 0x80, 0x05],
       // {"a":25185,"b":"…"}: the number lies within the string.
       [
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  /// Numbers over what leads to another value.
+  /// Numbers that overlap the path to another value.
   @Test(
     arguments: [
       // {"a":…,"b":"x"}: the item of b points at a pointer, which lies within the number.

@@ -3,7 +3,7 @@ import Latewood
 import LatewoodSimulation
 import Testing
 
-/// Tests that values go into documents as Swift has them, and come out as such.
+/// Swift values go into documents and come out unchanged.
 @Suite struct SwiftValueTests {
   private enum Genre: String, DocumentValueConvertible { case horror, comedy }
 
@@ -15,7 +15,7 @@ import Testing
     films = try database.defaultCollection
   }
 
-  /// Sets a member, and returns it as it is read after a save.
+  /// Sets a member, and returns the value that is read after a save.
   private func saved(_ change: (inout MutableDocument) -> Void) throws -> DocumentValue {
     var document = try films.document("a")?.toMutable() ?? MutableDocument(id: "a")
     change(&document)
@@ -226,14 +226,14 @@ import Testing
         Date(timeIntervalSince1970: (Double.random(in: -span...span, using: &random) * 1000).rounded() / 1000)
       )
     }
-    // In the second before and after 2001 a date can be finer than any text.
+    // In the second before and after 2001 a date can be more precise than its text.
     for date in dates
     where abs(date.timeIntervalSinceReferenceDate) >= 1 && date.documentValue.date != date {
       Issue.record(
         "\(date.timeIntervalSinceReferenceDate.debugDescription) is \(date.documentValue); \(random.replay)")
       break
     }
-    // Milliseconds are written as such, however they were made.
+    // Milliseconds are written exactly, regardless of their computation.
     for thousandths in 0..<1000 {
       let date = Date(timeIntervalSince1970: 1_772_357_400 + Double(thousandths) / 1000)
       #expect(date.documentValue.string?.utf8.count == "2026-03-01T09:30:00.000Z".utf8.count)

@@ -46,11 +46,11 @@ import Testing
     for _ in 0..<Effort.count(600, low: 200) {
       var built: [String: DocumentValue] = [:]
       for name in names where random.below(2) == 0 { built[name] = ["v": DocumentValue(random.below(9))] }
-      // Two keys that Swift takes for one are not both in a dictionary of Swift.
+      // A Swift dictionary cannot hold two keys that Swift considers equal.
       built["e\u{301}"] = nil
       var rebuilt = DocumentValue(built)
       var changed = try DocumentValue(json: rebuilt.toJSON())
-      // Up to as many as are written one by one, and more.
+      // Up to the number that are written one by one, and more.
       for step in 0..<random.below(14) {
         let name = names[random.below(names.count)]
         let kept = changed
@@ -171,8 +171,8 @@ import Testing
     document["at"].date = date
     document["list"] = [DocumentValue(date)]
     #expect(document["at"].exists && document["at"].string == nil && document["at"].kind == .string)
-    // The description of a date that is not a number traps, so dates must not be in an expression
-    // that is printed when it fails.
+    // The description of a date that is not a number traps, so expressions that are printed on
+    // failure cannot contain dates.
     let read = document["at"].date?.timeIntervalSinceReferenceDate.bitPattern
     let written = date.timeIntervalSinceReferenceDate.bitPattern
     #expect(read == written)

@@ -173,7 +173,7 @@ import Testing
     }
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2_000 {
-      // What is no JSON is no reason to trap.
+      // Invalid JSON does not cause a trap.
       var indenter = JSONIndenter(.plain)
       _ = indenter.indented(random.bytes(40).map { Array("{}[],:\"\\ a1\n".utf8)[Int($0) % 12] })
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What the commands that list something say when there is nothing.
+/// The output of listing commands when there is nothing to list.
 @Suite struct EmptyListTests {
   private static let ofDocuments: [([String], String, String)] = [
     (["index", "@"], "no indexes; `latewood index create`", #""indexes":[]"#),

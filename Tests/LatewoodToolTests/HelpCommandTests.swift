@@ -2,8 +2,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// `latewood help` speaks of documents and of keys and values, the shell's help of its own
-/// commands, and `info` shows keyspaces that are not the user's only if asked.
+/// `latewood help` covers documents as well as keys and values, the shell's help covers the
+/// commands of the shell, and `info` shows keyspaces that do not belong to the user only on
+/// request.
 @Suite struct HelpCommandTests {
   @Test func `help and the manual page describe a database of documents or key-values`() throws {
     let tool = try ToolRun()

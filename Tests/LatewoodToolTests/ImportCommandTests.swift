@@ -59,10 +59,10 @@ import Testing
     #expect(try tool("doc", "get", "@", "airline_é").output == #"{"name":"Texas Wings"}"# + "\n")
     #expect(try tool("doc", "get", "@", "empty").output == "{}\n")
     try tool.expectSound()
-    // With another id the member stays, and is refused.
+    // With another id the member stays and is refused.
     let (_, refused) = try imported(lines, "--documents", "--id", "_id+name")
     #expect(refused.code == .badInput && refused.error.contains("_id is reserved"), "\(refused.error)")
-    // Entries can have it.
+    // Entries may have this name.
     let (entries, second) = try imported(lines, "--key", "_id")
     #expect(second.code == .success)
     #expect(try entries("get", "@", "empty").output.hasPrefix(#"{"_id":"empty"}"#))
@@ -233,13 +233,13 @@ import Testing
     #expect(refused.code == .badInput && refused.output.isEmpty)
     #expect(refused.error.contains(#"line 5002: value 5002 has the key of value 8: "7""#), "\(refused.error)")
     #expect(refused.error.contains("Nothing was imported"))
-    // Nor is anything written of a text that is wrong near its end.
+    // A text that is invalid near its end is not written in part, either.
     let wrong = try source("[\(numbers),\n{\"a\":x}]")
     #expect(try tool.run(["import", "@", wrong, "--unique"] + options).code == .badInput)
     #expect(try CapturedRun.read(tool.path) == before)
     let replaced = try tool.run(["import", "@", repeated] + options)
     #expect(replaced.code == .success && replaced.output.contains("2 values replaced"), "\(replaced.output)")
-    // Keys that are there already, but only once in the source, are none of its business.
+    // The check ignores keys that already exist but occur only once in the source.
     #expect(try tool.run(["import", "@", first, "--unique"] + options).output.contains("2 values replaced"))
     try tool.expectSound()
   }
@@ -261,7 +261,7 @@ import Testing
 }
 
 extension String {
-  /// The text with the line breaks of a narrow terminal taken back.
+  /// The text without the line breaks for a narrow terminal.
   fileprivate var unwrapped: String {
     split(whereSeparator: \.isWhitespace).joined(separator: " ")
   }

@@ -45,7 +45,7 @@ import Testing
     ("info-annotated", ["info", "annotated"]), ("info-holes", ["info", "holes"]),
   ]
 
-  /// Replaces parts that depend on the place of the repository and on the file system.
+  /// Replaces parts that depend on the path of the repository and on the file system.
   static func normal(_ run: CapturedRun) -> String {
     let lines = (run.output + (run.error.isEmpty ? "" : "--- error\n" + run.error)).split(
       separator: "\n", omittingEmptySubsequences: false)

@@ -34,7 +34,7 @@ import Testing
     #expect(try elements("[1]\n[2]\n", asSequence: true) == ["[1]", "[2]"])
   }
 
-  /// Reads a text with `nextLine` where that takes a line, and `next` elsewhere.
+  /// Reads a text with `nextLine` where that accepts a line, and with `next` elsewhere.
   private func lines(
     _ text: String, pieceLength: Int, isTaken: (String) -> Bool
   ) throws(Failure) -> (all: [String], lines: [Int], taken: Int) {
@@ -60,12 +60,12 @@ import Testing
 
   @Test func `lines that are taken whole give the same elements and line numbers`() throws {
     let text = "{\"a\": 1}\n\n [1,\n2] \n3 4\r\n  5\n{\n}6 7\n\"ü\" \n8\n9"
-    // A number or a string, an object of one member: what a parser would take.
+    // A number or a string, an object of one member: texts that a parser would accept.
     func isWhole(_ line: String) -> Bool {
       let line = line.filter { $0 != "\r" && $0 != "\r\n" }.split(separator: " ").joined()
       return ["{\"a\":1}", "5", "\"ü\"", "8"].contains(line)
     }
-    // An object and what follows it must not touch.
+    // A separator is required after an object.
     #expect(throws: Failure.self) { try lines(text, pieceLength: 65536, isTaken: isWhole) }
     let correct = text.replacing("}6", with: "} 6")
     for pieceLength in [1, 5, 16, 65536] {
@@ -75,7 +75,8 @@ import Testing
       #expect(found.all.count == 11 && plain.taken == 0)
       if pieceLength == 65536 { #expect(found.taken == 4) }
     }
-    // The rest of a line behind an element that touches it is not taken, whatever the closure says.
+    // The rest of a line directly behind an element is not accepted, regardless of the closure's
+    // result.
     #expect(throws: Failure.self) { try lines("{\n}6\n", pieceLength: 65536) { $0 == "6" } }
   }
 

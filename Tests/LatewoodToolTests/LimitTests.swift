@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// A process limit gives an error that names it, and never ends the process.
+/// A process limit causes an error that names the limit, and never ends the process.
 @Suite struct LimitTests {
   /// Runs the tool under a limit that a shell sets; the status is nil if a signal ended it.
   private func run(_ limit: String, _ arguments: [String]) throws -> (output: String, status: Int32?) {
@@ -24,8 +24,8 @@ import Testing
     #expect(BuiltTool.run(["list", place("db"), "--count"]).output == "2\n")
   }
 
-  /// If mappings are refused for lack of address space, there is none for buffered reading either:
-  /// see `Store.Reading`.
+  /// If mappings are refused for lack of address space, buffered reading has none either: see
+  /// `Store.Reading`.
   @Test(arguments: ["automatic", "buffered"])
   func `a file beyond the process's address space is an error, and one that fits is read`(
     _ reading: String

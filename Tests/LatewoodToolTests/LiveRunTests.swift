@@ -10,9 +10,9 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Runs reading commands, each in a process of its own, while this process writes to the file as
-/// fast as possible: documents, checkpoints, compactions, punched holes. None may find a fault.
-/// (`salvage` is not among them, because it is for files that nobody writes to.)
+/// Runs reading commands, each in a separate process, while this process writes to the file as fast
+/// as possible: documents, checkpoints, compactions, punched holes. No command may find a fault.
+/// (`salvage` is left out, because it is meant for files without a writer.)
 ///
 /// `LATEWOOD_LIVE_RUNS=1000 swift test --filter LiveRunTests` takes a long time.
 @Suite struct LiveRunTests {

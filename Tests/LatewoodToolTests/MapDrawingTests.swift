@@ -156,7 +156,8 @@ import Testing
     let cells = KeyspaceMap(blocks).cells()
     let names = map.tree.keyspacesBySize.map { map.tree.name(of: $0) }
     #expect(Array(names.prefix(7)) == (0..<7).map { "keyspace \($0)" })
-    // A letter is that of a keyspace with live bytes there, or there are none.
+    // Each letter belongs to a keyspace with live bytes in that cell; otherwise the cell has no
+    // live bytes.
     for (index, cell) in cells.enumerated() {
       let start = UInt64(index) * blocks.cellLength
       let here = map.part(start..<min(start + blocks.cellLength, map.size)).liveBytes
@@ -171,7 +172,7 @@ import Testing
     let legend = KeyspaceMap(blocks).legend(.plain)
     #expect(legend[0].hasPrefix("A  keyspace 0 ") && legend.last?.hasPrefix(".  anything else ") == true)
     #expect(legend.allSatisfy { DisplayWidth.of($0) <= 80 })
-    // A part has the same letters as the whole.
+    // A part shows the same letters as the whole.
     let last = try #require(map.regions.last { $0.liveKeyspace == map.tree.keyspacesBySize[6] })
     #expect(KeyspaceMap(BlockMap(map.part(last.range), width: 80)).cells().allSatisfy { $0.character == "G" })
   }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LatewoodTool
 
-/// A process in the middle of a scan, while this one frees as much as possible of the data being
-/// read.
+/// A process in the middle of a scan, while this process frees as much as possible of the data
+/// being read.
 @Suite struct OtherProcessReadTests {
   private static let count = 200
-  /// Large enough that pipe and buffers of the tool cannot take all of them.
+  /// Large enough that the pipe and the buffers of the tool cannot hold all values.
   private static let length = 20_000
 
   private let place: Workplace
@@ -73,12 +73,13 @@ import Testing
     let (child, start) = try startReading()
     if isWriterThere { try store.close() }
     let punched = try overwriteAll(compacting: compacting)
-    // A compaction leaves the reader its file, and punches holes in another.
+    // A compaction leaves the file of the reader alone, and punches holes in another one.
     if !compacting { #expect(punched == 0) }
     let output = start + (try child.output.readAll())
     #expect(try child.wait() == 0)
     #expect(start.count < output.count / 4, "it stood still in the middle")
-    // Not an expectation of its own: the difference of two texts of this length takes minutes.
+    // Not a separate expectation, because computing the difference of two texts of this length
+    // takes minutes.
     let isSame = output == Array(expected.output.utf8)
     #expect(isSame)
     #expect(BuiltTool.run(["verify", path]).code == .success)

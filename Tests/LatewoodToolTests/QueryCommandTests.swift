@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// `latewood query`: rows, plans, and errors that show their place.
+/// `latewood query`: rows, plans, and errors that show their position.
 @Suite struct QueryCommandTests {
   private func filled() throws -> ToolRun {
     let tool = try ToolRun()

@@ -53,8 +53,7 @@ import Testing
     let directory = try ToolDirectory()
     try directory.makeDatabase("a")
     var bytes = try directory.bytes(of: "a")
-    // All names of keyspaces in the file: they are in the catalog's leaf, and nowhere else since
-    // the file was compacted.
+    // All names of keyspaces in the file: since the compaction they are only in the catalog's leaf.
     for name in ["fruit", "roots"] {
       let text = Array(name.utf8)
       for at in 16384..<bytes.count - text.count where bytes[at..<at + text.count].elementsEqual(text) {

@@ -26,8 +26,8 @@ import Testing
     return result
   }
 
-  /// Makes 200 documents of four revisions, each body 1,000 bytes or so; a blob that only an old
-  /// revision refers to and one that is in use, an index, and a local document.
+  /// Creates 200 documents of four revisions with bodies of about 1,000 bytes, a blob that only an
+  /// old revision refers to, a blob in use, an index, and a local document.
   private func makeDocuments() throws {
     try change { store, collection in
       let blobs = try [[UInt8](repeating: 1, count: 300_000), [UInt8](repeating: 2, count: 2_000_000)].map {
@@ -59,7 +59,7 @@ import Testing
     Dictionary(uniqueKeysWithValues: report.sum.map { ($0.name, $0.bytes) })
   }
 
-  /// Surveys the file, and checks that what it says about the file as a whole is true.
+  /// Surveys the file, and checks the figures for the file as a whole.
   private func survey(_ path: String? = nil, limit: Int = 10) throws -> SizeReport {
     let path = path ?? tool.path
     let report = try SizeReport.of(path, limit: limit)
@@ -68,7 +68,7 @@ import Testing
     #expect(try report.parts.fileBytes == device.size())
     #expect(try report.parts.allocatedBytes == device.allocatedSize())
     #expect(report.sum.reduce(0) { $0 + $1.bytes } == report.parts.fileBytes, "\(report.sum)")
-    // Holes are what `ls` counts and `du` does not, and no more.
+    // Holes are exactly the bytes that `ls` counts and `du` does not.
     let holes = report.sum.first { $0.name == "holes" }?.bytes ?? 0
     #expect(holes <= report.parts.fileBytes - min(report.parts.fileBytes, report.parts.allocatedBytes))
     #expect(Set(report.sum.map(\.name)).count == report.sum.count)
@@ -294,14 +294,14 @@ import Testing
       let text = try tool("compact", "@", "--dry-run").output
       let onDisk = "(\(Quantity.bytes(dry.allocatedBytesBefore)) on the disk)"
       #expect(text.contains("\(Quantity.bytes(fileBytes)) \(onDisk)"))
-      // info goes by counters, and does not know of blobs.
+      // `info` relies on counters, and does not know about blobs.
       let more = size.savings.unneeded.unneededBytes + (size.parts.allocatedBytes + log) / 50
       let saves = size.allocatedBytesSaved
       #expect(info.compactionSaves <= saves + fileBytes / 20 && saves <= info.compactionSaves + more)
       return size
     }
     try makeDocuments()
-    // The tree of the last checkpoint lies behind its replay offset: that is no log.
+    // The tree of the last checkpoint lies behind its replay offset, but it is not part of the log.
     #expect(try compare().parts.log == 0)
     try change { store, collection in
       try store.write { try $0.save("more", in: collection, body: tool.body(#"{"a":1}"#), parent: nil) }

@@ -35,7 +35,7 @@ final class ToolDirectory {
     try bytes.withUnsafeBytes { try device.write($0, at: 0) }
   }
 
-  /// Makes a database of entries `key-000` and so on, compacted, so that it contains each of them
+  /// Creates a database of entries `key-000` and so on, compacted, so that it contains each of them
   /// once.
   func makeDatabase(_ name: String, count: Int = 400) throws {
     let store = try Store.open(at: file(name))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Runs the tool inside the test process, in a directory of its own, and keeps its output.
+/// Runs the tool inside the test process, in a separate directory, and keeps its output.
 final class ToolRun {
   let directory: String
   var path: String { "\(directory)/test.latewood" }
@@ -56,7 +56,7 @@ final class ToolRun {
 
   func body(_ json: String) throws -> [UInt8] { try BodyReader().body(of: Array(json.utf8)) }
 
-  /// Makes a document with two branches: `1-… ─ 2-…` of this replica and `2-ff` of another.
+  /// Creates a document with two branches: `1-… ─ 2-…` of this replica and `2-ff` of another.
   func makeConflict(_ id: String = "doc") throws {
     let first = try self("doc", "put", "@", id, #"{"n":1}"#).lines[0]
     #expect(try self("doc", "put", "@", id, #"{"n":2}"#, "--revision", first).code == .success)

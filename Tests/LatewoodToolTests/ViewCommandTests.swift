@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// `latewood view`, for views that a program has made.
+/// `latewood view`, for views that a program has created.
 @Suite struct ViewCommandTests {
   private func filled() throws -> ToolRun {
     let tool = try ToolRun()

@@ -95,7 +95,7 @@ final class MemoryFile {
     value.withUnsafeBytes {
       UnsafeMutableRawBufferPointer(start: bytes + Int(offset), count: $0.count).copyMemory(from: $0)
     }
-    // Each in 64 bytes of its own, because there is one proof bit for each 64 bytes.
+    // Each in separate 64 bytes, because one proof bit stands for 64 bytes.
     end = (offset + UInt64(value.count) + 64) & ~63
     let sum = value.withUnsafeBytes { XXH64.hash($0, seed: seed) }
     return (offset, UInt32(truncatingIfNeeded: sum))

@@ -115,7 +115,7 @@ import Testing
     return isWhole
   }
 
-  /// Builds a tree that has to open the hostile one.
+  /// Builds a tree by a merge that has to open the hostile one.
   private func absorb(_ tree: BaseTree, _ other: MemoryFile) throws {
     guard let root = tree.root else { return }
     other.end = 16384
@@ -157,7 +157,7 @@ import Testing
     let file = MemoryFile(capacity: 1 << 20)
     let tree = try build([ModelEntry(key: [1, 2, 3, 4, 5], value: [6])], in: file)
     let good = try #require(tree.root)
-    // The last two look like nodes that have no place in the file yet.
+    // The last two look like nodes without an offset in the file yet.
     let offsets: [UInt64] = [file.end, file.end + 64, 1 << 63, 1 << 63 | 5]
     for offset in offsets {
       var bad = good

@@ -45,7 +45,7 @@ struct PlainMerge {
     let isTouched = at < changes.count && (high.map { changes[at].key.isBefore($0) } ?? true)
     guard isTouched || isDropped else {
       let fence = high.map { PrefixedKey(arena.keep($0), $0.count) }
-      // Both ways of calling the builder, with and without a fence, are right; use both.
+      // The builder may be called with or without a fence; use both forms.
       return try builder.adopt(
         subtree, separator: separator, upperFence: subtree.entries % 2 == 0 ? fence : nil)
     }

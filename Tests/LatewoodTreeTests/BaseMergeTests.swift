@@ -75,7 +75,8 @@ import Testing
         return true
       })
     #expect(found == found.sorted { $0.isBefore($1) })
-    // An extent that was written again in another place would count as changed; here there is none.
+    // An extent that was written again at another offset would count as changed; there are no
+    // extents here.
     #expect(Set(found) == expected)
   }
 

@@ -4,8 +4,8 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Files with valid checksums that a compaction, reading back its new file, must not accept as a
-/// tree.
+/// Files with valid checksums that a compaction must reject as a tree when it reads back its new
+/// file.
 @Suite struct CopyVerifierTests {
   private let file = MemoryFile(capacity: 1 << 20)
   private let arena = Arena()

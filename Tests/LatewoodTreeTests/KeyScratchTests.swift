@@ -3,8 +3,8 @@ import Testing
 
 @testable import LatewoodTree
 
-/// Keys that a scan joins, with the number of the keyspace left out. Their lengths are those that
-/// nodes tell, and a node may have changed since it was verified.
+/// Keys that a scan assembles, without the number of the keyspace. Their lengths come from nodes,
+/// and a node may have changed since it was verified.
 @Suite struct KeyScratchTests {
   private func joined(_ prefix: [UInt8], _ suffixes: [[UInt8]], dropping dropped: Int) throws -> [[UInt8]] {
     var scratch = KeyScratch(dropping: dropped)

@@ -68,7 +68,7 @@ import Testing
 
   @Test func `a deleted range frees no more bytes than the file has`() throws {
     let file = MemoryFile(capacity: 1 << 20)
-    // Few enough levels to wait for, if each node were visited as often as it is named.
+    // Few enough levels to wait for the end even if each node were visited once for each reference.
     let tree = try tree(levels: 6, in: file)
     var state = BufferState()
     state.ranges = RangeTombstones().adding(low: [0], high: [0xFF], offset: 1)

@@ -38,15 +38,15 @@ enum CountedOperation: String, CaseIterable {
   case parseJSON = "json-parse"
   case writeJSON = "json-write"
 
-  /// Whether other threads do a part of it. All instructions of the process are then counted, with
-  /// the operation and without it.
+  /// Whether other threads do a part of the operation. All instructions of the process are then
+  /// counted, with and without the operation.
   var usesThreads: Bool { self == .compaction }
 }
 
-/// Runs what is counted.
+/// Runs the code whose instructions are counted.
 ///
 /// `Benchmarks/instructions.py` tells callgrind to collect inside of the function with this name.
-/// It is `dynamic` so that it is neither inlined nor cloned, and must not be called within itself.
+/// It is `dynamic` so that it is neither inlined nor cloned. It never calls itself.
 dynamic func countInstructions(_ body: () throws -> Void) rethrows {
   try body()
 }

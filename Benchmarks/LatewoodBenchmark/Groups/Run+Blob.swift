@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// Group `blob`: writes and reads one large blob, and measures the memory that this takes.
+/// Group `blob`: writes and reads one large blob, and measures the memory use.
 extension Run where Engine == LatewoodEngine {
   /// The allowed memory for a blob of any length, in MiB.
   private static var allowedMiB: Double { 64 }
@@ -29,7 +29,7 @@ extension Run where Engine == LatewoodEngine {
     before = memory.restart()
     var length: UInt64 = 0
     try measure("doc-blob-out", operations: count) {
-      // Verified, so that all bytes are really read.
+      // The file is verified, so that all bytes are really read.
       try blob.forEachVerifiedPiece { piece in
         length += UInt64(piece.byteCount)
         return true

@@ -69,7 +69,7 @@ extension Run where Engine == LatewoodEngine {
     }
   }
 
-  /// Overwrites as many records as there are.
+  /// Overwrites as many records as the database has.
   private func overwriteRound(
     _ engine: LatewoodEngine, _ name: String, _ records: UInt64, _ round: UInt64
   ) throws {

@@ -33,10 +33,10 @@ extension Run where Engine == LatewoodEngine {
     try close(engine, after: "compaction")
   }
 
-  /// Overwrites as many entries as there are, and compacts.
+  /// Overwrites as many entries as the database has, and compacts.
   ///
-  /// - Returns: the rate relative to a plain copy. The mean of one copy before and one after is
-  ///   used, because the load of the disk changes from one second to the next.
+  /// - Returns: the rate relative to a plain copy. The rate is relative to the mean of a copy
+  ///   before and a copy after, because the load of the disk changes from one second to the next.
   private func compactOverwritten(_ engine: LatewoodEngine, round: Int) throws -> Double {
     try overwrite(engine, options.records, seed: 0xC0 + UInt64(round))
     try engine.store.checkpoint()
@@ -55,7 +55,7 @@ extension Run where Engine == LatewoodEngine {
     return (plain + again) / 2 / seconds
   }
 
-  /// Measures transactions of one put, without and with a compaction beside them.
+  /// Measures transactions of one put, without and with a concurrent compaction.
   private func commitsBeside(_ engine: LatewoodEngine) throws {
     let alone = try times(of: engine) { $0 < 20_000 }
     let isDone = Atomic<Bool>(false)

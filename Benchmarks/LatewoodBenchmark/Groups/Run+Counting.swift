@@ -1,9 +1,9 @@
 import LatewoodStore
 
 /// Part `count`: the number of keys in a range, the rank of a key, and the key at a rank, without
-/// reading the keys in between. Once with all keys in the tree, once with a tenth of them
-/// overwritten and not yet merged; the first count then looks up each of these, and is a figure of
-/// its own.
+/// reading the keys in between. Measures once with all keys in the tree, and once with a tenth of
+/// them overwritten and not yet merged; the first count then looks up each of these, and is
+/// reported separately.
 extension Run where Engine == LatewoodEngine {
   func counting() throws {
     let engine = try filled(options.records) { $0.checkpointsInBackground = false }

@@ -10,8 +10,8 @@ extension Run where Engine == LatewoodEngine {
     report.figure("deleterange", "ratio_with_checkpoint", single.total / whole.total)
   }
 
-  /// Deletes the middle half of the keys. Returns the seconds until that is on the disk, and the
-  /// seconds including the checkpoint after it.
+  /// Deletes the middle half of the keys. Returns the seconds until the delete is on the disk, and
+  /// the seconds including the checkpoint after it.
   private func deleteMiddle(
     _ workload: String, inOneOperation: Bool
   ) throws -> (delete: Double, total: Double) {

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Group `instructions`: operations on documents, of which there is one to ten records, and JSON.
+/// Group `instructions`: operations on documents (one for every ten records), and JSON.
 extension Run where Engine == LatewoodEngine {
   func countDocuments(_ operation: CountedOperation) throws -> UInt64 {
     let count = options.records / 10
@@ -42,7 +42,7 @@ extension Run where Engine == LatewoodEngine {
     return count
   }
 
-  /// Where the documents are.
+  /// The path of the documents.
   var pathToCount: String { options.directory.path + "/documents.latewood" }
 
   func openDocumentsToCount() throws -> DocumentStore {
@@ -63,7 +63,7 @@ extension Run where Engine == LatewoodEngine {
     guard seen == query.count else { throw BenchmarkFailure("the feed has \(seen) changes") }
   }
 
-  /// Per query, or per document in a range.
+  /// Counts instructions per query, or per document in a range.
   private func countQueries(_ operation: CountedOperation, _ query: QueryWorkload) throws -> UInt64 {
     let count = query.count
     try query.createIndex("n")
@@ -88,7 +88,7 @@ extension Run where Engine == LatewoodEngine {
 
   // MARK: JSON
 
-  /// Per text of about 500 bytes.
+  /// Counts instructions per text of about 500 bytes.
   func countJSON(_ operation: CountedOperation) throws -> UInt64 {
     let texts = (0..<options.records / 20).map(Self.jsonText)
     var parser = JSONParser()
@@ -98,7 +98,7 @@ extension Run where Engine == LatewoodEngine {
         try sum + body.withRoot { root throws(FleeceError) in try JSON.text(of: root).count }
       }
     }
-    // Buffers grow once.
+    // The first conversion grows the buffers.
     _ = try write()
     var bytes = 0
     try countInstructions {

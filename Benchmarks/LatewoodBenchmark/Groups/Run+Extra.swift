@@ -14,13 +14,13 @@ enum ExtraPart: String, CaseIterable {
   case compaction = "compaction"
   case opening = "opening"
   case recover = "recover"
-  /// The process that `recover` starts.
+  /// The process started by `recover`.
   case recoverVictim = "recover-victim"
   case valueSizes = "valuesizes"
-  /// The processes that `valuesizes` starts.
+  /// The processes started by `valuesizes`.
   case valueSizesVictim = "valuesizes-victim"
 
-  /// Whether it is a process that another part starts and that ends by killing itself.
+  /// Whether the part is a process that another part starts and that kills itself.
   var isVictim: Bool { self == .recoverVictim || self == .valueSizesVictim }
 
   static var names: String {
@@ -91,7 +91,7 @@ extension Run where Engine == LatewoodEngine {
     return true
   }
 
-  /// Runs each part in a process of its own: memory left behind by one would be missing in the
+  /// Runs each part in a separate process: memory left behind by one part would be missing in the
   /// growth of the next.
   private func runAllParts() throws {
     for part in ExtraPart.allCases where !part.isVictim {

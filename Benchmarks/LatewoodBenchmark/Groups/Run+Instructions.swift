@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// Group `instructions`: one operation after its set-up, so that the instructions that it takes can
-/// be counted. Prints the number of operations that were counted.
+/// Group `instructions`: one operation after its set-up, so that its instructions can be counted.
+/// Prints the number of counted operations.
 ///
 /// Seeds are fixed, and only a compaction uses other threads.
 extension Run where Engine == LatewoodEngine {
@@ -50,13 +50,13 @@ extension Run where Engine == LatewoodEngine {
 
   // MARK: Set-up
 
-  /// The options of a store in which nothing happens by itself.
+  /// The options of a store without any background work.
   var optionsToCount: Store.Options {
     var chosen = Store.Options()
     chosen.durability = .relaxed
     chosen.checkpointsInBackground = false
     chosen.compaction = .manual
-    // Nodes that were verified once stay so, however slowly the program runs.
+    // Verified nodes stay verified, however slowly the program runs.
     chosen.checksumLifetime = 0
     return chosen
   }
@@ -184,13 +184,13 @@ extension Run where Engine == LatewoodEngine {
 
   // MARK: Upkeep
 
-  /// Per entry that the checkpoint takes in.
+  /// Counts instructions per entry that the checkpoint merges.
   private func countCheckpoint(_ engine: LatewoodEngine, of share: Double) throws -> UInt64 {
     try countInstructions { try engine.store.checkpoint() }
     return part(share)
   }
 
-  /// Per entry of a store of which half is dead.
+  /// Counts instructions per entry of a store that is half dead.
   private func countCompaction() throws -> UInt64 {
     let engine = try openToCount(base: true)
     try put(options.records, version: 1, to: engine)
@@ -199,8 +199,8 @@ extension Run where Engine == LatewoodEngine {
     return options.records
   }
 
-  /// - Parameter withLog: whether the engine has commits that are in no checkpoint, which each
-  ///   opening has to read, as after a crash. It then stays open, beside readers.
+  /// - Parameter withLog: whether the engine has commits that no checkpoint contains. Each opening
+  ///   has to read these, as after a crash. The engine then stays open, next to readers.
   private func countOpening(_ engine: LatewoodEngine, withLog: Bool) throws -> UInt64 {
     let operations: UInt64 = 20
     try engine.flush()

@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// Group `keyspaces`: as many keyspaces as there are records (`--n`), as of an application with a
-/// collection for each user. What creating them costs, opening the file, and a get in one.
+/// Group `keyspaces`: one keyspace for each record (`--n`), as in an application with a collection
+/// for each user. Measures the cost of creating them, of opening the file, and of a get in one.
 extension Run where Engine == LatewoodEngine {
   func keyspacesGroup() throws {
     let created = try openEmpty()
@@ -29,7 +29,7 @@ extension Run where Engine == LatewoodEngine {
 
   private func name(_ number: UInt64) -> String { "keyspace \(number)" }
 
-  /// Each keyspace with one entry, in transactions of 1000.
+  /// Creates the keyspaces with one entry each, in transactions of 1000.
   private func create(in store: Store) throws {
     var done: UInt64 = 0
     while done < options.records {
@@ -45,7 +45,7 @@ extension Run where Engine == LatewoodEngine {
     try store.sync()
   }
 
-  /// Whether a keyspace is there under its name, with its entry.
+  /// Whether a keyspace exists under its name, with its entry.
   private func hasEntry(_ store: Store, _ number: UInt64, into checksum: inout Checksum) throws -> Bool {
     try store.withValue("a", in: store.keyspace(name(number))) { checksum.add(value: $0) } != nil
   }
@@ -77,7 +77,7 @@ extension Run where Engine == LatewoodEngine {
     report.wrongAnswers("keyspaces-get-one", "MISSES", operations - hits)
   }
 
-  /// Relaxed transactions of one put in a random keyspace.
+  /// Runs relaxed transactions of one put in a random keyspace.
   private func commitInAny(_ store: Store) throws {
     var random = SplitMix64(seed: 0x4E6)
     let operations = options.scaled(100_000)

@@ -3,7 +3,7 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
 
-/// Group `queries`, live queries: the cost of an update beside that of the commit that causes it.
+/// Group `queries`, live queries: the cost of an update, and of the commit that causes it.
 extension Run where Engine == LatewoodEngine {
   func measureLiveQuery() throws {
     let count = Int(options.scaled(100_000))

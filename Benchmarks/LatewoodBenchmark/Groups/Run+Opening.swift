@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// Part `opening`: opening after a clean close, many times in one process.
 ///
-/// The first time the checkpoint may not be durable yet, so it is reported apart from the others.
+/// At the first opening the checkpoint may not be durable yet, so that one is reported separately.
 extension Run where Engine == LatewoodEngine {
   func opening() throws {
     let engine = try openEmpty()

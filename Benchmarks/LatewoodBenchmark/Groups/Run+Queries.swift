@@ -69,7 +69,7 @@ struct QueryWorkload {
   let store: DocumentStore
   let documents: CollectionHandle
   let count: UInt64
-  /// Made once: to make it takes longer than to save it.
+  /// Created once, because creating it takes longer than saving it.
   private let text = String(repeating: "word ", count: 66)
 
   init(store: DocumentStore, count: UInt64) throws {

@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// Part `recover`: the time to open after a crash, with 64 MiB of log that no checkpoint contains.
 ///
-/// A process of its own writes the log and then kills itself, so that nothing is closed or cleaned
+/// A separate process writes the log and then kills itself, so that nothing is closed or cleaned
 /// up.
 extension Run where Engine == LatewoodEngine {
   private var logLength: UInt64 { UInt64(options.scale * 64 * Process.mebibyte) }
@@ -32,7 +32,7 @@ extension Run where Engine == LatewoodEngine {
     try close(reopened, after: "recover")
   }
 
-  /// Runs in the other process.
+  /// Writes the log and dies. Runs in the other process.
   func writeAndDie() throws {
     var storeOptions = Store.Options()
     storeOptions.durability = .relaxed
@@ -49,7 +49,7 @@ extension Run where Engine == LatewoodEngine {
     Process.killSelf()
   }
 
-  /// Checks that every acknowledged write is there, and nothing else.
+  /// Checks that the database contains every acknowledged write, and nothing else.
   private func requireEverything(_ engine: LatewoodEngine) throws {
     var versions = [UInt64](repeating: 0, count: Int(options.records))
     var random = SplitMix64(seed: 0x0007)

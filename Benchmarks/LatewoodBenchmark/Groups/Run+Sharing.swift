@@ -2,9 +2,9 @@ import Dispatch
 import LatewoodConcurrency
 import LatewoodStore
 
-/// Parts `besidesync` and `queued`: the cost of transactions beside others that wait for the disk.
+/// Parts `besidesync` and `queued`: the cost of transactions while others wait for the disk.
 extension Run where Engine == LatewoodEngine {
-  /// Measures relaxed transactions of one put, alone and then beside a thread that commits
+  /// Measures relaxed transactions of one put, alone, and then next to a thread that commits
   /// synchronously without a pause.
   func besideSync() throws {
     let engine = try openEmpty()

@@ -1,7 +1,7 @@
 /// Parts `snapshot-held-…`: the memory that a snapshot keeps while others commit.
 ///
-/// The longer a snapshot is held, the more states are committed after it. None of them has a
-/// reader, so memory must follow the number of distinct keys, not that of commits.
+/// The longer a snapshot is held, the more states are committed after it. These states have no
+/// readers, so memory must follow the number of distinct keys, not the number of commits.
 extension Run where Engine == LatewoodEngine {
   func snapshotHeld(distinct: UInt64, _ workload: String) throws {
     let engine = try filled(distinct)

@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// Group `snapshots`: as many snapshots held at once as there are records (`--n`), each of a state
-/// of its own. The memory that they take, and what commits and gets cost meanwhile.
+/// Group `snapshots`: one snapshot for each record (`--n`), all held at the same time, each of a
+/// different state. Measures their memory, and the cost of commits and gets while they are held.
 extension Run where Engine == LatewoodEngine {
   func snapshotsGroup() throws {
     let records = options.scaled(100_000)
@@ -41,7 +41,7 @@ extension Run where Engine == LatewoodEngine {
     return held
   }
 
-  /// Relaxed transactions of one put, and gets, of random records.
+  /// Runs relaxed transactions of one put, and gets, on random records.
   private func commitAndGet(_ engine: LatewoodEngine, _ records: UInt64, _ workload: String) throws {
     let commits = options.scaled(100_000)
     let gets = options.scaled(500_000)

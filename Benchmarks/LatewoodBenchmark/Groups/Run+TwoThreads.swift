@@ -1,8 +1,8 @@
 import LatewoodStore
 
-/// Part `twothreads`: how much more two threads read than one, from the store and from one
-/// snapshot, and beside it the same for arithmetic without shared data, which shows the limit of
-/// the machine.
+/// Part `twothreads`: the throughput of two reading threads relative to one, from the store and
+/// from one snapshot. The same figure for arithmetic without shared data shows the limit of the
+/// machine.
 ///
 /// One thread and two threads take turns, and the medians count: a system may keep two new threads
 /// on one processor for some tens of milliseconds.

@@ -2,7 +2,8 @@ import Latewood
 
 /// Group `instructions`: queries through the public interface, by an index on a number.
 extension Run where Engine == LatewoodEngine {
-  /// - Returns: the number of queries; of entries or documents for those that read many.
+  /// - Returns: the number of queries, or the number of entries or documents for queries that read
+  ///   many.
   func countTypedQueries(_ operation: CountedOperation) throws -> UInt64 {
     let count = options.records / 10
     let store = try openDocumentsToCount()
@@ -10,10 +11,10 @@ extension Run where Engine == LatewoodEngine {
     try workload.save(0..<count, over: false)
     try workload.createIndex("n")
     if operation != .coveringQueryOfBuffer { try store.store.checkpoint() }
-    // Shares the open file.
+    // The second handle shares the open file.
     let database = try Database.open(at: pathToCount)
     let query = TypedQueries(try database.defaultCollection, Int(count))
-    // The first run plans, and verifies what it reads.
+    // The first run plans the query and verifies the bytes that it reads.
     let expected = try query.run(operation)
     var found = expected
     try countInstructions { found = try query.run(operation) }
@@ -23,7 +24,7 @@ extension Run where Engine == LatewoodEngine {
   }
 }
 
-/// The queries, and sums of what they find.
+/// The queries, and the sums of their results.
 private struct TypedQueries {
   private let documents: DocumentCollection
   private let count: Int

@@ -42,7 +42,7 @@ extension Run where Engine == LatewoodEngine {
     try engine.close()
   }
 
-  /// Runs in the other process.
+  /// Overwrites values and dies. Runs in the other process.
   func overwriteAndDie() throws {
     let sampler = SizeSampler.start(options.directory)
     let engine = try LatewoodEngine.open(in: options.directory, isDurable: false)

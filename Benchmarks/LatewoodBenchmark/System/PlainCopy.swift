@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// The capability of the disk: writes a number of bytes in pieces of a mebibyte, with one sync.
+/// The speed of the disk: writes a number of bytes in pieces of a mebibyte, with one sync.
 enum PlainCopy {
   /// - Returns: the seconds that it took.
   static func write(_ bytes: UInt64, in directory: Directory) throws -> Double {

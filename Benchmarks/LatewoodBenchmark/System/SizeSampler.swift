@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Samples the space that a directory takes on the disk, and the apparent size of its largest file,
-/// every 2 ms, on a thread of its own.
+/// every 2 ms on a separate thread.
 final class SizeSampler: Sendable {
   private let directory: Directory
   private let allocated = Atomic<UInt64>(0)

@@ -9,8 +9,8 @@ import LatewoodBytes
   import Darwin
 #endif
 
-/// The limits for any input: a second of processor time, 64 MiB besides its own length, and a stack
-/// of 512 KiB.
+/// The limits for any input: a second of processor time, 64 MiB in addition to its length, and a
+/// stack of 512 KiB.
 enum Confinement {
   static let seconds = 1.0
   static let memory = 64 << 20
@@ -42,7 +42,7 @@ enum Confinement {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 
     static func run(_ pointer: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-      // SAFETY: the pointer is the one that `onSmallStack` made, and comes here once.
+      // SAFETY: the pointer was made by `onSmallStack`, and is passed here once.
       Unmanaged<Work>.fromOpaque(pointer).takeRetainedValue().body()
       return nil
     }
@@ -77,7 +77,8 @@ enum Confinement {
     #endif
   }
 
-  /// Maps memory that is also a file, so that the last input is known however the process ends.
+  /// Maps memory that is also a file, so that the last input is known regardless of how the process
+  /// ends.
   static func sharedFile(_ path: String, length: Int) -> UnsafeMutableRawPointer? {
     let descriptor = open(path, O_RDWR | O_CREAT | O_TRUNC, 0o600)
     guard descriptor >= 0 else { return nil }

@@ -2,8 +2,8 @@
   import LatewoodDevice
   import LatewoodSimulation
 
-  // The entry points of libFuzzer, which has a main function of its own. `LATEWOOD_FUZZ_TARGET`
-  // names the target.
+  // The entry points of libFuzzer, which has its own main function. `LATEWOOD_FUZZ_TARGET` names
+  // the target.
 
   private enum Chosen {
     nonisolated(unsafe) static let target: any FuzzTarget = {
@@ -18,7 +18,7 @@
 
   @_cdecl("LLVMFuzzerTestOneInput")
   public func fuzzOneInput(_ start: UnsafeRawPointer?, _ count: Int) -> Int32 {
-    // Without optimization, with the sanitizer and beside other processes, everything takes some
+    // Without optimization, with the sanitizer and next to other processes, everything takes some
     // thirty times as long.
     Confinement.checkTime(limitSeconds: 30) {
       Chosen.target.run(UnsafeRawBufferPointer(start: start, count: count))
@@ -29,8 +29,7 @@
   @_silgen_name("LLVMFuzzerMutate")
   private func libFuzzerMutate(_ bytes: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int) -> Int
 
-  /// Lets libFuzzer change the bytes, all or those of a window; the target then repairs what the
-  /// change broke.
+  /// Lets libFuzzer change all bytes, or the bytes of a window. The target then repairs the damage.
   @_cdecl("LLVMFuzzerCustomMutator")
   public func fuzzMutate(
     _ start: UnsafeMutablePointer<UInt8>, _ count: Int, _ limit: Int, _ seed: UInt32

@@ -5,7 +5,7 @@
   import LatewoodSimulation
   import LatewoodTerminal
 
-  /// Replays files, and mutates them without libFuzzer, which ordinary builds lack.
+  /// Replays files, and mutates them without libFuzzer, which ordinary builds do not include.
   @main enum Main {
     static let usage = """
       usage: Fuzz replay TARGET FILE...                Runs the target on each file.

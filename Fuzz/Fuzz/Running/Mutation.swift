@@ -1,7 +1,6 @@
 import LatewoodSimulation
 
-/// Makes an input from others: a few changes, most of them small, and the repair of what they
-/// broke.
+/// Derives an input from others: a few changes, most of them small, followed by a repair.
 struct Mutation {
   private static let telling: [UInt64] = [
     0, 1, 2, 7, 8, 16, 20, 32, 63, 64, 100, 127, 128, 255, 256, 511, 512, 1023, 1024, 4095, 4096, 16383,
@@ -54,7 +53,7 @@ struct Mutation {
         bytes[at + index] = byte
       }
     case 6:
-      // Copies a piece from elsewhere: what is right there may be wrong here.
+      // Copies a piece from elsewhere: bytes that are valid there may be wrong here.
       let source = random.oneIn(3) && !inputs.isEmpty ? random.pick(inputs) : bytes
       guard !source.isEmpty else { return }
       let from = random.below(source.count)

@@ -4,7 +4,7 @@ import LatewoodSimulation
 import LatewoodTerminal
 
 /// Runs one target on many inputs, each within the limits of `Confinement`.
-// SAFETY: the thread that made it waits while the thread with the small stack works.
+// SAFETY: the thread that created it waits while the thread with the small stack works.
 final class Session: @unchecked Sendable {
   private let target: any FuzzTarget
   private let name: String
@@ -19,7 +19,7 @@ final class Session: @unchecked Sendable {
     Confinement.onSmallStack {
       let streams = StandardStreams()
       for input in inputs {
-        // Printed before the run, so that the last name is that of a find.
+        // Printed before the run, so that a find is always the last name.
         streams.error.write("\(input.path)\n")
         if CurrentProcess.environmentVariable("LATEWOOD_FUZZ_VERBOSE") != nil { streams.error.flush() }
         self.run(input.bytes)
@@ -33,7 +33,7 @@ final class Session: @unchecked Sendable {
     let kept = try KeptInput(path: "fuzz-\(name).kept", capacity: 2 << 20)
     Confinement.onSmallStack {
       for index in 0..<count {
-        // Each mutation has a seed of its own, so that it can be repeated without those before it.
+        // Each mutation has a separate seed, so that it can be repeated without the earlier ones.
         var mutation = Mutation(
           of: inputs, for: self.target, SeededRandom(seed: seed &+ UInt64(index) &* 0xD1B5_4A32_D192_ED03))
         let bytes = mutation.run()
@@ -46,7 +46,7 @@ final class Session: @unchecked Sendable {
 
   private func run(_ bytes: [UInt8]) {
     Confinement.checkTime { bytes.withUnsafeBytes { target.run($0) } }
-    // The peak of all inputs so far: if it exceeds the limit, the last input has raised it.
+    // The peak of all inputs so far: if it exceeds the limit, the last input has caused that.
     let used = Confinement.peakMemory - peakAtStart - bytes.count
     if used > Confinement.memory + 8 << 20 { find("\(used >> 20) MiB of memory for \(bytes.count) bytes") }
   }

@@ -179,7 +179,7 @@ private final class DocumentsRun {
     model.documents[id] = leaves.count > 1 ? known : nil
   }
 
-  /// Inserts a revision of another replica, on top of nothing that is known here or of a leaf. Its
+  /// Inserts a revision of another replica, without a known parent or as a child of a leaf. Its
   /// body differs from all others, so that it is new.
   private func insert(
     _ writer: DocumentWriter, _ id: String, over leaf: RevisionID?, _ model: inout DocumentModel

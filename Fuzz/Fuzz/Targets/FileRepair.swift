@@ -2,10 +2,10 @@ import LatewoodBytes
 import LatewoodSimulation
 
 /// Corrects checksums after a mutation, so that the mutation reaches the code behind them.
-/// FORMAT.md says where they are.
+/// FORMAT.md specifies their offsets.
 enum FileRepair {
-  /// Repairs headers, slots, and every frame and node whose own offset matches its place. Several
-  /// rounds, because a parent contains part of its child's checksum.
+  /// Repairs headers, slots, and every frame and node that contains its true offset. This takes
+  /// several rounds, because a parent contains part of its child's checksum.
   static func run(_ bytes: inout [UInt8]) {
     guard bytes.count > 16384 else { return }
     bytes.withUnsafeMutableBytes { memory in
@@ -56,7 +56,8 @@ enum FileRepair {
     case 3: return nil
     default: break
     }
-    // A structure that starts at or after a random offset; only its header in half of the cases.
+    // Choose a structure that starts at or after a random offset; in half of the cases only its
+    // header.
     let from = (16384 + random.below(bytes.count - 16384 - 48)) & ~7
     let place = bytes.withUnsafeBytes { memory -> Int? in
       guard let base = memory.baseAddress else { return nil }

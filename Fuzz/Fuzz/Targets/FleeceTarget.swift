@@ -41,8 +41,8 @@ final class FleeceTarget: FuzzTarget {
 
   /// Checks that the text can be read and means the same.
   private func agree(_ text: [UInt8], _ bytes: [UInt8]) {
-    // Data became text, and members with undefined values are gone, so only a second round from the
-    // text must agree.
+    // Data became text, and members with undefined values are lost, so only a second round trip
+    // from the text must agree.
     do throws(FleeceError) {
       let again = try JSON.fleece(from: text)
       if try JSON.text(of: again) != text { find("a text is another one after reading it") }

@@ -1,8 +1,8 @@
 import LatewoodFleece
 import LatewoodTool
 
-/// Arbitrary bytes as JSON, for both parsers of the package: those of documents and of the tool
-/// must accept the same texts.
+/// Arbitrary bytes as JSON, for both parsers of the package: the parser of documents and the parser
+/// of the tool must accept the same texts.
 final class JSONTarget: FuzzTarget {
   var words: [[UInt8]] {
     [
@@ -26,7 +26,7 @@ final class JSONTarget: FuzzTarget {
     if refusal == nil, !isAcceptedByTool, !text.starts(with: [0xEF, 0xBB, 0xBF]) {
       find("the tool refuses what documents accept")
     }
-    // Only the parser of documents refuses half of a surrogate pair, and numbers beyond all
+    // Only the parser of documents refuses lone surrogates, and numbers beyond the range of
     // doubles.
     if let refusal, isAcceptedByTool, refusal.kind == .invalidJSON,
       !refusal.reason.contains("surrogate"), !refusal.reason.contains("larger than any")

@@ -4,8 +4,8 @@ import LatewoodFile
 import LatewoodSimulation
 import LatewoodTree
 
-/// Bytes as nodes of a tree, at the place where a file has them: validated, searched, iterated in
-/// both directions and verified.
+/// Bytes as nodes of a tree, at the offsets that they have in a file: validated, searched, iterated
+/// in both directions and verified.
 ///
 /// The input is a list of nodes, each after its length in two bytes; the last is the root. Unless
 /// the first byte is odd, lengths, offsets, checksums and the references of branches to earlier

@@ -6,8 +6,8 @@ import LatewoodStore
 /// Bytes as a database file: opened, read and verified completely; then written to, merged, closed
 /// and opened again.
 ///
-/// Any error is correct as long as nothing has been acknowledged; everything acknowledged must be
-/// there.
+/// Any error is correct as long as nothing has been acknowledged; everything acknowledged must
+/// exist.
 final class OpenTarget: FuzzTarget {
   var longest: Int { 128 << 10 }
 

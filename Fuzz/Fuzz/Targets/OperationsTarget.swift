@@ -6,9 +6,9 @@ import LatewoodStore
 /// Operations on a store, on a simulated disk that may lose power at one call, compared with a
 /// model.
 ///
-/// The input says at which call the power fails, which of the possible disks remains, and where it
-/// fails again during the recovery; then come the steps. The state that is found after each must be
-/// one from the last that was acknowledged as durable up to the one in progress.
+/// The input determines the call at which the power fails, the possible disk that remains, and the
+/// call of the recovery at which the power fails again. The steps follow. After each failure, the
+/// recovered state must lie between the last state acknowledged as durable and the one in progress.
 final class OperationsTarget: FuzzTarget {
   var longest: Int { 600 }
 
@@ -21,7 +21,7 @@ final class OperationsTarget: FuzzTarget {
     let script = ScriptDecoder.script(&bytes)
     var progress = CrashScript.Progress()
     let volume = SimulatedVolume()
-    // Two values out of three make the cut fall into a run of usual length.
+    // Two values out of three place the cut within a run of usual length.
     if cut % 3 != 0 { volume.inject(.powerCut, atCall: (cut / 3) % 200) }
     guard let content = crash(script, volume, &progress, image) else { return }
     // Recovered once, and cut again during recovery.
@@ -39,8 +39,8 @@ final class OperationsTarget: FuzzTarget {
       .transaction(.relaxed, [.delete("more", key: [1])]),
     ])
 
-  /// Runs the script, up to the cut or its end, and checks the result. Returns it, with a disk of
-  /// the same content.
+  /// Runs the script, up to the cut or its end, and checks the result. Returns the content, with a
+  /// disk that holds it.
   private func crash(
     _ script: CrashScript, _ volume: SimulatedVolume, _ progress: inout CrashScript.Progress, _ number: Int
   ) -> (shown: Content, volume: SimulatedVolume)? {

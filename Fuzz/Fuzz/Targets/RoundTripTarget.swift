@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// JSON to Fleece to JSON: the second text is canonical, and nothing changes from then on.
+/// JSON to Fleece to JSON: the second text is canonical, and further round trips do not change it.
 final class RoundTripTarget: FuzzTarget {
   var words: [[UInt8]] { JSONTarget().words }
 

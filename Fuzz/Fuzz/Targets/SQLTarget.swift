@@ -4,7 +4,7 @@ import LatewoodQuery
 /// A document as one line of JSON, followed by a statement to run on it.
 ///
 /// A predicate must have the same result as evaluating its condition, and every error about a text
-/// must have a place in it.
+/// must have a position in it.
 final class SQLTarget: FuzzTarget {
   var words: [[UInt8]] {
     [

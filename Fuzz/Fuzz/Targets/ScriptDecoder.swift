@@ -38,8 +38,8 @@ enum ScriptDecoder {
     }
   }
 
-  /// Returns one of a few keys, so that they collide; some long ones with equal beginnings, and
-  /// some that are prefixes of others.
+  /// Returns one of a few keys, so that keys collide. Some are long with equal beginnings, and some
+  /// are prefixes of others.
   private static func key(_ bytes: inout InputBytes) -> [UInt8] {
     let code = bytes.byte()
     switch code >> 6 {

@@ -1,11 +1,11 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A selector and a document, two lines of JSON: the selector is parsed and applied to the
+/// A selector and a document, as two lines of JSON: the selector is parsed and applied to the
 /// document.
 ///
-/// No document may match a selector and its negation, and the order of two values must be that of
-/// their keys.
+/// A document never matches both a selector and its negation, and two values must sort like their
+/// keys.
 final class SelectorTarget: FuzzTarget {
   var words: [[UInt8]] {
     [
@@ -36,8 +36,8 @@ final class SelectorTarget: FuzzTarget {
     }
   }
 
-  /// Checks indexes: a document that matches must have an entry in the part of every index that the
-  /// selector needs, and one that does not must have none if that part is said to be exact.
+  /// Checks indexes: a matching document must have an entry in the part of every index that the
+  /// selector needs. Any other document has none there if that part is declared exact.
   private func compareIndexes(_ predicate: Predicate, _ isMatch: Bool, _ root: FleeceValue)
     throws(FleeceError)
   {

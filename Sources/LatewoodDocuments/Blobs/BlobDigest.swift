@@ -3,7 +3,7 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
   /// The 32 bytes of the hash.
   package let bytes: [UInt8]
 
-  /// Returns nil unless there are exactly 32 bytes.
+  /// Creates a digest from its bytes. Returns nil unless there are exactly 32.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count == SHA256.digestLength else { return nil }
     self.bytes = Array(bytes)

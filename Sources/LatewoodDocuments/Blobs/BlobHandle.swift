@@ -11,7 +11,7 @@ import LatewoodStore
 /// Thread safety: all calls from any thread.
 package final class BlobHandle: Sendable {
   package let digest: BlobDigest
-  /// The record by which its chunks were last found.
+  /// The record with which the chunks were last found.
   private let record: Guarded<BlobRecord>
   /// The length in bytes.
   package let length: UInt64
@@ -29,7 +29,7 @@ package final class BlobHandle: Sendable {
 
   deinit { core.pins.unpin(digest) }
 
-  /// Returns the bytes of a range, or as much of it as exists; uses memory for just those bytes. If
+  /// Returns the bytes of a range, or as much of it as exists; uses memory only for those bytes. If
   /// the range covers the whole blob and its bytes do not match the digest, throws `corruptData`.
   package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
@@ -114,7 +114,7 @@ package final class BlobHandle: Sendable {
     guard let fresh = try core.blobRecord(digest, spaces, source) else {
       throw DocumentError(.notFound, "the batch that wrote the blob \(digest) has failed")
     }
-    // A sweep removed the blob and a writer stored it again just now: it has a new number.
+    // A sweep removed the blob, and a writer has just stored it again under a new number.
     if fresh.number != known.number {
       record.withLock { $0 = fresh }
       let key = BlobRecord.chunkKey(fresh.number, chunk)
@@ -149,8 +149,8 @@ package struct BlobPieces: Sendable {
 }
 
 extension DocumentStore {
-  /// Returns the blob of a digest; nil if its content is not in this database, whether or not
-  /// anything refers to it.
+  /// Returns the blob of a digest; nil if its content is not in this database, whether or not a
+  /// document refers to it.
   package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
@@ -184,7 +184,8 @@ extension DocumentCore {
     try DocumentError.typed { try source() }
   }
 
-  /// Returns where the content of a blob is; nil if it is not in this database.
+  /// Returns the record that locates the content of a blob; nil if the content is not in this
+  /// database.
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> BlobRecord? {

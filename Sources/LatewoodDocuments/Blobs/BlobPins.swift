@@ -1,9 +1,9 @@
 import LatewoodConcurrency
 
-/// Blobs in use by this process, which the sweep does not remove even if no body refers to them.
+/// The blobs in use by this process. The sweep keeps them even if no body refers to them.
 ///
-/// While a transaction of the sweep removes blobs they are doomed, and lookups do not find them. So
-/// a blob is either pinned in time or not found.
+/// While a transaction of the sweep removes blobs, they are doomed and lookups do not find them. A
+/// blob is therefore either pinned in time or not found.
 ///
 /// Thread safety: all calls from any thread.
 final class BlobPins: Sendable {

@@ -1,4 +1,5 @@
-/// The record of a blob: the number of its chunks' keys and its length, 8 bytes big-endian each.
+/// The record of a blob: the number in the keys of its chunks, and its length; 8 bytes big-endian
+/// each.
 ///
 /// An empty record means that the content is missing: bodies refer to the blob, and saving the
 /// content fills in the record.
@@ -29,7 +30,7 @@ struct BlobRecord: Sendable, Equatable {
     }
   }
 
-  /// Returns nil for the record of a blob whose content is not in this database.
+  /// Reads a stored record. Returns nil for a blob whose content is not in this database.
   init?(stored bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     if bytes.isEmpty { return nil }
     try self.init(bytes)

@@ -6,13 +6,13 @@ import LatewoodFleece
 package enum BlobReferences {
   private static let mark = Array("sha256-".utf8)
 
-  /// The digests in a body, each once, in the order in which they are found; none in damaged parts.
+  /// The digests in a body, each once, in the order of discovery; damaged parts are skipped.
   /// O(bytes).
   package static func find(in body: [UInt8]) -> [BlobDigest] { places(in: body).map(\.digest) }
 
   /// Like `find`, with the number of times that each digest occurs.
   package static func places(in body: [UInt8]) -> [(digest: BlobDigest, count: Int)] {
-    // Nearly all bodies have none, which a byte search shows.
+    // Nearly all bodies have no references, and a byte search shows this.
     guard mayHaveReference(body) else { return [] }
     var found: [(digest: BlobDigest, count: Int)] = []
     body.withUnsafeBytes { bytes in
@@ -20,16 +20,16 @@ package enum BlobReferences {
         try collect(
           try FleeceValue.root(of: bytes), limit: FleeceLimits.expansion(ofLength: body.count), &found)
       } catch {
-        // Readers of the body report this.
+        // Readers of the body report the damage.
       }
     }
     return found
   }
 
-  /// Walks without recursion, so that depth costs no stack.
+  /// Walks without recursion, so that depth does not use stack.
   ///
-  /// - Parameter limit: the number of values to visit at most. A value that is referred to from
-  ///   several places is visited once for each.
+  /// - Parameter limit: the greatest number of values to visit. A value that is shared is visited
+  ///   once for each reference.
   private static func collect(
     _ root: FleeceValue, limit: Int, _ found: inout [(digest: BlobDigest, count: Int)]
   ) throws(FleeceError) {
@@ -62,8 +62,8 @@ package enum BlobReferences {
     return Base64.decode(text.utf8.dropFirst(mark.count)).flatMap { BlobDigest($0) }
   }
 
-  /// Whether the mark stands anywhere in a body. Looks for its last byte, which is rarer in texts
-  /// than the others.
+  /// Returns whether the mark occurs anywhere in a body. Searches for its last byte, which is rarer
+  /// in texts than the others.
   private static func mayHaveReference(_ body: [UInt8]) -> Bool {
     body.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return false }

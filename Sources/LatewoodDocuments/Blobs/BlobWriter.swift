@@ -2,13 +2,13 @@ import LatewoodStore
 
 /// Writes a blob. Its digest is known only at the end, so its chunks are stored under a number.
 ///
-/// Each mebibyte is a separate, unsynced transaction: the document that refers to the blob comes
-/// later in the log, so its commit makes the blob durable too. An unfinished blob is removed with
-/// the writer, or by the next sweep.
+/// Each mebibyte is a separate, unsynced transaction: the document that refers to the blob is later
+/// in the log, so its commit makes the blob durable too. An unfinished blob is removed with the
+/// writer, or by the next sweep.
 ///
-/// Used in a batch, it is part of the batch. If the batch fails, so does the blob: the next call
-/// that puts bytes into the file throws `notFound`. After an error every further call throws the
-/// same error.
+/// A blob that is written in a batch is part of the batch, and fails with it: the next call that
+/// puts bytes into the file throws `notFound`. After an error every further call throws the same
+/// error.
 ///
 /// Thread safety: one thread at a time.
 package final class BlobWriter {
@@ -20,7 +20,7 @@ package final class BlobWriter {
   private var length: UInt64 = 0
   private var chunk: UInt64 = 0
   private var isFinished = false
-  /// The first failure; bytes are missing from then on.
+  /// The first failure, after which bytes are missing.
   private var failure: DocumentError?
 
   init(_ core: DocumentCore) throws(DocumentError) {
@@ -46,7 +46,8 @@ package final class BlobWriter {
 
   deinit {
     core.pins.ended(number)
-    // Otherwise the next sweep removes it. A failure here must not affect an unrelated batch.
+    // If this fails, the next sweep removes the blob: its failure must not affect an unrelated
+    // batch.
     if core.currentWriter == nil, !isFinished, chunk > 0 {
       do throws(DocumentError) { try discard() } catch {}
     }
@@ -140,8 +141,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Turns an upload into a blob, unless there is one of the same bytes. Bodies that have waited
-  /// for the blob refer to it from now on.
+  /// Turns an upload into a blob, unless a blob with the same bytes exists. Bodies that have waited
+  /// for the blob then refer to it.
   func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1

@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// SHA-256, as FIPS 180-4 defines it: the name of a blob is the hash of its bytes.
+/// SHA-256 as defined by FIPS 180-4: the name of a blob is the hash of its bytes.
 struct SHA256 {
   static let blockLength = 64
   static let digestLength = 32
@@ -41,7 +41,7 @@ struct SHA256 {
       guard pending.count == SHA256.blockLength else { return }
       consumePending()
     }
-    // SAFETY: `compress` reads 64 bytes, and at least so many are left.
+    // SAFETY: `compress` reads 64 bytes, and at least that many are left.
     while at &+ SHA256.blockLength <= bytes.count {
       compress(start + at)
       at &+= SHA256.blockLength
@@ -97,7 +97,7 @@ struct SHA256 {
   ) {
     var (a, b, c, d) = (state[0], state[1], state[2], state[3])
     var (e, f, g, h) = (state[4], state[5], state[6], state[7])
-    // Eight rounds at a time: the words then change their names and need not be moved.
+    // Eight rounds at a time: the words change names instead of being moved.
     var index = 0
     while index < 64 {
       round(a, b, c, &d, e, f, g, &h, words[index] &+ constants[index])

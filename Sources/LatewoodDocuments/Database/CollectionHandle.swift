@@ -4,8 +4,8 @@ import LatewoodStore
 /// A collection of an open database: a handle, looked up by name, that can be kept and used from
 /// any thread.
 ///
-/// Every use throws `notFound` once the collection has been dropped, even if another of the same
-/// name exists, and also if the batch that created it failed.
+/// Every use throws `notFound` once the collection has been dropped, even if another one with the
+/// same name exists, and also if the batch that created it failed.
 package final class CollectionHandle: Sendable {
   package static let defaultName = "_default"
 
@@ -17,18 +17,19 @@ package final class CollectionHandle: Sendable {
   private let known = Guarded(Known())
 
   private struct Known {
-    /// The indexes as of the latest change to them that was seen.
+    /// The indexes after the latest change that was noticed.
     var indexes: CollectionIndexes?
-    /// The number of a version of the store that has these indexes; nil if none is known.
+    /// The number of a version of the store that has these indexes; nil if no such version is
+    /// known.
     var version: UInt64?
     /// The time at which the first document expires in that version, in seconds since 1970; nil if
-    /// unknown, `.max` if none does.
+    /// unknown, `.max` if no document expires.
     var firstExpiry: UInt64?
     /// The running totals of fields of indexes in that version.
     var totals: [IndexTotals.Field: IndexTotals.Knowledge] = [:]
   }
 
-  /// The key of its state.
+  /// The key of the collection's state.
   let stateKey: [UInt8]
 
   init(_ name: String, _ identity: CollectionIdentity, _ spaces: CollectionSpaces) {
@@ -57,18 +58,18 @@ package final class CollectionHandle: Sendable {
     return indexes
   }
 
-  /// Returns the indexes in a version of the store; nil if they have to be looked up.
+  /// Returns the indexes in a version of the store; nil if they have to be loaded.
   func indexes(inVersion version: UInt64) -> CollectionIndexes? {
     known.withLock { $0.version == version ? $0.indexes : nil }
   }
 
-  /// Keeps the indexes of a version for the reads that follow.
+  /// Keeps the indexes of a version for later reads.
   func keep(_ indexes: CollectionIndexes, ofVersion version: UInt64) {
     known.withLock { $0 = Known(indexes: indexes, version: version) }
   }
 
   /// Returns the time at which the first document expires in a version of the store, in seconds
-  /// since 1970, `.max` if none does; nil if it has to be looked up.
+  /// since 1970, `.max` if no document expires; nil if it has to be read.
   func firstExpiry(inVersion version: UInt64) -> UInt64? {
     known.withLock { $0.version == version ? $0.firstExpiry : nil }
   }
@@ -78,14 +79,14 @@ package final class CollectionHandle: Sendable {
     known.withLock { if $0.version == version { $0.firstExpiry = firstExpiry } }
   }
 
-  /// Returns what is known of the totals of a field of an index in a version; nil if nothing can be
-  /// kept of the version.
+  /// Returns the knowledge about the totals of a field of an index in a version; nil if no facts
+  /// are kept for that version.
   func totals(of field: IndexTotals.Field, inVersion version: UInt64) -> IndexTotals.Knowledge? {
     known.withLock { $0.version == version ? $0.totals[field] ?? .read(entries: 0) : nil }
   }
 
-  /// Keeps what is known of the totals of a field of an index in a version, if its indexes are
-  /// kept.
+  /// Keeps the knowledge about the totals of a field of an index in a version, if the indexes of
+  /// that version are kept.
   func keep(
     _ totals: IndexTotals.Knowledge, of field: IndexTotals.Field, inVersion version: UInt64
   ) {

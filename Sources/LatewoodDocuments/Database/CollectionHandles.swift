@@ -25,7 +25,7 @@ final class CollectionHandles: Sendable {
   /// Keeps the handle of a collection that existed at a given drop count.
   ///
   /// - Returns: the handle to use, which may be an earlier one of the same collection; nil if a
-  ///   collection was dropped since, and the caller must look again.
+  ///   collection was dropped since, and the caller must look it up again.
   func keep(_ collection: CollectionHandle, asOf dropCount: UInt64) -> CollectionHandle? {
     state.withLock { state in
       guard state.dropCount == dropCount else { return nil }

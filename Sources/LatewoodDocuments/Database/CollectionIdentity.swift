@@ -1,5 +1,5 @@
 /// The identity of a collection: 16 random bytes, chosen when it is created and kept with its
-/// state. They distinguish it from all others, including a later one of the same name.
+/// state. They distinguish it from all other collections, including a later one of the same name.
 package struct CollectionIdentity: Sendable, Hashable {
   private let high, low: UInt64
 
@@ -12,14 +12,14 @@ package struct CollectionIdentity: Sendable, Hashable {
     (high, low) = (try source.bigEndian(), try source.bigEndian())
   }
 
-  /// The 16 bytes as they are stored.
+  /// The 16 bytes in stored form.
   package var bytes: [UInt8] {
     var bytes: [UInt8] = []
     append(to: &bytes)
     return bytes
   }
 
-  /// Appends the 16 bytes as they are stored.
+  /// Appends the 16 bytes in stored form.
   func append(to bytes: inout [UInt8]) {
     withUnsafeBytes(of: (high.bigEndian, low.bigEndian)) { bytes.append(contentsOf: $0) }
   }

@@ -27,7 +27,7 @@ final class CollectionSpaces: Sendable {
   }
 
   let documents, sequences, bodies, superseded, marks, local, expiry, references, uses: Keyspace
-  /// Holds the state of this collection; shared with all others.
+  /// The keyspace with the state of this collection; all collections share it.
   let database: Keyspace
 
   static let names = [

@@ -5,13 +5,14 @@ enum DatabaseRecords {
   static let formatKey = "format"
   static let identityKey = "identity"
   static let depthKey = "depth"
-  /// The key of the maximum depth that a tree may still have, greater than `depth` until a sweep
-  /// has pruned all trees.
+  /// The key of the maximum depth that trees may still have. It is greater than `depth` until a
+  /// sweep has pruned all trees.
   static let deepestKey = "deepest"
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"
 
-  /// The version of the keyspaces and records of this layer; the store's format has its own.
+  /// The version of the keyspaces and records of this layer. The store's format has a separate
+  /// version.
   static let format: UInt64 = 1
 
   static func number(
@@ -37,7 +38,7 @@ enum DatabaseRecords {
     return Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30))
   }
 
-  /// Returns the state of a collection; nil if there is none of that name.
+  /// Returns the state of a collection; nil if no collection has that name.
   static func state(
     of collection: String, in spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DocumentError) -> CollectionState? {

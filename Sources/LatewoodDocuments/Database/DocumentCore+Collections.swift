@@ -20,7 +20,7 @@ extension DocumentCore {
 
   private func lookedUp(_ name: String) throws(DocumentError) -> CollectionHandle? {
     try DocumentError.typed {
-      // One state for all lookups.
+      // Use one state for all lookups.
       let source = try store.held()
       let shared = shared.withLock { $0 }
       guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
@@ -41,14 +41,15 @@ extension DocumentCore {
     return names
   }
 
-  /// Creates a collection, in the batch that this thread runs or in one of its own.
+  /// Creates a collection, in the batch that this thread runs, or in a separate one.
   func createCollection(
     _ name: String, _ durability: BatchDurability
   ) throws(DocumentError) -> CollectionHandle {
     let created = try batch(durability) { (writer) throws(DocumentError) in try writer.createCollection(name)
     }
     if currentWriter != nil { return created }
-    // Another thread may have looked it up since the commit: then all share that handle.
+    // Another thread may have looked up the collection since the commit: in that case all share its
+    // handle.
     return try collection(name) ?? created
   }
 

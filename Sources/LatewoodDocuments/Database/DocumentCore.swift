@@ -5,19 +5,20 @@ import Synchronization
 
 /// The state that all handles of one open database share.
 ///
-/// Thread safety: everything from any thread. One batch runs at a time, under the store's writer
-/// lock; `writing` says which thread has it, so that nested batches join it.
+/// Thread safety: all methods may be called from any thread. One batch runs at a time, under the
+/// store's writer lock; `writing` identifies the thread that holds it, so that nested batches join
+/// it.
 ///
 /// Locks are taken in this order:
 /// 1. `sweeping`: held for a whole sweep, which is many batches. In a read-only database,
 ///    `following`: held by the one thread that looks for new commits.
-/// 2. The store's locks: what a compaction waits for, checkpoints, the writer lock. The closure of
-///    a batch runs under the writer lock. It is the only code of a caller that runs under a lock of
-///    this library, so it must not wait for another thread that begins a batch.
+/// 2. The store's locks: compaction, checkpoints, the writer lock. The closure of a batch runs
+///    under the writer lock. It is the only code of a caller that runs under a lock of this
+///    library, so it must not wait for another thread that begins a batch.
 /// 3. All others (`OpenStores`, listeners, pins, collections and so on) are held only for a moment
-///    and one at a time. Nothing waits under them, and no code of a caller runs: no handler and no
-///    `deinit`. What may be the last reference to a caller's object (a handler, an error) is moved
-///    out of the lock before it is released.
+///    and one at a time. Threads never wait while they hold one, and never run code of a caller:
+///    neither a handler nor a `deinit`. A reference that may be the last one to a caller's object
+///    (a handler, an error) is moved out of the lock before it is released.
 ///
 /// Closing waits for the running batch without any lock. The thread of that batch does not wait for
 /// a database that is being closed: see `isWorkingHere`.
@@ -34,8 +35,8 @@ final class DocumentCore: Sendable {
   let alarm = ExpiryAlarm()
   /// Nil if this process writes the database itself.
   let following: Following?
-  /// The number of generations to keep, as of the newest commit. A batch asks its transaction
-  /// instead.
+  /// The number of generations to keep, as of the newest commit. A batch uses the value in its
+  /// transaction instead.
   let depth: Guarded<Int>
   /// The number of calls that have changed the depth.
   let depthChanges = Guarded<UInt64>(0)
@@ -44,8 +45,8 @@ final class DocumentCore: Sendable {
   /// Held during a sweep.
   let sweeping = Monitor()
   let writing = Guarded<DocumentWriter?>(nil)
-  /// The thread that runs a batch, or 0. A thread finds its own number here only while it runs one
-  /// itself; it learns nothing from any other value.
+  /// The thread that runs a batch, or 0. A thread finds its own number here only while it runs a
+  /// batch itself. Any other value may be stale.
   let writingThread = Atomic<UInt>(0)
 
   init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {
@@ -103,8 +104,8 @@ final class DocumentCore: Sendable {
     return spaces
   }
 
-  /// Whether this thread runs a batch of this database or a closure of its compaction, and so must
-  /// not wait for its end.
+  /// Whether this thread runs a batch of this database or a closure of its compaction, in which
+  /// case waiting for its end would be a deadlock.
   var isWorkingHere: Bool { store.isWorkingHere }
 
   /// The state that this thread reads: its batch, or the newest commit.

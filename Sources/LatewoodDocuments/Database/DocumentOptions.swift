@@ -6,7 +6,7 @@ import LatewoodStore
 package struct DocumentOptions: Sendable {
   package var store = DocumentOptions.usualStore
   /// The number of generations of revisions that a new database keeps; at least 1. An existing
-  /// database keeps its own number.
+  /// database keeps its number.
   package var depth = RevisionTree.usualDepth
   /// Whether a timer purges documents when they expire. Opening for writing and
   /// ``DocumentStore/purgeExpired()`` always purge them.
@@ -23,8 +23,8 @@ package struct DocumentOptions: Sendable {
 
   package init() {}
 
-  /// Options with which the record of a document stays in the tree, together with a short body and
-  /// as many revisions as are usually kept.
+  /// The options with which the record of a document stays in the tree, together with a short body
+  /// and the usual number of revisions.
   private static var usualStore: Store.Options {
     var options = Store.Options()
     options.inlineValueLimit = 1536

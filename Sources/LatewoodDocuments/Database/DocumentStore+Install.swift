@@ -3,10 +3,11 @@ import LatewoodStore
 
 extension DocumentStore {
   /// Writes a compact copy of this database to a path where no file exists: without superseded
-  /// bodies and unused blobs, with an identity of its own, owned and writable by the current user.
+  /// bodies and unused blobs, with a new identity, owned and writable by the current user.
   ///
-  /// The copy is renewed, swept and compacted once more at the path that `Store.install` chooses,
-  /// before anyone can open it. After a crash at any moment it is there completely or not at all.
+  /// Before anyone can open the copy, it gets its new identity, is swept and is compacted once
+  /// more, at a path that `Store.install` chooses. After a crash at any moment, the copy either
+  /// exists completely or does not exist.
   ///
   /// - Parameters:
   ///   - path: the path of the copy.
@@ -20,15 +21,15 @@ extension DocumentStore {
     }
   }
 
-  /// Replaces another database, which nobody has open, with a compact copy of this one that has an
-  /// identity of its own, or puts the copy where no file exists.
+  /// Replaces another database, which must not be open, with a compact copy of this one that has a
+  /// new identity. If no file exists at the path, the copy is put there.
   ///
   /// After a crash at any moment the file is the old database or the copy, each complete.
   ///
   /// - Parameters:
   ///   - path: the path of the database to replace.
   ///   - volume: the volume of that path, on which this database was opened too.
-  /// - Throws: ``DocumentError`` `busy` if somebody has the database at `path` open; `wrongFormat`
+  /// - Throws: ``DocumentError`` `busy` if someone has the database at `path` open; `wrongFormat`
   ///   if there is a file of another kind; any error of the store.
   package func replace(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
     let core = try opened()
@@ -39,7 +40,7 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  /// Writes a compact copy with an identity of its own to a path that no one else uses.
+  /// Writes a compact copy with a new identity to a path that no one else uses.
   fileprivate func buildCopy(at path: String, on volume: any Volume) throws {
     try store.copy(to: path)
     var options = options

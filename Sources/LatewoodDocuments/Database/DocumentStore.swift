@@ -17,15 +17,15 @@ import Synchronization
 /// Invariants, which ``verify()`` checks:
 /// 1. Each document has exactly one entry in the feed of its collection, at the sequence in its
 ///    record, and each entry belongs to a document.
-/// 2. If the record of a leaf says that it has a body, the body is there. A body that belongs to no
-///    leaf is there exactly as long as `superseded` lists it.
+/// 2. If the record of a leaf refers to a body, the body exists. A body that does not belong to a
+///    leaf exists exactly as long as `superseded` lists it.
 /// 3. The indexes (marks, expiry, references, uses) and the counters agree with records and bodies.
-/// 4. A blob that a body refers to is there in full, or listed as missing.
-/// 5. A view has exactly the rows that its documents are listed with, and sums of their values.
+/// 4. A blob that a body refers to is stored completely, or listed as missing.
+/// 5. A view has exactly the rows that are listed for its documents, and the sums of their values.
 ///
-/// Every change is one transaction of the store, so that no crash leaves it half done. Opening the
-/// same file twice in one process gives two handles of one database, which closes with the last
-/// handle.
+/// Every change is one transaction of the store, so that a crash never leaves it incomplete.
+/// Opening the same file twice in one process creates two handles of one database, which closes
+/// with the last handle.
 ///
 /// Thread safety: all calls from any thread.
 package final class DocumentStore: Sendable {
@@ -35,7 +35,7 @@ package final class DocumentStore: Sendable {
 
   /// The number of this handle, to which the listeners that it added belong.
   let handle: UInt64
-  /// The durability of batches that do not ask for another.
+  /// The durability of batches that do not specify one.
   let durability: Durability
 
   private init(_ core: DocumentCore, isReadOnly: Bool, _ options: DocumentOptions) {
@@ -48,12 +48,12 @@ package final class DocumentStore: Sendable {
   deinit {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)
-    // No caller can receive an error; acknowledged commits are in the log in any case.
+    // No caller can receive an error here. Acknowledged commits are in the log in any case.
     let release: @Sendable () -> Void = { [core] in
       do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
     }
-    // The last reference may go away inside a batch of this very database, which closing would wait
-    // for.
+    // The last reference may be released inside a batch of this database, for which closing would
+    // wait.
     if core.isWorkingHere { DispatchQueue.global().async(execute: release) } else { release() }
   }
 
@@ -108,7 +108,7 @@ package final class DocumentStore: Sendable {
     try open(at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
   }
 
-  /// Opens on any volume, without sharing: the seam for simulated disks.
+  /// Opens a database on any volume, without sharing: used for simulated disks.
   package static func open(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions
   ) throws(DocumentError) -> DocumentStore {
@@ -138,7 +138,7 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Closes this handle and, with the last one, the database; that waits for running batches.
+  /// Closes this handle and, with the last handle, the database, which waits for running batches.
   /// Idempotent.
   ///
   /// - Throws: ``DocumentError`` `busy` inside a batch or a closure of a compaction, copy or
@@ -161,7 +161,7 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Like `opened()`, for a call that reads: if another process writes the database, reads its
+  /// Like `opened()`, for reads: if another process writes the database, the result includes its
   /// newest commit.
   @inline(__always) func openedForReading() throws(DocumentError) -> DocumentCore {
     let core = try opened()
@@ -175,8 +175,8 @@ package final class DocumentStore: Sendable {
     return core
   }
 
-  /// Whether this process has the file at a path open for writing, so that it must not be deleted
-  /// or replaced.
+  /// Whether this process has the file at a path open for writing, which forbids deleting or
+  /// replacing it.
   package static func isOpen(at path: String) throws(DocumentError) -> Bool {
     try DocumentError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
   }
@@ -188,7 +188,8 @@ package final class DocumentStore: Sendable {
   /// The store below.
   package var store: Store { core.store }
 
-  /// 16 random bytes that no other database has. A copy gets new ones with ``renewIdentity()``.
+  /// Returns 16 random bytes that identify this database. A copy gets new ones with
+  /// ``renewIdentity()``.
   package func identity() throws(DocumentError) -> [UInt8] {
     let core = try openedForReading()
     let spaces = core.shared.withLock { $0 }
@@ -221,13 +222,13 @@ package final class DocumentStore: Sendable {
     }
   }
 
-  /// Makes all commits so far durable against a power failure.
+  /// Makes all commits so far survive a power failure.
   package func sync() throws(DocumentError) {
     try DocumentError.typed { try opened().store.sync() }
   }
 
   /// Applies the commits of another process, if this database is read-only. Returns whether there
-  /// were any.
+  /// were new commits.
   ///
   /// Reads do this automatically if 10 ms have passed since the last time, and listeners learn of
   /// changes within 100 ms. Throws any error of the store; reads throw it too until a refresh
@@ -239,16 +240,16 @@ package final class DocumentStore: Sendable {
 
   // MARK: Collections
 
-  /// Returns the collection with a given name; nil if there is none.
+  /// Returns the collection with a given name; nil if it does not exist.
   package func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     try openedForReading().collection(name)
   }
 
-  /// Returns the collection with a given name, creating it if there is none. The caller checks the
-  /// name.
+  /// Returns the collection with a given name, creating it if it does not exist. The caller checks
+  /// the name.
   ///
-  /// In a batch it is part of the batch: if the batch fails the collection does not exist, and
-  /// every use of it throws `notFound`.
+  /// In a batch, the creation is part of the batch: if the batch fails, the collection does not
+  /// exist, and every use of it throws `notFound`.
   package func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name, usual)
@@ -261,7 +262,8 @@ package final class DocumentStore: Sendable {
     return try core.collectionNames(in: core.store)
   }
 
-  /// Deletes a collection with all its contents, at once. Returns false if there was none.
+  /// Deletes a collection with all its contents, in one step. Returns false if the collection did
+  /// not exist.
   @discardableResult
   package func dropCollection(_ name: String) throws(DocumentError) -> Bool {
     try openedForWriting().dropCollection(name, usual)
@@ -320,7 +322,7 @@ package final class DocumentStore: Sendable {
   /// The queue of `perform`.
   var queue: DispatchQueue { core.queue }
 
-  /// Runs calls that may block, but begin no batch, on a Dispatch queue.
+  /// Runs calls that may block but do not begin a batch, on a Dispatch queue.
   package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await opened().perform(body)
   }
@@ -328,16 +330,16 @@ package final class DocumentStore: Sendable {
   /// Whether this thread is in a batch of the database.
   package var isInBatch: Bool { core.currentWriter != nil }
 
-  /// Calls a closure at the end of this thread's batch, telling whether it was committed; outside a
-  /// batch, calls it at once with true.
+  /// Calls a closure at the end of this thread's batch, with whether it was committed; outside a
+  /// batch, calls it immediately with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
     if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
   }
 
   // MARK: Reading
 
-  /// Returns the newest state of a collection, which does not change while the value is kept. For
-  /// short reads; use ``snapshot()`` for longer ones.
+  /// Returns the newest state of a collection, which stays fixed while the value is kept. For short
+  /// reads; use ``snapshot()`` for longer ones.
   package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
     if let writer = core.currentWriter { return try writer.reads(collection) }

@@ -5,7 +5,7 @@ package enum NameRules {
   package static let longestCollection = 251
   package static let longestIndex = 251
   package static let longestView = 251
-  /// Members that no document can have at its top level, because they have a meaning wherever
+  /// The members that documents cannot have at their top level, because they are reserved wherever
   /// documents are exchanged.
   package static let reservedMembers: Set<String> = [
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
@@ -30,7 +30,7 @@ package enum NameRules {
   package static func objection(toView name: String) -> String? { objection(toIndex: name) }
 
   private static func controlCharacter(in text: String) -> String? {
-    // Nearly all names have no byte that could be part of one: C2 begins those from U+0080 on.
+    // Nearly all names lack the bytes of control characters: C2 begins those above U+007F.
     var copy = text
     if copy.withUTF8({ $0.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0xC2 } }) { return nil }
     for scalar in text.unicodeScalars where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) {
@@ -40,7 +40,8 @@ package enum NameRules {
   }
 
   /// Collections: a name, or the name of a scope, a period and a name. Each name is 1 to 251 of the
-  /// characters A-Z, a-z, 0-9, _, - and %, the first neither _ nor %. `_default` is valid, too.
+  /// characters A-Z, a-z, 0-9, _, - and %, and does not start with _ or %. `_default` is valid,
+  /// too.
   package static func objection(toCollection name: String) -> String? {
     if name == CollectionHandle.defaultName { return nil }
     guard let period = name.utf8.firstIndex(of: UInt8(ascii: ".")) else {

@@ -3,11 +3,13 @@ import LatewoodConcurrency
 /// The databases that this process has open for writing, by the path of their file with links
 /// resolved: a second open shares the first.
 ///
-/// The file's inode number would not do as the key: a compaction puts another file in its place.
+/// The file's inode number cannot be the key, because a compaction replaces the file with another
+/// one.
 ///
-/// The lock is held to look entries up and to change them, never while a database opens or closes.
-/// That takes as long as the disk and the running batches take, and batches may themselves open and
-/// close databases. Meanwhile the path is marked as taken, and others that want it wait.
+/// The lock is held to look up and change entries, but never while a database opens or closes: that
+/// takes as long as the disk and the running batches need, and batches may themselves open and
+/// close databases. During that time the path is marked as taken, and other threads that need it
+/// wait.
 ///
 /// Thread safety: all calls from any thread.
 final class OpenStores: @unchecked Sendable {
@@ -41,7 +43,8 @@ final class OpenStores: @unchecked Sendable {
     }
   }
 
-  /// Returns the database that is open at a path, with one more user; nil if there is none.
+  /// Returns the database that is open at a path, with one more user; nil if the database is not
+  /// open.
   func shareExisting(_ path: String) throws(DocumentError) -> DocumentCore? {
     try join(path, elseTakes: false)
   }
@@ -49,8 +52,8 @@ final class OpenStores: @unchecked Sendable {
   /// Whether a database is open at a path, or is being opened or closed.
   func isOpen(_ path: String) -> Bool { monitor.withLock { entries[path] != nil } }
 
-  /// Removes a user; closes the database with the last. The calling thread must not be in any work
-  /// that closing waits for.
+  /// Removes a user; closes the database with the last one. Closing waits for running work, so a
+  /// thread that runs such work must not call this.
   func release(_ core: DocumentCore) throws(DocumentError) {
     guard let path = core.sharedPath else { return try core.shutDown() }
     guard isLastUser(of: core, path) else { return }

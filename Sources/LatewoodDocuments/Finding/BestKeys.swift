@@ -1,7 +1,7 @@
 /// Something that is sorted in memory.
 protocol SortedEntry {
   static func precedes(_ left: Self, _ right: Self) -> Bool
-  /// About the memory that it takes, in bytes.
+  /// The approximate memory of the entry, in bytes.
   var byteCount: Int { get }
 }
 
@@ -21,28 +21,29 @@ struct SortKey: SortedEntry {
   }
 }
 
-/// Collects the first of all added entries in their order: as many as are wanted and fit into
+/// Collects the first of all added entries in their order: as many as are requested and fit into
 /// memory. Equal entries count once.
 struct BestKeys<Entry: SortedEntry> {
   private let wanted: Int
   private let memory: Int
-  /// The entry after which the collected ones come; nil to begin with the first.
+  /// The entry that precedes the collected ones; nil to begin with the first.
   private let after: Entry?
   private var entries: [Entry] = []
   private var byteCount = 0
-  /// The first entry that was left out: it and all after it are not needed. Nil if there is none.
+  /// The first entry that was left out: that entry and all later ones are not needed. Nil if no
+  /// entry was left out.
   private var end: Entry?
-  /// Whether wanted entries were left out for lack of memory.
+  /// Whether requested entries were left out for lack of memory.
   private var isCut = false
 
-  /// Calls a closure with all entries of a source in order, and with as many as are wanted, until
-  /// it returns false.
+  /// Calls a closure with the entries of a source in order, up to the requested number, until it
+  /// returns false.
   ///
   /// If they need more memory, the source is read again for each part of them: O(entries x parts).
   ///
   /// - Parameters:
   ///   - wanted: the number of entries; nil for all.
-  ///   - memory: about the most memory for the entries of a part, in bytes.
+  ///   - memory: the approximate maximum memory for the entries of a part, in bytes.
   ///   - add: adds all entries, the same in each call.
   static func inParts(
     wanted: Int? = nil, memory: Int, adding add: (inout BestKeys) throws -> Void,

@@ -2,12 +2,13 @@ import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
-/// The most frequent request, for documents in which a field equals a value, without planning.
+/// The most frequent query, for documents in which a field equals a value, answered without
+/// planning.
 extension DocumentReads {
   /// Returns the few documents in which a field has a value, by an index on that field alone.
   ///
-  /// Returns nil if the request must be planned: if it has another form, if there is no such index,
-  /// if there are too many documents, or within a batch.
+  /// Returns nil if the request must be planned: if it has another form, if such an index does not
+  /// exist, if there are too many documents, or within a batch.
   func fewEqual(_ request: FindRequest) throws(DocumentError) -> ShortIDList? {
     guard case .state = source, request.order.isEmpty,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
@@ -48,11 +49,11 @@ extension DocumentReads {
     return isWhole ? ids : nil
   }
 
-  /// Calls a closure with those of a few documents that a request finds, until it returns false.
+  /// Calls a closure with each of a few documents that matches a request, until it returns false.
   ///
   /// - Parameters:
   ///   - few: the documents to examine, by id.
-  ///   - isExact: whether all of them match.
+  ///   - isExact: whether all these documents match.
   /// - Returns: the number of examined documents.
   func find(
     _ request: FindRequest, among few: ShortIDList, isExact: Bool, _ body: (FoundDocument) throws -> Bool
@@ -75,7 +76,8 @@ extension DocumentReads {
 }
 
 extension FindRequest {
-  /// Not inlined, to avoid its copies of the predicate where all documents match.
+  /// Returns whether a document matches. Not inlined, to avoid copying the predicate when all
+  /// documents match.
   @inline(never) fileprivate func matches(_ document: FoundDocument) throws -> Bool {
     try predicate.matches(document)
   }

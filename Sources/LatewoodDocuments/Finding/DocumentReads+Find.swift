@@ -5,10 +5,10 @@ import LatewoodStore
 extension DocumentReads {
   /// Calls a closure with each document that a request finds, until it returns false.
   ///
-  /// Without an order, documents come by id. The access path, an index or a scan, never affects
-  /// which documents are found, nor their order; ``explain(_:)`` describes it. If an index does not
-  /// have the requested order, ids or keys are sorted in memory: those of `skip + limit` documents
-  /// if there are a limit and an order. If they need more than ``FindRequest/sortMemory``, the
+  /// Without an order, documents are passed by id. The access path (an index or a scan) affects
+  /// neither the set of documents nor their order; ``explain(_:)`` describes it. If an index does
+  /// not have the requested order, ids or keys are sorted in memory; with a limit and an order,
+  /// only those of `skip + limit` documents. If they need more than ``FindRequest/sortMemory``, the
   /// documents or the index are read again for each further part.
   ///
   /// - Returns: the number of examined documents.
@@ -40,7 +40,7 @@ extension DocumentReads {
   }
 
   /// Calls a closure with the id of each document that a prepared request finds, until it returns
-  /// false. No document is read if an index contains exactly these documents.
+  /// false. Documents are not read if an index contains exactly the requested ones.
   package func findIDs(_ prepared: PreparedFind, _ body: (String) throws -> Bool) throws {
     guard prepared.request.limit > 0 else { return }
     let plan = try FindPlanner(self, prepared, []).best()
@@ -52,8 +52,8 @@ extension DocumentReads {
   /// Passes some fields of each document that a prepared request finds to a receiver, until it
   /// returns false.
   ///
-  /// If an index contains exactly these documents and all the fields, the values come from the
-  /// index and no document is read, unless the receiver needs more than the values. A field is
+  /// If an index contains exactly these documents and all the fields, the values are taken from the
+  /// index and documents are not read, unless the receiver needs more than the values. A field is
   /// always read from its document if it is an array, an object or data, or if its key in the index
   /// is cut.
   package func findRows(
@@ -72,7 +72,8 @@ extension DocumentReads {
 
   /// Returns an integer field of each document that a prepared request finds.
   ///
-  /// If an index contains exactly these documents and the field, the integers come from the index.
+  /// If an index contains exactly these documents and the field, the integers are taken from the
+  /// index.
   ///
   /// - Parameter read: returns the field of a document whose integer an index does not supply.
   package func findIntegers(
@@ -96,9 +97,10 @@ extension DocumentReads {
 
   /// Returns the total of the numbers in a field of all documents that a prepared request finds.
   ///
-  /// If an index contains exactly these documents and the field, the numbers come from the index.
-  /// Once sums over one state have read as many entries as the index has, and all its numbers are
-  /// whole, further sums over that state take O(log n). The order of addition is not specified.
+  /// If an index contains exactly these documents and the field, the numbers are taken from the
+  /// index. Once sums over one state have read as many entries as the index has, and all its
+  /// numbers are whole, further sums over that state take O(log n). The order of addition is not
+  /// specified.
   ///
   /// - Parameters:
   ///   - isWhole: whether only whole numbers are accepted.
@@ -216,7 +218,7 @@ extension DocumentReads {
     }
   }
 
-  /// Returns a body stored outside its record, in a pinned state; nil if there is none.
+  /// Returns a body stored outside its record, in a pinned state; nil if it does not exist.
   private func storedApart(
     _ head: DocumentRecord.Head, in state: PinnedState
   ) throws -> UnsafeRawBufferPointer? {

@@ -56,7 +56,7 @@ extension DocumentReads {
   package func explain(_ program: SQLProgram) throws(DocumentError) -> FindExplanation {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
-    // A scan that was chosen without alternatives has not been counted.
+    // The documents of a scan that was chosen without alternatives have not been counted.
     var explanation = choice.plan.isScan ? try planner.explained() : planner.explain(choice.plan)
     explanation.filters = explanation.filters || program.filtersRows
     explanation.sorts = explanation.sorts || choice.program.sortsRows

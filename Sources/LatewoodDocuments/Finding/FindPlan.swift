@@ -1,7 +1,7 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// One way to find the documents of a request. All ways give the same result.
+/// One way to find the documents of a request. All ways lead to the same result.
 struct FindPlan {
   enum Access {
     /// Every document in a range of ids.

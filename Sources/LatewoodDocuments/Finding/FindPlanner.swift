@@ -69,8 +69,8 @@ struct FindPlanner {
     return best(of: try all())
   }
 
-  /// Returns the documents that the best plan reads if they are few and the request has no order;
-  /// nil otherwise.
+  /// Returns the documents that the best plan reads if there are few of them and the request is
+  /// unordered; nil otherwise.
   func fewByID() throws(DocumentError) -> ShortMatch? { request.order.isEmpty ? try few() : nil }
 
   /// Explains the cheapest plan, with all counts filled in.
@@ -81,7 +81,7 @@ struct FindPlanner {
   }
 
   /// Returns a plan that reads documents in the order of the request, without collecting them in
-  /// memory; nil if there is none, or another plan would read far fewer documents.
+  /// memory; nil if such a plan does not exist or another plan would read far fewer documents.
   func inOrder() throws(DocumentError) -> FindPlan? {
     if choices.parts.isEmpty { return nil }
     let plans = try all()
@@ -92,8 +92,8 @@ struct FindPlanner {
     return ordered.isEmpty ? nil : best(of: ordered)
   }
 
-  /// Returns a part of an index whose entries are exactly the requested documents; nil if there is
-  /// none.
+  /// Returns a part of an index whose entries are exactly the requested documents; nil if no index
+  /// has one.
   private func covering() throws(DocumentError) -> IndexAccess? {
     for part in choices.parts where part.isWhole {
       let access = try access(to: part)

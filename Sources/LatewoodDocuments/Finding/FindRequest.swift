@@ -20,8 +20,8 @@ package struct FindRequest: Sendable {
   /// The number of documents to skip at the beginning.
   package var skip = 0
   package var limit = Int.max
-  /// About the memory that a sort may take, in bytes. If the keys need more, the documents are read
-  /// again for each part of the result.
+  /// The approximate memory that a sort may take, in bytes. If the keys need more, the documents
+  /// are read again for each part of the result.
   package var sortMemory = 64 << 20
 
   package init(_ predicate: Predicate = .always(true)) { self.predicate = predicate }

@@ -14,7 +14,8 @@ struct FindRun<Sink: FoundSink> {
   /// The maximum number of entries for which a sink is told to reserve memory.
   private static var mostExpected: Int { 4096 }
   private(set) var sink: Sink
-  /// Nil if documents are looked up individually: in a batch, or if only one is needed.
+  /// The lookup of nearby documents; nil if each is looked up individually: in a batch, or if only
+  /// one is needed.
   private var nearby: NearbyDocuments?
   /// Whether the sink takes index entries instead of documents.
   private var isCovering = false
@@ -193,7 +194,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes several entries of one key on, in order. Returns whether to continue.
   ///
-  /// Not inlined, to avoid its copies for a single entry.
+  /// Not inlined, to avoid copies for a single entry.
   @inline(never) private mutating func takeSeveral(_ run: EntryRun) throws -> Bool {
     let reads = reads
     let order = request.order
@@ -265,9 +266,9 @@ struct FindRun<Sink: FoundSink> {
 
   /// Calls a closure with each entry of some ranges, until it returns false.
   ///
-  /// Inlined together with the closure, which becomes part of the loop over a batch.
+  /// It is inlined together with the closure, which becomes part of the loop over a batch.
   ///
-  /// - Parameter together: whether the sink may take several entries at once, bypassing the
+  /// - Parameter together: whether the sink may take several entries in one step, bypassing the
   ///   closure.
   @inline(__always) private mutating func forEachEntry(
     _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
@@ -307,7 +308,7 @@ struct FindRun<Sink: FoundSink> {
     }
   }
 
-  /// Passes a document that is looked up individually. Not inlined, because of its copies.
+  /// Looks up a single document and passes it to the closure. Not inlined, because it makes copies.
   @inline(never) private mutating func lookAlone(
     at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
@@ -339,7 +340,7 @@ struct FindRun<Sink: FoundSink> {
 
   // MARK: Skipping
 
-  /// Returns whether no document of the request has expired without being purged.
+  /// Returns whether the request is free of documents that have expired but are not purged yet.
   private func hasNoneExpired() throws -> Bool {
     // These ids have been read already.
     if isCovering, expired.isEmpty { return true }
@@ -356,7 +357,7 @@ struct FindRun<Sink: FoundSink> {
     var ranges = isReversed ? Array(access.ranges.reversed()) : access.ranges
     while let range = ranges.first {
       let rest = request.skip - passed
-      // Read forwards, the number of entries is needed only if there are too few.
+      // When reading forwards, the number of entries is needed only if there are too few.
       let count = isReversed ? try source.count(in: entries, range) : 0
       let place = isReversed ? count - 1 - rest : rest
       guard let key = place < 0 ? nil : try source.key(at: place, in: entries, range) else {

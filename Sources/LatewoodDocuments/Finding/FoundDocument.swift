@@ -1,7 +1,7 @@
 import LatewoodFleece
 import LatewoodQuery
 
-/// A document found by a query, with its body read in place. It must not leave the call that
+/// A document found by a query, with its body read in place. It is valid only during the call that
 /// provided it.
 package struct FoundDocument: FieldSource {
   private let idBytes: UnsafeRawBufferPointer
@@ -11,7 +11,7 @@ package struct FoundDocument: FieldSource {
   private let stored: UnsafeRawBufferPointer
 
   /// - Parameters:
-  ///   - id: the bytes of the id. Like those of the body, they must outlive the value.
+  ///   - id: the bytes of the id. These and the bytes of the body must outlive the value.
   ///   - head: the head of the record.
   ///   - stored: the bytes of the body.
   init(
@@ -32,7 +32,7 @@ package struct FoundDocument: FieldSource {
   /// Returns a copy of the body, which may leave the call.
   package func element() throws(FleeceError) -> FleeceElement { try FleeceBody(bytes).root }
 
-  /// The field names of id and revision, as in CouchDB. No body has members with these names.
+  /// The field names of id and revision, as in CouchDB. Bodies never have members with these names.
   package static let idField = FieldPath("_id")
   package static let revisionField = FieldPath("_rev")
 

@@ -21,8 +21,8 @@ protocol FoundSink {
   /// document.
   mutating func take(_ entry: StoredEntry) throws -> Bool?
 
-  /// Takes as many of the first entries as it can at once, and will take more afterwards. Returns
-  /// their number; 0 if the next one must be taken individually.
+  /// Takes as many of the first entries as possible in one step, and will take more afterwards.
+  /// Returns their number; 0 if the next one must be taken individually.
   mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int
 }
 
@@ -50,8 +50,8 @@ struct IDSink: FoundSink {
   mutating func take(_ entry: StoredEntry) throws -> Bool? { try body(entry.id) }
 }
 
-/// The columns of a document in an index entry, read in place one after the other. Must not leave
-/// the call that provided it.
+/// The columns of a document in an index entry, read in place one after the other. Valid only
+/// during the call that provided it.
 package struct FoundValues {
   private var entry = StoredEntry()
   private var reader = CollationReader(UnsafeRawBufferPointer(start: nil, count: 0))
@@ -59,8 +59,8 @@ package struct FoundValues {
   /// For each part of the index up to the last one with a column, whether it is descending. Later
   /// parts are not read.
   private var areDescending: [Bool] = []
-  /// The number of the index part of each column; nil for the id. Empty if the columns are exactly
-  /// the first parts in the same order, which is usual.
+  /// The number of the index part of each column; nil for the id. Empty in the usual case, in which
+  /// the columns are exactly the first parts in the same order.
   private var places: [Int?] = []
   /// The values of the columns, unless they are read in place.
   private var gathered: [ScalarValue] = []
@@ -132,7 +132,8 @@ package struct FoundValues {
 
 /// The receiver of some columns of the documents that are found.
 package struct RowReceiver {
-  /// Takes the values of an index entry. Returns whether to continue; nil if it needs the document.
+  /// Takes the values of an index entry. Returns whether to continue; nil if the receiver needs the
+  /// document.
   package let values: (inout FoundValues) throws -> Bool?
   /// Takes the document itself. Returns whether to continue.
   package let document: (FoundDocument) throws -> Bool
@@ -173,8 +174,8 @@ struct RowSink: FoundSink {
 }
 
 extension IndexDefinition {
-  /// Returns the number of the part of each of some fields, with nil for the id, which every entry
-  /// has. Returns nil if one of the fields is not in the index.
+  /// Returns, for each field, the number of its index part, or nil for the id, which every entry
+  /// has. Returns nil as a whole if one of the fields is not in the index.
   func places(of columns: [FieldPath]) -> [Int?]? {
     var places: [Int?] = []
     for column in columns {

@@ -7,8 +7,8 @@ final class IndexPart: Sendable {
   let bounds: IndexBounds
   /// The ranges of entries within the bounds.
   let ranges: [KeyRange]
-  /// Whether the index must be read backwards for the order of the request; nil if it does not have
-  /// that order, or the request has none.
+  /// Whether the index must be read backwards for the order of the request; nil if the index does
+  /// not have that order or the request is unordered.
   let isReversed: Bool?
 
   /// Returns the part of an index for some conditions; nil if the index may lack documents that
@@ -16,7 +16,7 @@ final class IndexPart: Sendable {
   static func of(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
   ) -> IndexPart? {
-    // Most indexes have nothing to do with a request: exclude them before anything is allocated.
+    // Most indexes are irrelevant to a request: exclude them before allocating anything.
     guard index.definition.mayHelp(conditions, order.first?.path),
       let bounds = index.definition.bounds(for: conditions)
     else { return nil }

@@ -39,7 +39,7 @@ struct IndexSuggestion {
 
   /// Returns whether an index is as useful to the request as the suggested one.
   private func isMet(by part: IndexPart) -> Bool {
-    // The direction matters only to an order, which the part knows.
+    // The direction matters only for an order, which the part records.
     let fields = part.index.definition.parts.map { IndexDefinition.Part($0.path, isEach: $0.isEach) }
     guard fields.count >= equal.count + rest.count, Set(fields.prefix(equal.count)) == Set(equal) else {
       return false

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodQuery
 import LatewoodStore
 
-/// Running totals of the numbers in one field of an index in one state. The total of a range is a
-/// difference of two of them, adjusted by a few entries at its ends.
+/// Running totals of the numbers in one field of an index in one state. The total of a range is the
+/// difference of two running totals, adjusted by a few entries at its ends.
 ///
 /// ```
 /// entries   a b c d e f g h i j        a range from c to h:
@@ -11,7 +11,7 @@ import LatewoodStore
 /// ```
 ///
 /// They are computed in memory once sums over the state have read as many entries as the index has,
-/// so they at most double the work, and are discarded with the next state. The last bits of a sum
+/// so they at most double the work. They are discarded with the next state. The last bits of a sum
 /// of fractions depend on the order of addition, so totals exist only if all numbers are whole.
 final class IndexTotals: Sendable {
   /// A field of an index.
@@ -100,7 +100,7 @@ final class IndexTotals: Sendable {
       let middle = (low + high) / 2
       if key.lexicographicallyPrecedes(keys[middle]) { high = middle } else { low = middle + 1 }
     }
-    // The bound is before the first entry.
+    // The bound precedes the first entry.
     guard low > 0 else { return NumberTotal(isWhole: true) }
     var total = totals[low - 1]
     var isWhole = true
@@ -114,8 +114,8 @@ final class IndexTotals: Sendable {
 }
 
 extension DocumentReads {
-  /// Returns the total of a field from the running totals of an index; nil if there are none yet,
-  /// or too few entries.
+  /// Returns the total of a field from the running totals of an index; nil if they do not exist yet
+  /// or there are too few entries.
   func knownTotal(
     _ request: FindRequest, by plan: FindPlan, of field: FieldPath
   ) throws(DocumentError) -> NumberTotal? {

@@ -40,7 +40,7 @@ package struct LiveFind<Value: Sendable> {
   private let request: FindRequest
   private let make: @Sendable (FoundDocument) throws -> Value
 
-  /// The number of rows up to the last shown one; nil for all.
+  /// The number of rows up to the last one shown; nil for all.
   private let needed: Int?
   /// The number of rows to keep after the shown ones.
   private let slack: Int
@@ -94,8 +94,8 @@ package struct LiveFind<Value: Sendable> {
 
   private mutating func begin() throws -> Update {
     let pending = pending
-    // The bell is installed before the collection is read, so that no commit is missed; one between
-    // the two is examined again.
+    // The bell is installed before the collection is read, so that no commit is missed. A commit in
+    // between is examined again.
     let bell = try FeedBell(store, collection.name) { event in pending.withLock { $0.add(event) } }
     try fill(store.reads(collection))
     self.bell = bell
@@ -118,7 +118,7 @@ package struct LiveFind<Value: Sendable> {
       later += changes.add(more, upTo: last)
     }
     if !later.isEmpty { pending.withLock { $0.putBack(later) } }
-    // A change copies no rows while they have a single owner.
+    // With a single owner, a change does not copy the rows.
     let isWhole = needed == nil && request.skip == 0
     let (before, shown) = isWhole && !changes.isIncomplete ? (LiveRows(), 0..<0) : (rows, range)
     var isRefilled = changes.isIncomplete
@@ -187,7 +187,7 @@ package struct LiveFind<Value: Sendable> {
       if let new { inserted.append(new) }
     }
     var edits: [Change] = []
-    // Most commits change one document: a single row must not be searched for twice.
+    // Most commits change one document: avoid searching for a single row twice.
     if removed.count > 1 {
       edits += removed.map { Change(offset: rows.index(of: $0), row: $0, isRemoval: true) }
     }

@@ -7,7 +7,7 @@ package class LiveRowKey: @unchecked Sendable {
   package let id: String
   /// The sort key. Rows with equal keys are sorted by id.
   let key: [UInt8]
-  /// The first bytes of the key, which tell most rows apart.
+  /// The first bytes of the key, which distinguish most rows.
   private let start: UInt64
 
   fileprivate init(_ id: String, _ key: [UInt8]) {

@@ -10,7 +10,7 @@ struct NearbyDocuments {
   /// Nil until the first body that is not in its record.
   private var bodies: NearbyReads?
 
-  /// Returns nil if each document must be looked up individually.
+  /// Creates the lookup. Returns nil if each document needs an individual lookup.
   init?(_ reads: DocumentReads) throws(DocumentError) {
     guard case .state(let state) = reads.source,
       let records = try DocumentError.typed({ try NearbyReads(state, in: reads.spaces.documents) })

@@ -121,8 +121,8 @@ struct KeyPlace: Sendable {
     isFirst = place == 0
   }
 
-  /// Returns a reader positioned at the field of an entry; nil if the entry does not have all of
-  /// it.
+  /// Returns a reader positioned at the field of an entry; nil if the entry does not contain the
+  /// whole field.
   func reader(of entry: StoredEntry) -> CollationReader? {
     guard !entry.isCut else { return nil }
     var key = CollationReader(entry.key)
@@ -130,8 +130,8 @@ struct KeyPlace: Sendable {
     return key
   }
 
-  /// Adds the number in an entry to a total. Returns false if the entry does not have it, or the
-  /// total does not accept it.
+  /// Adds the number in an entry to a total. Returns false if the entry does not contain the number
+  /// or the total does not accept it.
   @inline(__always) func add(_ entry: EntryBytes, to total: inout NumberTotal) throws(DocumentError) -> Bool {
     if isFirst, let number = StoredEntry.wholeNumber(in: entry, descending: isDescending) {
       total.add(whole: number)

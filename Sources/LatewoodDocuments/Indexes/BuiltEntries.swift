@@ -3,17 +3,17 @@ import LatewoodQuery
 
 /// The entries that a step of a build adds to an index.
 ///
-/// Sorting moves only small places without reference counts.
+/// Sorting only moves small positions, which are not reference-counted.
 struct BuiltEntries {
-  /// A place with the start of its entry, for sorting.
+  /// A position with the start of its entry, for sorting.
   private struct Sorted {
-    /// The eight bytes after the common prefix of all entries, big-endian: they tell most entries
-    /// apart.
+    /// The eight bytes after the common prefix of all entries, big-endian: they distinguish most
+    /// entries.
     let start: UInt64
     let place: UInt32
   }
 
-  /// The entries. Those of a document are appended before `noteKeys`.
+  /// The entries. The entries of a document are appended before `noteKeys`.
   var keys = IndexKeyList()
   /// The head of each entry's document, if `keepsHeads`.
   private var heads: [DocumentRecord.Head] = []
@@ -28,13 +28,13 @@ struct BuiltEntries {
     if keepsHeads { heads.reserveCapacity(count) }
   }
 
-  /// The number of bytes of memory that the entries take, with what sorting them takes.
+  /// The memory of the entries in bytes, including the memory for sorting them.
   var byteCount: Int {
     keys.byteCount
       &+ keys.places.count &* (MemoryLayout<IndexKeyList.Place>.stride &+ 2 &* MemoryLayout<Sorted>.stride)
   }
 
-  /// Takes note of the entries of a document, which have been appended to `keys`.
+  /// Records the entries of a document that have been appended to `keys`.
   @inline(__always) mutating func noteKeys(of head: DocumentRecord.Head) {
     if keepsHeads {
       while heads.count < keys.places.count { heads.append(head) }
@@ -92,7 +92,7 @@ struct BuiltEntries {
     var shared = first.count
     for number in places.indices {
       let other = places[number]
-      // SAFETY: all places lie within the bytes.
+      // SAFETY: all positions lie within the bytes.
       shared = KeyOrder.commonPrefix(start + first.offset, shared, start + other.offset, other.count)
     }
     return shared
@@ -102,8 +102,8 @@ struct BuiltEntries {
   /// them.
   static let leastDistributed = 256
 
-  /// Sorts by `start` alone, from the last byte to the first (a radix sort). Bytes that all have in
-  /// common are passed over.
+  /// Sorts by `start` alone, from the last byte to the first (a radix sort). Bytes that all entries
+  /// have in common are skipped.
   private func distribute(_ sorted: inout [Sorted]) {
     var counts = [Int](repeating: 0, count: 8 * 256)
     var numbers = counts.mutableSpan
@@ -121,11 +121,11 @@ struct BuiltEntries {
     }
   }
 
-  /// Puts entries in the order of one byte, with equal ones in the order that they have.
+  /// Sorts entries by one byte, and keeps the order of equal ones.
   ///
   /// - Parameters:
-  ///   - place: the place of the byte; 0 for the last one.
-  ///   - counts: the number of entries in each bucket. Those of the byte are used up.
+  ///   - place: the position of the byte; 0 for the last one.
+  ///   - counts: the number of entries in each bucket. The counts for this byte are consumed.
   private static func distribute(
     _ entries: [Sorted], by place: Int, _ counts: inout [Int], to target: inout [Sorted]
   ) {
@@ -153,7 +153,7 @@ struct BuiltEntries {
   private func precedes(_ left: Sorted, _ right: Sorted, in bytes: UnsafeRawBufferPointer) -> Bool {
     let (left, right) = (keys.places[Int(left.place)], keys.places[Int(right.place)])
     guard let start = bytes.baseAddress else { return false }
-    // SAFETY: all places lie within the bytes.
+    // SAFETY: all positions lie within the bytes.
     return KeyOrder.compare(start + left.offset, left.count, start + right.offset, right.count) < 0
   }
 
@@ -164,7 +164,7 @@ struct BuiltEntries {
   }
 }
 
-/// An entry that a build adds to an index. It must not leave the call that provided it.
+/// An entry that a build adds to an index. It is valid only during the call that provided it.
 struct BuiltEntry {
   /// The key, then the id.
   let bytes: UnsafeRawBufferPointer

@@ -8,7 +8,7 @@ final class CollectionIndex: Sendable {
   let record: IndexRecord
   /// The keyspace of its entries: see ``IndexEntry``.
   let entries: Keyspace
-  /// Those of the definition, which is copied whenever it is read.
+  /// The parts of the definition, kept separately because each access to the definition copies it.
   private let plainParts: [IndexDefinition.Part]
 
   init(name: String, record: IndexRecord, entries: Keyspace) {

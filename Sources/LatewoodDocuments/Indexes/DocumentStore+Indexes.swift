@@ -5,7 +5,7 @@ import LatewoodStore
 package struct IndexInfo: Sendable {
   package var name: String
   package var definition: IndexDefinition
-  /// Whether the build is complete; queries do not use the index before.
+  /// Whether the build is complete; queries do not use the index before that.
   package var isReady: Bool
   /// The number of entries so far.
   package var entries: Int
@@ -21,7 +21,7 @@ extension DocumentStore {
   ///
   /// - Parameters:
   ///   - progress: called after each step. If it throws, the index is dropped and the error is
-  ///     rethrown; but an index that another caller has completed stays.
+  ///     rethrown; but an index that another caller has completed is kept.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is undone, the index is dropped and the error is rethrown.
   /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store,
@@ -41,7 +41,7 @@ extension DocumentStore {
     var isCompleted = false
     do {
       while true {
-        // The last step makes all of them durable.
+        // The last step makes all steps durable.
         let step = try write(durability: .relaxed) { writer in
           try check()
           let step = try writer.buildIndex(name, definition, in: collection)
@@ -62,7 +62,7 @@ extension DocumentStore {
     }
   }
 
-  /// Drops an index. O(log n). Returns false if there was none.
+  /// Drops an index. O(log n). Returns false if the index did not exist.
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
   @discardableResult
@@ -78,7 +78,7 @@ extension DocumentStore {
     return isDropped
   }
 
-  /// Drops an index without blocking the caller's thread. Returns false if there was none.
+  /// Drops an index without blocking the caller's thread. Returns false if the index did not exist.
   ///
   /// - Parameter check: called under the writer lock, before and after the change. If it throws,
   ///   nothing is changed.

@@ -30,8 +30,8 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - limit: the number of documents in the step.
   ///   - memory: the memory for its entries, in bytes; the step ends earlier if they exceed it.
-  ///   - isSalvaged: whether a unique index accepts documents with equal values, as replication
-  ///     does, and every index leaves out documents whose body is lost.
+  ///   - isSalvaged: whether a unique index accepts documents with equal values, as it does during
+  ///     replication, and whether all indexes leave out documents whose body is lost.
   /// - Returns: the progress of the build.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   an invalid name; `notUnique`.
@@ -44,7 +44,7 @@ extension DocumentWriter {
     if let reason = NameRules.objection(toIndex: name) {
       throw DocumentError(.badArgument, "the name of the index \(reason)")
     }
-    // Read from the store: the cached copy may have an outdated `builtThrough`.
+    // Read the record from the store: the cached copy may have an outdated `builtThrough`.
     let known = work.state.indexes > 0 ? try storedIndex(name, work) : nil
     if let known, known.definition != definition {
       throw DocumentError(
@@ -151,7 +151,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Drops an index in O(log n). Returns false if there was none.
+  /// Drops an index in O(log n). Returns false if the index did not exist.
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
   func dropIndex(

@@ -22,7 +22,7 @@ extension DocumentWriter {
       return
     }
     let indexes = try self.indexes(work)
-    // Taken out, because refusing a duplicate can change another document.
+    // Take the keys out, because refusing a duplicate can change another document.
     var keys = ChangedKeys()
     swap(&keys, &changedKeys)
     defer { swap(&keys, &changedKeys) }
@@ -45,8 +45,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Replaces the entries of one revision in an index with those of another. Entries that both have
-  /// stay.
+  /// Replaces the entries of one revision in an index with the entries of another revision. Common
+  /// entries stay.
   ///
   /// - Parameter place: the number of the index.
   private func replace(
@@ -81,7 +81,7 @@ extension DocumentWriter {
     let load = { [transaction, shared] () throws(DocumentError) in
       try CollectionIndex.load(of: work.name, in: shared.database, transaction)
     }
-    // Uncommitted indexes must not enter the shared cache.
+    // Keep uncommitted indexes out of the shared cache.
     let indexes =
       work.state.indexChanges == work.startState.indexChanges
       ? try work.collection.indexes(at: work.state.indexChanges, load).all : try load()
@@ -135,7 +135,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Calls a closure with the body of a revision; returns nil if it is deleted or has none.
+  /// Calls a closure with the body of a revision; returns nil if it is deleted or has no body.
   @inline(never) private func withBody<R>(
     _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ work: CollectionWork,
     _ read: (UnsafeRawBufferPointer) throws(FleeceError) -> R
@@ -209,7 +209,7 @@ extension DocumentWriter {
         return true
       }
       for other in others {
-        // This purges an expired document.
+        // Reading the record purges an expired document.
         guard let found = try record(other, work).flatMap({ IndexedRevision($0) }) else { continue }
         if key.isCut, try !share(id, revision, other, found, index, work) { continue }
         throw DocumentError(

@@ -74,7 +74,7 @@ struct IndexEntry: Equatable, SortedEntry {
   }
 }
 
-/// An entry of an index in place. It must not leave the call that provided it.
+/// An entry of an index in place. It is valid only during the call that provided it.
 ///
 /// SAFETY: the initializer checks the lengths against the bytes, and the caller keeps the bytes
 /// alive until that call returns.
@@ -111,7 +111,7 @@ struct StoredEntry {
   }
 
   /// Returns the first value of an entry if it is a whole number that `CollationReader.wholeNumber`
-  /// can read, and neither the key is cut nor the value longer than a byte; nil otherwise.
+  /// can read; nil otherwise, and if the key is cut or the value is longer than a byte.
   @inline(__always) static func wholeNumber(in entry: EntryBytes, descending: Bool) -> Int? {
     guard entry.value.count == 1, let key = entry.key.baseAddress, let value = entry.value.baseAddress else {
       return nil

@@ -22,7 +22,8 @@ struct IndexRecord: Sendable, Equatable {
   }
 
   let definition: IndexDefinition
-  /// A number that distinguishes its entries from those of an earlier index of the same name.
+  /// A number that distinguishes the entries of the index from the entries of an earlier index with
+  /// the same name.
   let number: UInt64
   /// The last document that the build has processed; nil if the index is ready. Later documents may
   /// be in the index, too.

@@ -3,7 +3,7 @@ import LatewoodStore
 /// The current revision of a document, to be indexed.
 struct IndexedRevision {
   var head: DocumentRecord.Head
-  /// The body; nil if it must be looked up.
+  /// The body; nil if it has to be read first.
   var body: [UInt8]?
 
   init(_ head: DocumentRecord.Head, body: [UInt8]? = nil) {

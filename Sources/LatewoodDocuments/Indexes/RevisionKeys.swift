@@ -8,7 +8,7 @@ struct RevisionKeys {
   /// For each index, the number of entries up to and including its last.
   private var ends: [Int] = []
 
-  /// Removes all entries, keeping their memory for those of another revision.
+  /// Removes all entries, but keeps their memory for another revision.
   ///
   /// - Parameter indexCount: the number of indexes. `endIndex` must be called for each.
   mutating func begin(indexCount: Int) {

@@ -1,8 +1,8 @@
 extension Sequence<UInt8> {
   /// The first eight bytes as a big-endian number, padded with zeros.
   ///
-  /// If the numbers of two sequences differ, the one with the smaller number sorts first. Only if
-  /// they are equal must the bytes be compared.
+  /// If the numbers of two sequences differ, the one with the smaller number sorts first. The bytes
+  /// have to be compared only if the numbers are equal.
   var sortingStart: UInt64 {
     var start: UInt64 = 0
     var rest = 64

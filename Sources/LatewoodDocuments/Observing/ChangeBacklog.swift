@@ -2,10 +2,10 @@ import LatewoodStore
 
 /// An announcement to a listener.
 enum Announcement: Sendable {
-  /// The changes of one batch, or the end of a collection or the database; and the source from
+  /// The changes of one batch, or the end of a collection or the database; with the source from
   /// which changes of documents can be read again.
   case event(CollectionEvent, ChangeSource?)
-  /// Changes that are read only when their turn comes.
+  /// Changes that are read only when they are due.
   case range(ChangeRange)
 
   /// The name of the collection; empty if it is about all of them.
@@ -16,7 +16,7 @@ enum Announcement: Sendable {
     }
   }
 
-  /// The event without reading the collection; that of a range lists no changes.
+  /// The event without reading the collection. The event of a range does not list changes.
   var unread: CollectionEvent {
     switch self {
     case .event(let event, _): event
@@ -36,11 +36,11 @@ enum Announcement: Sendable {
 }
 
 /// The announcements that one listener has not received yet: at most `limit` documents, or one
-/// commit if that has changed more.
+/// commit if it has changed more.
 ///
-/// Beyond that limit the changes of each collection become one range of sequences, which costs no
-/// memory: when its turn comes the range is read from the collection, each document at its latest
-/// change. Only documents that were purged meanwhile are missing from it.
+/// Beyond that limit the changes of each collection become one range of sequences, which does not
+/// need memory. When its turn comes, the range is read from the collection, with each document at
+/// its latest change. It lacks only the documents that were purged in the meantime.
 struct ChangeBacklog: Sendable {
   static let limit = 4096
 
@@ -125,7 +125,7 @@ struct ChangeRange: Sendable {
   /// The range begins after this sequence.
   private var since: UInt64
   private var through: UInt64
-  /// Whether reading it gives all changes: documents that were purged can no longer be read.
+  /// Whether reading the range returns all changes. Purged documents cannot be read any more.
   private var isComplete: Bool
 
   init(_ source: ChangeSource, since: UInt64, through: UInt64, isComplete: Bool) {
@@ -171,7 +171,7 @@ struct ChangeRange: Sendable {
         if !body(event) { return }
       }
     } catch {
-      // Dropping and closing have events of their own.
+      // Dropping and closing have separate events.
       if error.code == .notFound || error.code == .notOpen { return }
       // The collection cannot be read: announce only that something has changed.
       (event.isComplete, isTold) = (false, false)

@@ -48,8 +48,8 @@ final class ChangeHub: Sendable {
       return (ended, bells)
     }
     for bell in bells { bell.ring() }
-    // Released outside the lock: a handler may hold the last reference to other objects, even to
-    // this database.
+    // Release them outside the lock: a handler may hold the last reference to other objects, even
+    // to this database.
     withExtendedLifetime(ended) {}
   }
 
@@ -84,9 +84,9 @@ final class ChangeHub: Sendable {
     }
   }
 
-  /// Hands in the announcements of a ticket's batch: exactly once for each ticket.
+  /// Submits the announcements of a ticket's batch. Called exactly once for each ticket.
   func deliver(_ ticket: UInt64, _ announcements: [Announcement]) {
-    // Queued under the lock, so that no other thread can get in between.
+    // Queue them under the lock, so that no other thread can get in between.
     let bells = state.withLock { state in
       var bells: [ChangeListener] = []
       state.waiting[ticket] = announcements
@@ -99,7 +99,8 @@ final class ChangeHub: Sendable {
     for bell in bells { bell.ring() }
   }
 
-  /// Announces changes by another process, which have no batch in this process and so no ticket.
+  /// Announces changes by another process, which have no batch, and therefore no ticket, in this
+  /// process.
   func announce(_ announcements: [Announcement]) {
     let bells = state.withLock { state in
       var bells: [ChangeListener] = []
@@ -125,13 +126,13 @@ extension DocumentStore {
   /// Calls a handler after each batch that has changed a collection, on a queue of the caller's
   /// choice.
   ///
-  /// Up to a limit, events wait in memory for a slow handler; beyond that its changes are read from
-  /// the collection when their turn comes: see ``CollectionEvent/isComplete``. In a read-only
+  /// Up to a limit, events wait in memory for a slow handler; beyond that, its changes are read
+  /// from the collection when their turn comes: see ``CollectionEvent/isComplete``. In a read-only
   /// database, the handler is called within 100 ms after another process has committed.
   ///
   /// - Parameters:
   ///   - collection: the name of the collection; nil for all.
-  ///   - queue: should be serial, so that calls come in the order of the commits.
+  ///   - queue: should be serial, so that calls are made in the order of the commits.
   /// - Returns: a token whose `cancel` ends the observation, which otherwise lasts until
   ///   ``close()``.
   package func addListener(

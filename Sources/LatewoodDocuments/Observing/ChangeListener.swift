@@ -1,18 +1,18 @@
 import Dispatch
 import LatewoodConcurrency
 
-/// One listener: its backlog and its handler; or, for a bell, a handler that is called at once.
+/// One listener: its backlog and its handler; or, for a bell, a handler that is called immediately.
 ///
-/// The handler of a bell belongs to this library. It notes each event at the moment of the
-/// announcement, so that no thread has to wake up for that, and there is no backlog. `ring` is
-/// called afterwards, without any lock.
+/// The handler of a bell belongs to this library. It notes each event at the time of the
+/// announcement, so that no thread has to wake up for it, and it needs no backlog. `ring` is called
+/// afterwards, without any lock.
 ///
 /// For others, each waiting announcement has a block on the listener's queue. When several
-/// announcements become one, there are more blocks than announcements, and no new block is queued
-/// before the surplus has run: so the queue does not grow without bound either.
+/// announcements become one, there are more blocks than announcements, and new blocks are queued
+/// only after the surplus has run. The queue is therefore bounded, too.
 ///
-/// Thread safety: all calls from any thread. The handler is called and released without a lock,
-/// except that of a bell.
+/// Thread safety: all calls from any thread. A handler is called and released without a lock; the
+/// handler of a bell is called under one.
 final class ChangeListener: Sendable {
   typealias Handler = @Sendable (CollectionEvent) -> Void
 
@@ -46,7 +46,7 @@ final class ChangeListener: Sendable {
   ///
   /// - Parameters:
   ///   - note: called with each event, in the order of commits and under a lock: it must be short
-  ///     and release no object of a caller.
+  ///     and must not release objects of a caller.
   ///   - ring: called after one or more events, without a lock.
   init(
     of handle: UInt64, bell collection: String, note: @escaping Handler,

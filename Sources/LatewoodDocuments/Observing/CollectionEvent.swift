@@ -14,8 +14,8 @@ package struct CollectionEvent: Sendable, Equatable {
   /// The name of the collection; empty if the event is about the whole database and all collections
   /// are listened to.
   package var collection: String
-  /// The changed documents in the order of their sequences; purged ones stand where they were
-  /// purged.
+  /// The changed documents in the order of their sequences; a purged document is listed at the
+  /// position of its purge.
   package var changes: [DocumentChange] = []
   /// Whether `changes` lists all changed documents. If not, purged documents may be missing: the
   /// listener was so slow that its changes were read from the collection, or another process made

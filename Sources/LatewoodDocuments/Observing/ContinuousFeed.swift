@@ -1,10 +1,10 @@
-/// A continuous feed of a collection: the changes since a sequence, and then each change as it is
+/// A continuous feed of a collection: the changes since a sequence, and then each change when it is
 /// committed.
 ///
 /// Entries are always read from the collection, starting after the last sequence returned;
-/// listeners only signal when to read. So nothing is missed or repeated, not even between the past
-/// changes and the first new ones. A document that changes faster than the feed is read appears at
-/// its latest change.
+/// listeners only signal when to read. So changes are never missed or repeated, not even between
+/// the past changes and the first new ones. A document that changes faster than the feed is read
+/// appears at its latest change.
 ///
 /// The feed ends when its task is cancelled, or with an error when the database is closed or the
 /// collection dropped.
@@ -42,7 +42,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
           return page[place]
         }
         if Task.isCancelled { return nil }
-        // Reset the bell before reading: a commit in between rings it.
+        // Reset the bell before reading: a commit in between rings it again.
         let bell = try self.bell ?? FeedBell(store, collection.name) { _ in }
         self.bell = bell
         bell.mute()
@@ -55,7 +55,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
 }
 
 extension DocumentStore {
-  /// Returns the changes of a collection since a sequence, followed by new ones as they are
+  /// Returns the changes of a collection since a sequence, followed by each new change when it is
   /// committed.
   package func continuousFeed(of collection: CollectionHandle, since: UInt64 = 0) -> ContinuousFeed {
     ContinuousFeed(store: self, collection: collection, since: since)

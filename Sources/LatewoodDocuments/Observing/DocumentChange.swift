@@ -1,7 +1,7 @@
-/// A document that a batch has changed, as the batch left it.
+/// A document that a batch has changed, in its final state.
 package struct DocumentChange: Sendable, Equatable {
   package enum Kind: Sendable, Equatable {
-    /// A revision was added, possibly one that loses against the winner.
+    /// A revision was added; it may lose against the winner.
     case saved
     /// The document, or a branch of it, was purged.
     case purged
@@ -10,9 +10,9 @@ package struct DocumentChange: Sendable, Equatable {
   }
 
   package var id: String
-  /// The sequence of the change; 0 if the document is gone.
+  /// The sequence of the change; 0 if the document no longer exists.
   package var sequence: UInt64
-  /// The winning revision; nil if the document is gone.
+  /// The winning revision; nil if the document no longer exists.
   package var revision: RevisionID?
   package var isDeleted: Bool
   package var hasConflicts: Bool
@@ -20,7 +20,7 @@ package struct DocumentChange: Sendable, Equatable {
   /// The revision that the change added; nil if the document was purged, or if the change was read
   /// from the collection afterwards.
   package var added: RevisionID?
-  /// Whether the added revision was made by another replica.
+  /// Whether the added revision was created by another replica.
   package var isFromReplica = false
 
   init(_ entry: SequenceEntry, _ kind: Kind, added: RevisionID? = nil, isFromReplica: Bool = false) {

@@ -8,7 +8,7 @@ struct PendingChanges: Sendable {
     var ids: [String]
     /// The last sequence that the collection had assigned after the commit.
     var lastSequence: UInt64
-    /// Whether the commit purged a document, which no sequence shows.
+    /// Whether the commit purged a document, which leaves no sequence behind.
     var hasPurges: Bool
   }
 
@@ -21,7 +21,7 @@ struct PendingChanges: Sendable {
   var lastSequence: UInt64 { commits.last?.lastSequence ?? 0 }
 
   mutating func add(_ event: CollectionEvent) {
-    // Reading the collection again finds out whether it was dropped or closed.
+    // Reading the collection again reveals whether it was dropped or closed.
     guard event.kind == .changed, event.isComplete, count + event.changes.count <= Self.limit else {
       (commits, count, isIncomplete) = ([], 0, true)
       return
@@ -42,8 +42,8 @@ struct PendingChanges: Sendable {
   /// Adds commits that were announced after a state of the collection was taken.
   ///
   /// - Parameter lastSequence: the last sequence in the state.
-  /// - Returns: the commits to look at again with a later state: those that are not in this state,
-  ///   and those with purges, which may or may not be in it.
+  /// - Returns: the commits to examine again with a later state: commits that are not in this
+  ///   state, and commits with purges, which may or may not be in it.
   mutating func add(_ later: PendingChanges, upTo lastSequence: UInt64) -> [Commit] {
     isIncomplete = isIncomplete || later.isIncomplete
     var rest: [Commit] = []

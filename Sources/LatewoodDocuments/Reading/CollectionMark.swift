@@ -1,11 +1,11 @@
 /// The numbers that distinguish two states of a collection. They are equal if no document was
-/// saved, deleted or purged, and none expired, between the two.
+/// saved, deleted, purged or expired between the two.
 package struct CollectionMark: Sendable, Equatable {
   private let lastSequence: UInt64
   private let documents: UInt64
   private let tombstones: UInt64
 
-  /// - Parameter expired: the number of documents that have expired and are not purged yet.
+  /// - Parameter expired: the number of documents that have expired but are not purged yet.
   fileprivate init(_ state: CollectionState, expired: Int) {
     lastSequence = state.lastSequence
     documents = state.documents &- UInt64(expired)

@@ -21,8 +21,8 @@ final class Following: Sendable {
     /// The error of the last check. Reads throw it until a check succeeds, because they might miss
     /// commits.
     var failure: DocumentError?
-    /// The states of the collections that have been announced to listeners, by name; nil while
-    /// there are no listeners.
+    /// The states of the collections that have been announced to listeners, by name; nil without
+    /// listeners.
     var known: [String: CollectionState]?
     var isTimerOn = false
   }
@@ -49,7 +49,7 @@ extension DocumentCore {
     }
   }
 
-  /// Checks for commits of another process immediately. Returns whether there were any.
+  /// Checks for commits of another process immediately. Returns whether there were new commits.
   func catchUpNow() throws(DocumentError) -> Bool {
     guard let following else { return false }
     following.turn.lock()
@@ -87,7 +87,7 @@ extension DocumentCore {
     do throws(DocumentError) {
       if !isOver { try look(following) }
     } catch {
-      // Reads will throw it. Any error except that of a closed store may be temporary.
+      // Reads will throw the error. Any error may be temporary, except the one for a closed store.
       isOver = error.code == .notOpen
     }
     if isOver {
@@ -97,7 +97,8 @@ extension DocumentCore {
     }
   }
 
-  /// Loads new commits and announces them. Returns whether there were any. The caller holds `turn`.
+  /// Loads new commits and announces them. Returns whether there were new commits. The caller holds
+  /// `turn`.
   @discardableResult
   private func look(_ following: Following) throws(DocumentError) -> Bool {
     defer {

@@ -9,7 +9,7 @@ package struct DocumentQuery: Sendable, Equatable {
   package var descending = false
   /// Whether documents whose winner is a tombstone are included.
   package var includesDeleted = false
-  /// Whether to list only documents with undeleted revisions besides the winner.
+  /// Whether to list only documents with undeleted revisions other than the winner.
   package var onlyConflicts = false
 
   package init() {}

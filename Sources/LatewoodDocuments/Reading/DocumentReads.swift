@@ -17,7 +17,7 @@ package struct DocumentReads {
 
   private enum Time {
     case seconds(UInt64)
-    /// The clock, in microseconds since 1970.
+    /// A clock that returns microseconds since 1970.
     case clock(@Sendable () -> UInt64)
   }
 
@@ -60,8 +60,8 @@ package struct DocumentReads {
 
   // MARK: Single documents
 
-  /// Returns the head of a document, even if its winner is a tombstone; nil if there is no
-  /// document. O(log n); reads no revisions and no body.
+  /// Returns the head of a document, even if its winner is a tombstone; nil if the document does
+  /// not exist. O(log n); reads no revisions and no body.
   package func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
     let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord.Head(bytes)
@@ -79,7 +79,7 @@ package struct DocumentReads {
     head.map(hasExpired) == true ? nil : head
   }
 
-  /// Returns a document with all its revisions; nil if there is none. O(log n + revisions).
+  /// Returns a document with all its revisions; nil if it does not exist. O(log n + revisions).
   package func record(of id: String) throws(DocumentError) -> DocumentRecord? {
     let record = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
       try DocumentRecord(bytes)
@@ -94,8 +94,8 @@ package struct DocumentReads {
     return (head, body)
   }
 
-  /// Returns the head and the winner's body, even if that is a tombstone; nil if there is no
-  /// document. The body is nil if it is not stored. O(log n + bytes).
+  /// Returns the head and the winner's body, even if the winner is a tombstone; nil if the document
+  /// does not exist. The body is nil if it is not stored. O(log n + bytes).
   package func winner(
     of id: some ByteSource
   ) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
@@ -108,8 +108,8 @@ package struct DocumentReads {
     return (head, try bodyApart(at: head.body))
   }
 
-  /// Returns the body at a place, which is the `body` of a head or of a revision; nil if it is not
-  /// stored, or no longer.
+  /// Returns the body of a sequence, which is the `body` of a head or of a revision; nil if it is
+  /// not stored (any more).
   package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     try DocumentError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
   }
@@ -119,7 +119,7 @@ package struct DocumentReads {
     try source.withBody(at: place, of: spaces, body)
   }
 
-  /// Returns a body stored outside a record; nil if there is none.
+  /// Returns a body stored outside a record; nil if it does not exist.
   func bodyApart(at place: UInt64) throws(DocumentError) -> [UInt8]? {
     if place == 0 { return nil }
     return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
@@ -148,7 +148,7 @@ package struct DocumentReads {
   }
 
   /// Calls a closure with the head and the record of a document, without copying it; returns nil if
-  /// there is no document. The record must not leave the call.
+  /// the document does not exist. The record is valid only during the call.
   func withRecord<R>(
     of id: some ByteSource, _ body: (DocumentRecord.Head, UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
@@ -165,12 +165,12 @@ package struct DocumentReads {
     }
   }
 
-  /// Returns the body of any revision; nil if the revision or its body is not stored, or no longer.
+  /// Returns the body of any revision; nil if the revision or its body is not stored (any more).
   package func body(of revision: RevisionID, in record: DocumentRecord) throws(DocumentError) -> [UInt8]? {
     try body(at: record.tree[revision]?.body ?? 0)
   }
 
-  /// Returns the body of a local document; nil if there is none.
+  /// Returns the body of a local document; nil if it does not exist.
   package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
     try DocumentError.typed { try source.get(name, in: spaces.local) }
   }
@@ -188,7 +188,7 @@ package struct DocumentReads {
   }
 
   /// Returns the expiry of a document, in seconds since 1970-01-01 00:00 UTC; nil for never, or if
-  /// there is no document.
+  /// the document does not exist.
   package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
 
   /// Returns the ids, as bytes, of expired documents that are not purged yet, usually none.
@@ -207,7 +207,7 @@ package struct DocumentReads {
   }
 
   /// Returns the documents that expire before a time, the earliest first, including those that have
-  /// expired and are not purged yet.
+  /// expired but are not purged yet.
   package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
     seconds: UInt64, id: String
   )] {

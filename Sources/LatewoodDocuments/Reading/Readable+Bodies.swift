@@ -1,11 +1,11 @@
 import LatewoodStore
 
-/// Access to bodies by their places, for callers without the record of the document.
+/// Access to bodies by their sequences, for callers without the record of the document.
 extension Readable {
-  /// Calls a closure with the body at a place; returns nil if there is none. O(log n).
+  /// Calls a closure with the body of a sequence; returns nil if there is none. O(log n).
   ///
-  /// The body is in the keyspace of bodies, or in the record of the document that the feed has at
-  /// that place.
+  /// The body is in the keyspace of bodies, or in the record of the document that the feed lists
+  /// under this sequence.
   func withBody<R>(
     at place: UInt64, of spaces: CollectionSpaces, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
@@ -31,7 +31,7 @@ extension Readable {
     return found ?? nil
   }
 
-  /// Returns whether there is a body at a place.
+  /// Returns whether a sequence has a body.
   func hasBody(at place: UInt64, of spaces: CollectionSpaces) throws -> Bool {
     try withBody(at: place, of: spaces) { _ in true } ?? false
   }

@@ -1,10 +1,10 @@
 /// The stored state of a collection: identity and counters, written once by each batch that changes
 /// it.
 ///
-/// Kept in the keyspace of the database under `collection/` and the name: `format 1 byte`, the
-/// identity, then the numbers as varints, in the order of their declaration. The number of views is
-/// stored only if there are any; the format is then 2, which programs that do not keep views
-/// refuse.
+/// The record is kept in the keyspace of the database under `collection/` and the name:
+/// `format 1 byte`, the identity, then the numbers as varints, in the order of their declaration.
+/// The number of views is stored only if there are any; the format is then 2, which programs that
+/// do not keep views refuse.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
   static let formatWithViews: UInt8 = 2
@@ -21,7 +21,7 @@ struct CollectionState: Sendable, Equatable {
   /// The number of stored bodies, and their bytes.
   var bodies: UInt64 = 0
   var bodyBytes: UInt64 = 0
-  /// The number of stored bodies that belong to no leaf.
+  /// The number of stored bodies that do not belong to a leaf.
   var superseded: UInt64 = 0
   /// The number of pairs of a body and a blob that it refers to.
   var references: UInt64 = 0

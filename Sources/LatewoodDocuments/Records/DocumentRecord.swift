@@ -1,18 +1,18 @@
-/// The stored record of a document: its place in the feed, its expiry, its revisions, and the body
-/// of the winner if that is short.
+/// The stored record of a document: its position in the feed, its expiry, its revisions, and the
+/// body of the winner if that is short.
 ///
 /// ```
 /// format 1 byte | flags 1 byte | sequence varint | expiry varint, if flagged |
 ///          length of the body varint, if flagged | branch | branch | ... | body, if flagged
 /// branch   generation of its leaf, varint | the leaf | its parent | ...
 /// revision flags 1 byte | digest length 1 byte, if flagged, else 20 | digest |
-///          place of its body varint, if flagged |
+///          sequence of its body varint, if flagged |
 ///          number of the revision that this one follows from, varint, if it is in a branch before
 /// ```
 ///
-/// The winner's branch comes first, so that its facts are in the first bytes. A branch ends with a
-/// root, or with a revision whose parent is part of an earlier branch. Revisions are numbered from
-/// 0 in the order in which they are stored.
+/// The branch of the winner is stored first, so that the first bytes describe it. A branch ends
+/// with a root, or with a revision whose parent is part of an earlier branch. Revisions are
+/// numbered from 0 in the order in which they are stored.
 ///
 /// A short body is stored in the record while its revision is both the winner and the latest change
 /// of the document. It is then addressed by the sequence of the record, through which the feed
@@ -20,11 +20,11 @@
 package struct DocumentRecord: Sendable, Equatable {
   /// The sequence of its last change in the feed of its collection.
   package var sequence: UInt64
-  /// The time at which the document expires, in seconds since 1970-01-01 00:00 UTC; nil for never,
-  /// and if it is deleted.
+  /// The time at which the document expires, in seconds since 1970-01-01 00:00 UTC; nil for never
+  /// and for a deleted document.
   package var expiry: UInt64?
   package var tree: RevisionTree
-  /// The body of the winner if it is in the record; its place is then `sequence`. Not empty.
+  /// The body of the winner if it is in the record; its sequence is then `sequence`. Not empty.
   package var body: [UInt8]?
 
   package init(sequence: UInt64, expiry: UInt64? = nil, tree: RevisionTree, body: [UInt8]? = nil) {
@@ -38,22 +38,22 @@ package struct DocumentRecord: Sendable, Equatable {
   /// record is still short enough to be copied into the tree.
   package static let bodyLimit = 1024
 
-  /// The first bytes of a record: all that most reads need.
+  /// The contents of the first bytes of a record, which are sufficient for most reads.
   package struct Head: Sendable, Equatable {
     package var sequence: UInt64
     package var expiry: UInt64?
     package var winner: RevisionID
     package var isDeleted: Bool
-    /// The place of the winner's body; 0 if it has none here.
+    /// The sequence of the winner's body; 0 if it has no body here.
     package var body: UInt64
-    /// Whether there are undeleted leaves beside the winner.
+    /// Whether there are undeleted leaves other than the winner.
     package var hasConflicts: Bool
-    /// The length, in bytes, of the winner's body if it stands at the end of the record; else 0.
+    /// The length, in bytes, of the winner's body if it is at the end of the record; otherwise 0.
     package var bodyLength = 0
 
-    /// Returns the winner's body if it stands in the record.
+    /// Returns the winner's body if it is in the record.
     ///
-    /// - Parameter record: the record that this is the head of.
+    /// - Parameter record: the record to which this head belongs.
     @inline(__always) func body(in record: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
       guard bodyLength > 0, bodyLength <= record.count else { return nil }
       return UnsafeRawBufferPointer(rebasing: record[(record.count &- bodyLength)...])
@@ -78,7 +78,7 @@ package struct DocumentRecord: Sendable, Equatable {
   enum Flag {
     static let hasConflicts: UInt8 = 1
     static let expires: UInt8 = 2
-    /// The body of the winner stands at the end of the record.
+    /// The body of the winner is at the end of the record.
     static let holdsBody: UInt8 = 4
     static let all: UInt8 = 7
   }
@@ -102,14 +102,14 @@ package struct DocumentRecord: Sendable, Equatable {
 // MARK: - Encoding
 
 extension DocumentRecord {
-  /// Returns the bytes of the record. The tree must not be empty.
+  /// Returns the bytes of the record. Requires a nonempty tree.
   package func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     append(to: &bytes)
     return bytes
   }
 
-  /// Appends the bytes of the record. The tree must not be empty.
+  /// Appends the bytes of the record. Requires a nonempty tree.
   func append(to bytes: inout [UInt8]) {
     bytes.reserveCapacity(bytes.count + 32 + 24 * tree.nodes.count + (body?.count ?? 0))
     var leaf = -1
@@ -138,7 +138,7 @@ extension DocumentRecord {
     if let body { bytes.append(varint: UInt64(body.count)) }
   }
 
-  /// Appends a history without conflicts, as most are.
+  /// Appends a history without conflicts, the usual case.
   private func appendOnlyBranch(of leaf: Int, to bytes: inout [UInt8]) {
     bytes.append(varint: tree.nodes[leaf].id.generation)
     var place = leaf
@@ -205,8 +205,8 @@ extension DocumentRecord.Head {
 extension DocumentRecord {
   /// Reads a whole record. O(revisions).
   ///
-  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not what ``encoded()`` gives
-  ///   for some record.
+  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not the result of
+  ///   ``encoded()`` for some record.
   package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
     var source = try DocumentRecord.source(bytes)
     var start = source
@@ -272,7 +272,7 @@ extension UntrustedBytes {
 
   fileprivate mutating func skipFacts() throws(DocumentError) { _ = try facts() }
 
-  /// Reads everything before the branches, and leaves out the body behind them.
+  /// Reads everything before the branches, and excludes the body behind them.
   private mutating func facts() throws(DocumentError) -> (
     UInt8, sequence: UInt64, expiry: UInt64?, bodyLength: Int
   ) {
@@ -318,8 +318,8 @@ extension UntrustedBytes {
       let place = tree.nodes.count
       if flags & NodeFlag.joins != 0 {
         let parent = try varint()
-        // The parent must be in an earlier branch, so not among these nodes; and a leaf has no
-        // children.
+        // The parent must be in an earlier branch, so it is not among these nodes. It cannot be a
+        // leaf, because leaves have no children.
         guard parent < UInt64(place), case let other = tree.nodes[Int(parent)], !other.isLeaf,
           other.id.generation == generation - 1
         else { throw damaged("a branch has an invalid parent") }

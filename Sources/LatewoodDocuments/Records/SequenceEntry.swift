@@ -10,7 +10,7 @@ package struct SequenceEntry: Sendable, Equatable {
   /// The document's winning revision.
   package var revision: RevisionID
   package var isDeleted: Bool
-  /// Whether the document has undeleted revisions beside the winner.
+  /// Whether the document has undeleted revisions other than the winner.
   package var hasConflicts: Bool
 
   /// On disk: never renumbered.
@@ -27,7 +27,7 @@ package struct SequenceEntry: Sendable, Equatable {
     withUnsafeBytes(of: sequence.bigEndian) { Array($0) }
   }
 
-  /// The key of a sequence, without memory of its own.
+  /// The key of a sequence, without an allocation.
   struct Key: ByteSource {
     private let bigEndian: UInt64
 

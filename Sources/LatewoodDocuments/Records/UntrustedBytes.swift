@@ -3,8 +3,7 @@ import LatewoodBytes
 /// Reads untrusted bytes sequentially. Throws if a read exceeds the end, or a value is not in
 /// canonical form.
 ///
-/// SAFETY: every access is checked against `end` first. A reader does not outlive the bytes that it
-/// was made from.
+/// SAFETY: every access is checked against `end` first. A reader does not outlive its bytes.
 struct UntrustedBytes {
   private var at: UnsafeRawPointer
   private var end: UnsafeRawPointer
@@ -12,7 +11,7 @@ struct UntrustedBytes {
   private let what: StaticString
   private let code: DocumentError.Code
 
-  /// Returns nil if there are no bytes.
+  /// Creates a reader. Returns nil if there are no bytes.
   init?(_ bytes: UnsafeRawBufferPointer, what: StaticString, code: DocumentError.Code = .corruptData) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return nil }
     at = start
@@ -79,7 +78,8 @@ struct UntrustedBytes {
     return digest
   }
 
-  /// Reads a digest that is a text. What pairs of hexadecimal digits spell is never kept as one.
+  /// Reads a digest that is a text. A digest that can be spelled as pairs of hexadecimal digits is
+  /// never stored as text.
   @inline(never) mutating func textDigest(_ count: Int) throws(DocumentError) -> RevisionDigest {
     guard let digest = RevisionDigest(text: try bytes(count)), digest.isText else {
       throw damaged("the text of a digest is not one")

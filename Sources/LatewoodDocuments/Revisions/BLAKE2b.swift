@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// BLAKE2b without a key, as RFC 7693 defines it: the hash that names revisions.
+/// BLAKE2b without a key, as defined by RFC 7693: the hash that names revisions.
 ///
 /// ```
 /// message  128 bytes at a time -> twelve rounds of mixing into sixteen words -> folded into eight
@@ -42,7 +42,7 @@ struct BLAKE2b {
         at += BLAKE2b.blockLength
       }
     }
-    // SAFETY: the last block is copied into a buffer of its own, whose 128 bytes are all written
+    // SAFETY: the last block is copied into a separate buffer, whose 128 bytes are all written
     // first.
     withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
       guard let target = block.baseAddress else { return }

@@ -1,36 +1,36 @@
-/// The part of a revision id that tells revisions of one generation apart.
+/// The part of a revision id that distinguishes revisions of one generation.
 ///
 /// Most digests are 1 to 32 bytes, which a revision id spells as lowercase hexadecimal digits, two
-/// for each. Those that this library makes start with a byte that names the algorithm:
-/// ``Algorithm``. Other databases also name revisions with texts that are not such digits, as
-/// `5ac`, `5AC` or `abc-def`: such a digest is kept as the text, 1 to 46 bytes of UTF-8 without
-/// control characters.
+/// for each. The digests that this library creates start with a byte that names the algorithm:
+/// ``Algorithm``. Other databases also name revisions with texts that are not such digits, such as
+/// `5ac`, `5AC` or `abc-def`. Such a digest is kept as text, 1 to 46 bytes of UTF-8 without control
+/// characters.
 ///
-/// Digests are ordered by how a revision id spells them, byte by byte. Among digests of one kind
+/// Digests are ordered by their spelling in a revision id, byte by byte. Among digests of one kind,
 /// that is the order of their bytes.
 package struct RevisionDigest: Sendable, Hashable {
-  /// The algorithm that made a digest. On disk and in replicas: never renumbered.
+  /// The algorithm that created a digest. On disk and in replicas: never renumbered.
   package enum Algorithm: UInt8, Sendable {
     /// This byte, then 19 bytes of BLAKE2b (RFC 7693, digest length 19).
     case blake2b152 = 1
   }
 
-  /// The maximum number of bytes in a digest that is no text.
+  /// The maximum number of bytes in a digest that is not a text.
   static let maximumCount = 32
-  /// The maximum number of bytes in a digest that is a text. What fits into the words, because
-  /// digests are copied often.
+  /// The maximum number of bytes in a digest that is a text. It is the capacity of the words, which
+  /// make copies cheap: digests are copied often.
   package static let maximumTextCount = 46
-  /// The number of bytes in a digest that is made here.
+  /// The number of bytes in a digest that this library creates.
   static let usualCount = 20
 
   /// The first 40 bytes as big-endian words, padded with zeros.
   private let a, b, c, d, e: UInt64
   /// The next 6 bytes, padded with zeros; then the number of bytes, and 1 if they are a text.
   ///
-  /// So comparing words is comparing bytes, and then lengths, for digests of one kind.
+  /// For digests of one kind, comparing words therefore compares the bytes and then the lengths.
   private let last: UInt64
 
-  /// Creates a digest that is no text. Returns nil unless there are 1 to 32 bytes.
+  /// Creates a digest that is not a text. Returns nil unless there are 1 to 32 bytes.
   package init?(_ bytes: some Collection<UInt8>) {
     guard bytes.count >= 1, bytes.count <= RevisionDigest.maximumCount else { return nil }
     self.init(checked: bytes, isText: false)
@@ -139,13 +139,13 @@ extension RevisionDigest {
   }
 
   private static func hexDigit(_ value: UInt8) -> UInt8 {
-    // Without a branch, because digits are as good as random.
+    // Without a branch, because the digits are practically random.
     let letter: UInt8 = value > 9 ? UInt8(ascii: "a") - UInt8(ascii: "9") - 1 : 0
     return UInt8(ascii: "0") &+ value &+ letter
   }
 
-  /// Returns the bytes that pairs of lowercase hexadecimal digits spell; nil if others are among
-  /// them.
+  /// Returns the bytes spelled by pairs of lowercase hexadecimal digits; nil if there are other
+  /// characters.
   private static func pairs(_ digits: some Collection<UInt8>) -> [UInt8]? {
     var bytes: [UInt8] = []
     var high: UInt8?

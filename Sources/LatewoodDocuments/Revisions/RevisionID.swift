@@ -2,22 +2,22 @@ import LatewoodBytes
 
 /// The name of a revision: the number of edits that led to it, and a digest of the last of them.
 ///
-/// As text `generation-digest`: `3-01c0ffee…`. The digests that are made here are lowercase
-/// hexadecimal digits. Those of other databases may be any text of 1 to 46 bytes of UTF-8 without
+/// The text form is `generation-digest`: `3-01c0ffee…`. The digests created here are lowercase
+/// hexadecimal digits. Digests of other databases may be any text of 1 to 46 bytes of UTF-8 without
 /// control characters: `1-5ac`, `1-5AC` and `1-abc-def` are three different revisions.
 ///
 /// Ordered by generation, then by the text of the digest, byte by byte; this order decides between
 /// conflicting revisions and is the same in every replica. CouchDB has the same order, except that
 /// it compares a digest of 32 hexadecimal digits as 16 bytes with the texts of others. It also
-/// takes such digits in uppercase for the same revision, and refuses a text of 32 characters that
-/// are no such digits; here each is a revision of its own.
+/// treats such digits in uppercase as the same revision, and refuses other texts of 32 characters;
+/// here each of these is a different revision.
 package struct RevisionID: Sendable, Hashable {
-  /// The number of edits, from 1.
+  /// The number of edits, at least 1.
   package let generation: UInt64
   package let digest: RevisionDigest
 
-  /// The greatest generation that a history may have. No document is edited so often, and later
-  /// edits still have room to count on.
+  /// The greatest generation that a history may have. Documents are never edited that often, and
+  /// later edits can still count further.
   package static let maximumGeneration: UInt64 = 1 << 48
 
   package init(generation: UInt64, digest: RevisionDigest) {
@@ -25,7 +25,7 @@ package struct RevisionID: Sendable, Hashable {
     self.digest = digest
   }
 
-  /// Parses the text form; accepts only what ``description`` gives.
+  /// Parses the text form; accepts only results of ``description``.
   ///
   /// - Throws: ``DocumentError`` `badRevision`.
   package init(_ text: some StringProtocol) throws(DocumentError) {
@@ -67,8 +67,8 @@ extension RevisionID: Comparable {
 
 extension RevisionID: CustomStringConvertible {
   package var description: String {
-    // SAFETY: a number of 64 bits has 20 digits at most and the text of a digest 64 bytes, and only
-    // what was written is counted.
+    // SAFETY: a number of 64 bits has at most 20 digits and the text of a digest at most 64 bytes,
+    // and only written bytes are counted.
     String(unsafeUninitializedCapacity: 21 + 2 * RevisionDigest.maximumCount) { text in
       var count = 0
       func append(_ byte: UInt8) {
@@ -89,9 +89,9 @@ extension RevisionID: CustomStringConvertible {
 
 // MARK: - Edits
 
-/// Ids of edits: the same edit has the same id wherever it is made.
+/// Ids of edits: the same edit has the same id in every replica.
 extension RevisionID {
-  /// Creates the id of the revision that an edit makes.
+  /// Creates the id of the revision that results from an edit.
   ///
   /// The hashed input is one block of 128 bytes followed by the body. The block holds the parent's
   /// generation (8 bytes little-endian, 0 if there is no parent), the length of the parent's digest
@@ -142,7 +142,7 @@ extension RevisionID {
     self.init(generation: (parent?.generation ?? 0) + 1, hash)
   }
 
-  /// The hash after the block of a first revision that is no deletion.
+  /// The hash after the block of a first revision that is not a deletion.
   private static let afterFirstBlock: BLAKE2b = {
     var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
     // SAFETY: the block's 128 bytes are all written before it is read.

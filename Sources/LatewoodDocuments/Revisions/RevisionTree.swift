@@ -1,11 +1,11 @@
-/// The revisions of one document and how they follow from one another.
+/// The revisions of one document and the relations between them.
 ///
 /// An edit adds a child to the revision that it edits. Two replicas that edit the same revision
-/// give it two children; when they replicate, the tree has two **leaves**, and that is a conflict.
-/// Nothing is lost, and no immediate decision is needed: by a fixed rule, every replica picks the
-/// same leaf as the **winner** and shows it. The others stay until the conflict is resolved by
-/// merging their contents into a child of one leaf and giving each other leaf a **tombstone** as
-/// child, a revision that marks a deletion.
+/// give it two children; when they replicate, the tree has two **leaves**, which is a conflict. No
+/// edit is lost, and no immediate decision is needed: by a fixed rule, every replica picks the same
+/// leaf as the **winner** and shows it. The others stay until the conflict is resolved by merging
+/// their contents into a child of one leaf and giving each other leaf a **tombstone** as child, a
+/// revision that marks a deletion.
 ///
 /// ```
 /// 1-a ── 2-b ── 3-d        winner: undeleted, highest generation
@@ -23,15 +23,15 @@
 /// it and one of its children in the tree. It does not win over an undeleted descendant, whose
 /// generation is higher; it does win if all its descendants are tombstones.
 ///
-/// The rules are those of CouchDB, so that documents can be exchanged with it.
+/// The rules are the same as in CouchDB, so that documents can be exchanged with it.
 ///
 /// Invariants:
 /// 1. No two nodes have the same revision.
 /// 2. A parent's generation is one less than its child's, so there are no cycles.
-/// 3. A node is a leaf if and only if no node has it as parent.
+/// 3. A node is a leaf if and only if it is not the parent of any node.
 ///
-/// A value type. All operations are linear in the number of kept revisions, which is the depth if
-/// there is no conflict.
+/// A value type. All operations are linear in the number of kept revisions. Without conflicts, that
+/// number is the depth.
 package struct RevisionTree: Sendable, Equatable {
   /// One revision.
   package struct Node: Sendable, Equatable {
@@ -40,8 +40,8 @@ package struct RevisionTree: Sendable, Equatable {
     var parent: Int32
     package internal(set) var isLeaf: Bool
     package internal(set) var isDeleted: Bool
-    /// The place of its body; 0 if it has none here. (The body of a node that is no leaf may be
-    /// gone even if this names its place.)
+    /// The sequence of its body; 0 if it has no body here. (If the node is not a leaf, its body may
+    /// be gone even if this is not 0.)
     package internal(set) var body: UInt64
   }
 
@@ -66,7 +66,7 @@ package struct RevisionTree: Sendable, Equatable {
     a.nodes.count == b.nodes.count && a.facts == b.facts
   }
 
-  /// The nodes in an order of their own, with ids in place of indexes: for comparing trees.
+  /// The nodes in a canonical order, with ids instead of indexes: for comparing trees.
   private var facts: [Fact] {
     nodes.map { node in
       Fact(
@@ -105,7 +105,7 @@ extension RevisionTree {
   }
 
   /// The revision that a document shows: the undeleted leaf of the highest generation, ties by
-  /// digest; a tombstone only if there is nothing else.
+  /// digest; a tombstone only if all leaves are tombstones.
   package var winner: Node? { winnerIndex.map { nodes[$0] } }
 
   /// All leaves, the winner first.
@@ -127,7 +127,7 @@ extension RevisionTree {
     return nodes[Int(nodes[index].parent)]
   }
 
-  /// Returns a revision, its parent, and so on, as far back as they are kept.
+  /// Returns a revision, its parent, and so on, as far back as revisions are kept.
   package func history(of id: RevisionID) -> [Node] {
     var list: [Node] = []
     var place = index(of: id) ?? -1
@@ -145,13 +145,13 @@ extension RevisionTree {
     return history(of: a).first { other.contains($0.id) }
   }
 
-  /// Returns those of some revisions that are not in the tree, in the given order.
+  /// Returns the given revisions that are not in the tree, in the given order.
   package func missing(of asked: some Sequence<RevisionID>) -> [RevisionID] {
     asked.filter { !contains($0) }
   }
 
   /// Returns the leaves from which missing revisions may follow, best first: a replica that sends
-  /// those need not send the ancestors of these.
+  /// the missing revisions need not send ancestors of these leaves.
   package func possibleAncestors(of missing: some Sequence<RevisionID>) -> [RevisionID] {
     guard let highest = missing.map(\.generation).max() else { return [] }
     return leaves.map(\.id).filter { $0.generation < highest }
@@ -166,9 +166,9 @@ extension RevisionTree {
   package enum Outcome: Sendable, Equatable {
     /// The revision continues a leaf, or is the first of all.
     case newLeaf
-    /// The revision starts a branch: beside a leaf, or not connected to any other.
+    /// The revision starts a branch: next to a leaf, or without a connection to any other revision.
     case newBranch
-    /// The revision was in the tree already.
+    /// The revision was already in the tree.
     case internalNode
   }
 
@@ -184,7 +184,7 @@ extension RevisionTree {
 
   /// Makes a revision with an unknown parent a child of the leaf that it edits.
   ///
-  /// - Returns: the index of the best leaf that follows from it.
+  /// - Returns: the index of the best leaf that follows from the revision.
   mutating func tie(_ id: RevisionID, to leaf: Int) throws(DocumentError) -> Int {
     try insert(history: [id, nodes[leaf].id], isDeleted: false, body: 0)
     let end = leaves.first { leaf in history(of: leaf.id).contains { $0.id == id } }
@@ -194,17 +194,17 @@ extension RevisionTree {
     return index
   }
 
-  /// Inserts a revision as another replica has it, with the revisions that it follows from.
+  /// Inserts a revision of another replica, with its ancestors.
   ///
-  /// It extends a leaf, starts a branch, gives a revision its missing body, reconnects what pruning
-  /// had cut off, or leaves the tree as it was.
+  /// The revision extends a leaf, starts a branch, supplies a missing body or reconnects a branch
+  /// that pruning had cut off; or the tree stays unchanged.
   ///
   /// - Parameters:
   ///   - history: the revision and its ancestors, newest first, each followed by its parent, as far
   ///     back as they are known.
   ///   - isDeleted: whether the newest revision is a deletion.
-  ///   - body: the place where the newest revision's body will be kept; 0 if it is not in this
-  ///     database.
+  ///   - body: the sequence under which the newest revision's body will be kept; 0 if it is not in
+  ///     this database.
   /// - Throws: ``DocumentError`` `badRevision` if the history is empty, skips a generation, or
   ///   names another parent for a revision than the known one; the tree is then unchanged.
   @discardableResult
@@ -292,10 +292,10 @@ extension RevisionTree {
 
 /// Removing revisions.
 extension RevisionTree {
-  /// The number of generations to keep unless a database says otherwise.
+  /// The number of generations to keep unless a database specifies another one.
   package static let usualDepth = 20
 
-  /// Drops the revisions whose distance from every leaf is at least `depth`; a leaf has distance 0
+  /// Drops the revisions whose distance from every leaf is at least `depth`. A leaf has distance 0
   /// and is never dropped.
   ///
   /// - Parameter depth: at least 1.

@@ -22,7 +22,7 @@ extension CollectionCheck {
     }
   }
 
-  /// Checks the bodies that belong to no leaf, and local documents.
+  /// Checks the bodies that do not belong to a leaf, and local documents.
   mutating func checkOtherBodies() throws {
     var superseded: [UInt64] = []
     try source.forEach(in: spaces.superseded) { key, _ in
@@ -76,10 +76,10 @@ extension CollectionCheck {
   }
 
   /// - Parameters:
-  ///   - body: the body if it stands in the record of its document.
-  ///   - owner: the owner of the body, as a fault without a text.
+  ///   - body: the body if it is in the record of its document.
+  ///   - owner: the owner of the body, given as a fault without a text.
   private mutating func checkBody(_ place: UInt64, _ body: [UInt8]?, of owner: DocumentFault) throws {
-    // A missing body has been reported already.
+    // A missing body has already been reported.
     guard let body = try body ?? source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
       report.add(owner.saying("its body is damaged: \(reason)"))
@@ -108,7 +108,7 @@ extension CollectionCheck {
     }
   }
 
-  /// Returns why bytes are not the body of a document; nil if they are one.
+  /// Returns the reason why bytes are not the body of a document; nil if they are.
   private static func damage(_ body: [UInt8]) -> String? {
     do throws(FleeceError) {
       let root = try FleeceBody(body).root

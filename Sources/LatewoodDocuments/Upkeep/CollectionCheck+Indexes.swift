@@ -33,8 +33,9 @@ extension CollectionCheck {
     }
   }
 
-  /// Looks up each entry that a document must have and compares their number with that of the
-  /// index, so there are no others. Uses memory for one document at a time.
+  /// Looks up each entry that a document must have, and compares the number of these entries with
+  /// the number in the index. If both agree, the index has no other entries. Uses memory for one
+  /// document at a time.
   private mutating func check(_ index: CollectionIndex) throws {
     var count = 0
     try source.forEach(in: spaces.documents) { key, value in
@@ -63,7 +64,8 @@ extension CollectionCheck {
     return !last.utf8.lexicographicallyPrecedes(id.utf8)
   }
 
-  /// Returns the keys of a document; none if it is damaged, which has been reported already.
+  /// Returns the keys of a document; an empty list if it is damaged, which has already been
+  /// reported.
   private func keys(of id: String, _ record: RawSpan, _ index: CollectionIndex) throws -> [IndexKey] {
     try record.withUnsafeBytes { record in
       let head: DocumentRecord.Head

@@ -1,6 +1,6 @@
 import LatewoodStore
 
-/// Checks that each view has exactly the rows that its documents are listed with. Only the program
+/// Checks that each view has exactly the rows that are listed for its documents. Only the program
 /// knows which rows a map would emit.
 extension CollectionCheck {
   /// Reads the records even if the check is not deep, because they are counted.
@@ -36,8 +36,9 @@ extension CollectionCheck {
     }
   }
 
-  /// Looks up each row that a document is listed with and compares their number with that of the
-  /// view, so there are no others. Uses memory for one document at a time.
+  /// Looks up each row that is listed for a document, and compares the number of these rows with
+  /// the number in the view. If both agree, the view has no other rows. Uses memory for one
+  /// document at a time.
   private mutating func check(_ view: CollectionView) throws {
     let name = name
     var (count, failures): (Int, UInt64) = (0, 0)
@@ -76,8 +77,7 @@ extension CollectionCheck {
     try checkSums(of: view)
   }
 
-  /// Adds every block of the view up anew, and looks for blocks that rows begin and that are
-  /// missing.
+  /// Adds up every block of the view again, and searches for missing blocks that rows should begin.
   private mutating func checkSums(of view: CollectionView) throws {
     guard let keyspace = view.sums else { return }
     let (name, sums) = (name, ViewSums(rows: view.rows, sums: keyspace))
@@ -131,7 +131,7 @@ extension CollectionCheck {
     return isRow ?? false
   }
 
-  /// Whether a document can have rows: it is there, and was not deleted before the view was caught
+  /// Whether a document can have rows: it exists, and was not deleted before the view was caught
   /// up.
   private func isMapped(_ id: String, _ view: CollectionView) throws -> Bool {
     let isMapped = try source.withValue(id, in: spaces.documents) { value in
@@ -139,7 +139,7 @@ extension CollectionCheck {
         let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
         return !head.isDeleted || head.sequence > view.record.through
       } catch {
-        // Reported already.
+        // Already reported.
         return true
       }
     }

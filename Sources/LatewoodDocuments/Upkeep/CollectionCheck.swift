@@ -1,7 +1,7 @@
 import LatewoodStore
 
-/// The verification of one collection. Every key that a record requires is looked up; the counts
-/// then show that there are no others.
+/// The verification of one collection. Looks up every key that a record requires. The counts then
+/// show that there are no other keys.
 struct CollectionCheck {
   let name: String
   let spaces: CollectionSpaces
@@ -131,7 +131,7 @@ struct CollectionCheck {
     try source.forEach(in: spaces.references) { key, _ in
       wanted.references += 1
       let bytes = key.withUnsafeBytes { Array($0) }
-      // In the key of a local document, the sequence is 0 and its name comes before the digest.
+      // In the key of a local document, the sequence is 0 and the name precedes the digest.
       let owner = Array(
         bytes.prefix(bytes.starts(with: LocalReference.sequence) ? max(8, bytes.count - 32) : 8))
       let (sequence, document) = (Array(owner.prefix(8)), Array(owner.dropFirst(8)))

@@ -1,11 +1,12 @@
 import LatewoodStore
 
 extension DocumentStore {
-  /// Sweeps, then rewrites the file without dead data. Reads and writes continue meanwhile.
+  /// Sweeps, then rewrites the file without dead data. Reads and writes continue during the
+  /// compaction.
   ///
-  /// Afterwards the bodies of revisions that are not current are gone, except those of unresolved
-  /// conflicts. If `progress` throws, the file stays as it was, except for what the sweep had
-  /// removed by then.
+  /// Afterwards the file no longer contains bodies of revisions that are not current, except in
+  /// unresolved conflicts. If `progress` throws, the file stays unchanged, except for the records
+  /// that the sweep has already removed.
   ///
   /// - Throws: any error of `progress`, unchanged; ``DocumentError``.
   @discardableResult
@@ -20,10 +21,11 @@ extension DocumentStore {
     }
   }
 
-  /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.
+  /// Compacts the file without blocking the caller's thread. Otherwise the same as the blocking
+  /// form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the new file has replaced the old one. The file then stays as it was.
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   the new file has replaced the old one. The file then stays unchanged.
   @discardableResult
   package func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil
@@ -54,7 +56,7 @@ extension DocumentCore {
     store.setCompactionPreparation(
       reclaimable: { [weak self] in
         do throws(DocumentError) { return try self?.reclaimableBytes() ?? 0 } catch {
-          // Closed or damaged: there is nothing to count, and this is not the place to report it.
+          // The database is closed or damaged: count nothing. Other calls report the error.
           return 0
         }
       },

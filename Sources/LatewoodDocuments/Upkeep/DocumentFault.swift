@@ -1,10 +1,10 @@
-/// An inconsistency found by verification, with its place.
+/// An inconsistency found by verification, with its location.
 package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
   /// The collection; nil for the database as a whole, or a blob.
   package var collection: String?
   package var document: String?
   package var revision: RevisionID?
-  /// The sequence of an entry of the feed, or of a body that no current revision has.
+  /// The sequence of an entry of the feed, or of a body that does not belong to a current revision.
   package var sequence: UInt64?
   package var blob: BlobDigest?
   /// The problem, without a full stop.
@@ -22,7 +22,7 @@ package struct DocumentFault: Sendable, Equatable, CustomStringConvertible {
     self.blob = blob
   }
 
-  /// The place, then the problem.
+  /// The location, followed by the problem.
   package var description: String {
     var place: [String] = []
     if let collection { place.append(document.map { "\(collection)/\($0)" } ?? collection) }

@@ -12,9 +12,9 @@ final class ExpiryAlarm: Sendable {
     var isCancelled = false
   }
 
-  /// The longest wait in microseconds. Not all timers notice that the clock was changed or that the
-  /// machine slept, so the alarm checks at least this often. A failed purge is retried after the
-  /// same time.
+  /// The longest wait in microseconds. Some timers do not notice that the clock was changed or that
+  /// the machine slept, so the alarm checks at least this often. A failed purge is retried after
+  /// the same time.
   static let longestWait: UInt64 = 60_000_000
 
   private let state = Guarded(State())
@@ -52,7 +52,7 @@ extension DocumentCore {
     do throws(DocumentError) {
       try purgeExpired()
     } catch {
-      // A full disk must not prevent reading; the alarm tries again.
+      // Ignore a full disk, so that the database can be read. The alarm tries again.
       guard error.store?.code == .outOfSpace else { throw error }
     }
     if let first = try firstExpiry() { setAlarm(for: first) }
@@ -66,7 +66,7 @@ extension DocumentCore {
         let reads = try DocumentReads(.state(try held()), collection, now: now)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
-        // The collection was dropped meanwhile.
+        // The collection was dropped in the meantime.
         if error.code != .notFound { throw error }
       }
     }
@@ -112,7 +112,7 @@ extension DocumentCore {
   private func purgeExpired(in collection: CollectionHandle) throws(DocumentError) -> Int {
     let end = now &+ 1
     do throws(DocumentError) {
-      // Most of the time there is nothing to purge, and no transaction is needed to see that.
+      // Usually there is nothing to purge, and checking this does not need a transaction.
       if try DocumentReads(.state(held()), collection, now: now).expiring(
         before: end, limit: 1
       ).isEmpty {
@@ -136,7 +136,7 @@ extension DocumentCore {
         return due.count
       }
     } catch {
-      // The collection was dropped meanwhile.
+      // The collection was dropped in the meantime.
       if error.code == .notFound { return 0 }
       throw error
     }

@@ -7,7 +7,7 @@ package struct PruneCount: Sendable, Equatable {
   package var documents = 0
   /// The number of revisions that revision trees lose.
   package var revisions = 0
-  /// The number of bodies that belong to no revision that is kept, and their bytes.
+  /// The number of bodies that do not belong to a kept revision, and their bytes.
   package var bodies: UInt64 = 0
   package var bodyBytes: UInt64 = 0
 
@@ -22,15 +22,15 @@ package struct PruneProgress: Sendable, Equatable {
 
 extension DocumentStore {
   /// Removes the revisions that are a number of generations or more behind every leaf, and the
-  /// bodies that belong to no revision that is kept. Bodies of leaves always stay.
+  /// bodies that do not belong to a kept revision. Bodies of leaves always stay.
   ///
-  /// The work is done in transactions of bounded size. If it is interrupted, what has been removed
-  /// is gone. The space is freed by the next compaction, which removes all old bodies anyway.
-  /// O(documents · log n + old bodies).
+  /// The work is done in transactions of bounded size. If it is interrupted, completed transactions
+  /// are not undone. The space is freed by the next compaction, which removes all old bodies
+  /// anyway. O(documents · log n + old bodies).
   ///
   /// - Parameters:
-  ///   - depth: the number of generations to keep, at least 1; nil for that of the database.
-  ///   - progress: called before each transaction. If it throws, the rest stays as it is.
+  ///   - depth: the number of generations to keep, at least 1; nil for the depth of the database.
+  ///   - progress: called before each transaction. If it throws, the rest is left unchanged.
   /// - Throws: any error of `progress`; ``DocumentError``.
   package func prune(
     keeping depth: Int? = nil, progress: (PruneProgress) throws -> Void = { _ in }
@@ -38,13 +38,13 @@ extension DocumentStore {
     let core = try openedForWriting()
     try core.refuseInBatch("old revisions are pruned")
     let depth = max(1, depth ?? self.depth)
-    // No lock is held over the batches: a compaction may sweep in between, and waits for nobody.
+    // No lock is held across batches: a compaction may sweep in between and need not wait.
     let names = try core.collectionNames(in: core.store)
     var run = PruneRun(core, keeping: depth, try core.store.documentCount(of: names))
     for name in names {
       guard let collection = try core.collection(name) else { continue }
       do { try run.prune(collection, progress) } catch let error as DocumentError {
-        // Dropped meanwhile, along with everything to prune.
+        // The collection was dropped in the meantime, along with everything to prune.
         if error.code != .notFound { throw error }
       }
     }
@@ -53,8 +53,8 @@ extension DocumentStore {
 }
 
 extension DocumentSnapshot {
-  /// Returns what ``DocumentStore/prune(keeping:progress:)`` would remove now. O(documents + old
-  /// bodies · log n).
+  /// Returns the numbers that ``DocumentStore/prune(keeping:progress:)`` would remove now.
+  /// O(documents + old bodies · log n).
   ///
   /// - Parameters:
   ///   - depth: the number of generations to keep, at least 1.
@@ -150,7 +150,8 @@ private struct PruneRun {
   }
 }
 
-/// The bodies of a collection that belong to no leaf, and which of them still belong to a revision.
+/// The bodies of a collection that do not belong to a leaf, and whether each still belongs to a
+/// revision.
 private struct OldBodies {
   /// Ascending.
   private var places: [UInt64] = []

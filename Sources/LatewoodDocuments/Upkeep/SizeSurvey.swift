@@ -1,24 +1,24 @@
 import LatewoodStore
 
-/// The lengths of what one document keeps.
+/// The lengths of the data of one document.
 package struct DocumentSize: Sendable, Equatable {
   package var id = ""
-  /// The bytes of its record: the revision tree and the place in the feed, without the id and
-  /// without a body.
+  /// The bytes of its record: the revision tree and the position in the feed, without the id and
+  /// the body.
   package var recordBytes: UInt64 = 0
   /// The number of revisions in the tree.
   package var revisions = 0
-  /// The generation of the newest revision: how often it was saved, also by other replicas.
+  /// The generation of the newest revision: the number of saves, including saves by other replicas.
   package var generation: UInt64 = 0
   /// The bytes of the bodies of leaves: of the current revision and of conflicts.
   package var bodyBytes: UInt64 = 0
-  /// The bytes of the current body if it stands in the record.
+  /// The bytes of the current body if it is in the record.
   package var bodyBytesInRecord: UInt64 = 0
   /// The bytes of the bodies of older revisions, which a sweep removes.
   package var supersededBytes: UInt64 = 0
   /// Whether it has expired and was not purged yet.
   package var isExpired = false
-  /// The bytes that its record would lose by pruning to each of the depths that were asked about.
+  /// The bytes that its record would lose by pruning to each of the given depths.
   package var prunable: [UInt64] = []
 
   package init() {}
@@ -29,7 +29,7 @@ package struct UnneededBlobs: Sendable, Equatable {
   /// The number of blobs whose content is in this database.
   package var blobs = 0
   package var blobBytes: UInt64 = 0
-  /// The number and bytes of those that no current body or local document refers to.
+  /// The number and bytes of the blobs without a reference from a current body or local document.
   package var unneeded = 0
   package var unneededBytes: UInt64 = 0
 
@@ -42,8 +42,8 @@ extension DocumentSnapshot {
   /// The state of the store below.
   package var stored: Snapshot { snapshot }
 
-  /// Calls a closure with each document of a collection, by id, also with those that have expired,
-  /// until it returns false. O(documents × log n + revisions).
+  /// Calls a closure with each document of a collection, by id and including expired ones, until it
+  /// returns false. O(documents × log n + revisions).
   ///
   /// - Parameter depths: the depths to try pruning with, each at least 1.
   /// - Throws: ``DocumentError``; errors of `body`.
@@ -81,8 +81,8 @@ extension DocumentSnapshot {
     }
   }
 
-  /// Counts blobs, and those that nothing will need after a sweep: only bodies that are superseded
-  /// refer to them, or nothing. O(blobs × collections × log n + references).
+  /// Counts blobs, and blobs that are not needed after a sweep, because they have no references or
+  /// only references from superseded bodies. O(blobs × collections × log n + references).
   package func unneededBlobs() throws -> UnneededBlobs {
     let shared = core.shared.withLock { $0 }
     var spaces: [CollectionSpaces] = []

@@ -1,6 +1,7 @@
 import LatewoodStore
 
-/// Prunes trees that are deeper than the current depth, because the depth was greater once.
+/// Prunes trees that are deeper than the current depth, left over from a time when the depth was
+/// greater.
 extension DocumentCore {
   func prune(
     _ names: [String], _ check: () throws(DocumentError) -> Void
@@ -19,11 +20,11 @@ extension DocumentCore {
           last = try prune(collection, after: last, to: depth)
         } while last != nil
       } catch {
-        // The collection was dropped meanwhile.
+        // The collection was dropped in the meantime.
         if error.code != .notFound { throw error }
       }
     }
-    // If the depth was changed meanwhile, all trees must be looked at again.
+    // If the depth was changed in the meantime, all trees must be examined again.
     try batch(.usual) { (writer) throws(DocumentError) in
       guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
       try writer.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
@@ -54,10 +55,10 @@ extension DocumentWriter {
     atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
   }
 
-  /// Prunes one document. No leaf is dropped, so neither the feed nor an index changes.
+  /// Prunes one document. Leaves are never dropped, so neither the feed nor an index changes.
   ///
-  /// - Returns: the tree afterwards, and the number of revisions that it has lost; nil if there is
-  ///   no such document.
+  /// - Returns: the tree afterwards, and the number of revisions that it has lost; nil if the
+  ///   document does not exist.
   @discardableResult
   func prune(
     _ key: [UInt8], _ work: CollectionWork, to depth: Int

@@ -18,14 +18,14 @@ package struct SweepReport: Sendable, Equatable {
 /// Removes garbage: superseded bodies, then blobs that no body refers to and no handle pins.
 ///
 /// The sweep uses ordinary transactions of bounded size, so that readers and writers continue and
-/// there are no races. The next compaction frees the space. What is superseded while it runs may be
-/// left to the next sweep.
+/// there are no races. The next compaction frees the space. Bodies that are superseded while it
+/// runs may be left to the next sweep.
 extension DocumentCore {
   /// The number of records in one transaction.
   static let sweepSize = 1000
 
-  /// - Parameter check: called before each transaction. If it throws, the sweep ends; what it has
-  ///   removed by then is gone.
+  /// - Parameter check: called before each transaction. If it throws, the sweep ends without
+  ///   undoing completed transactions.
   @discardableResult
   func sweep(
     check: () throws(DocumentError) -> Void = { () throws(DocumentError) in }
@@ -40,7 +40,7 @@ extension DocumentCore {
         do throws(DocumentError) {
           report.bodies += try sweepBodies(collection, check)
         } catch {
-          // Dropped meanwhile, along with everything to sweep.
+          // The collection was dropped in the meantime, along with everything to sweep.
           if error.code != .notFound { throw error }
         }
       }
@@ -127,7 +127,7 @@ extension DocumentWriter {
     return keys
   }
 
-  /// Returns the blobs that no body of any collection refers to.
+  /// Returns the blobs without a reference from a body of any collection.
   func unused(_ digests: [BlobDigest]) throws(DocumentError) -> [BlobDigest] {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
@@ -143,8 +143,8 @@ extension DocumentWriter {
     return rest
   }
 
-  /// Removes a blob and returns true; or removes the empty record that bodies have left of a blob
-  /// whose content never came, and returns false.
+  /// Removes a blob and returns true, or removes an empty record and returns false. Bodies leave an
+  /// empty record if the content of a blob never arrived.
   func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
     noteRemoval()

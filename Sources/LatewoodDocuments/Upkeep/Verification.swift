@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// The result of ``DocumentStore/verify(deep:includesStore:progress:)``.
 package struct DocumentVerification: Sendable {
-  /// The number of faults to collect at most.
+  /// The maximum number of faults to collect.
   static let faultLimit = 10_000
 
   package internal(set) var faults: [DocumentFault] = []
@@ -10,8 +10,8 @@ package struct DocumentVerification: Sendable {
   package internal(set) var bodies = 0
   /// The number of blobs whose content is in this database.
   package internal(set) var blobs = 0
-  /// The number of blobs that bodies refer to and whose content is not in this database. That is
-  /// not a fault.
+  /// The number of blobs that bodies refer to and whose content is not in this database. A missing
+  /// blob is not a fault.
   package internal(set) var missingBlobs = 0
   /// The report of the store; nil if it was not verified.
   package internal(set) var store: VerifyReport?
@@ -31,13 +31,13 @@ extension DocumentStore {
   /// Checks that all records of the documents agree: records, feed, bodies, indexes, counters,
   /// blobs to the last byte; then verifies the store.
   ///
-  /// Reads and writes continue meanwhile. O(size of the live data).
+  /// Reads and writes continue during the verification. O(size of the live data).
   ///
   /// - Parameters:
-  ///   - deep: whether to decode every body as Fleece and compare the blobs that it names with
-  ///     those that are listed for it, to follow every entry of the feed back to its document, and
-  ///     to look at every chunk by itself.
-  ///   - includesStore: false if the store has been verified already.
+  ///   - deep: whether to decode every body as Fleece and compare its blobs with the blobs that are
+  ///     listed for it, to follow every entry of the feed back to its document, and to examine
+  ///     every chunk individually.
+  ///   - includesStore: false if the store has already been verified.
   ///   - progress: called with the progress of the store's part.
   /// - Returns: a report of all faults; faults are not thrown.
   package func verify(
@@ -96,8 +96,8 @@ struct DatabaseCheck {
     try checkPart { try $0.checkBlobs() }
   }
 
-  /// Checks a part of the database. Damage that ends the check of this part is a fault, and the
-  /// other parts are still checked; any other error is thrown.
+  /// Checks a part of the database. Damage that ends the check of this part counts as a fault, and
+  /// the other parts are still checked. Any other error is thrown.
   private mutating func checkPart(
     collection: String? = nil, blob: BlobDigest? = nil, _ check: (inout DatabaseCheck) throws -> Void
   ) throws {
@@ -153,7 +153,7 @@ struct DatabaseCheck {
     if isDeep || chunks != UInt64(count) { try checkChunks(wanted) }
   }
 
-  /// Reports each chunk that belongs to no blob and no upload.
+  /// Reports each chunk that belongs neither to a blob nor to an upload.
   private mutating func checkChunks(_ wanted: [UInt64: UInt64]) throws {
     let cursor = try snapshot.cursor(in: shared.chunks, .all)
     while try cursor.next() {

@@ -8,7 +8,7 @@ struct CollectionView: Sendable {
   let rows: Keyspace
   /// The keyspace of the rows that each document emitted: id -> ``EmittedRows``.
   let emitted: Keyspace
-  /// The keyspace of sums of values, ``ViewSums``; nil if the view has none.
+  /// The keyspace of sums of values, ``ViewSums``; nil if the view does not store sums.
   let sums: Keyspace?
 
   /// Returns all views of a collection in a state, by name.
@@ -32,7 +32,7 @@ struct CollectionView: Sendable {
     return views
   }
 
-  /// Returns the view with a name in a state; nil if there is none.
+  /// Returns the view with a name in a state; nil if it does not exist.
   static func load(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> CollectionView? {

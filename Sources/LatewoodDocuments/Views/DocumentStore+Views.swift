@@ -16,10 +16,11 @@ package struct ViewInfo: Sendable, Equatable {
 }
 
 extension DocumentStore {
-  /// Registers a view for as long as the database is open, replacing an earlier one with its name.
+  /// Registers a view for as long as the database is open, replacing an earlier one with the same
+  /// name.
   ///
   /// Once the view is caught up, every change by this process updates its rows in the same
-  /// transaction. Writes nothing.
+  /// transaction. This does not write to the file.
   ///
   /// - Throws: ``DocumentError`` `badArgument` if the name is invalid; `conflict` if this handle is
   ///   read-only and another handle of the database has registered another version.
@@ -101,8 +102,8 @@ extension DocumentStore {
     }
   }
 
-  /// Drops a view with its rows, and unregisters it. O(log n). Returns false if the file has none
-  /// with that name.
+  /// Drops a view with its rows, and unregisters it. O(log n). Returns false if the file has no
+  /// view with that name.
   @discardableResult
   package func dropView(_ name: String, of collection: CollectionHandle) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
@@ -115,8 +116,8 @@ extension DocumentStore {
     return isDropped
   }
 
-  /// Empties all views of a salvaged file, where rows may be missing or out of date. They have no
-  /// rows until a program that has registered them catches them up.
+  /// Empties all views of a salvaged file, where rows may be missing or out of date. The views have
+  /// no rows until a program that has registered them catches them up.
   package func resetViews() throws(DocumentError) {
     for name in try collectionNames() {
       guard let collection = try collection(name) else { continue }
@@ -174,13 +175,13 @@ extension DocumentWriter {
 }
 
 extension DocumentReads {
-  /// Returns the stored view with a name, without uncommitted changes; nil if there is none.
+  /// Returns the stored view with a name, without uncommitted changes; nil if it does not exist.
   func storedView(_ name: String) throws(DocumentError) -> CollectionView? {
     try CollectionView.load(name, of: collection.name, in: spaces.database, source)
   }
 
-  /// Returns reads of a stored view, even if it is behind; nil if there is none with that name. For
-  /// tools, which have no maps.
+  /// Returns reads of a stored view, even if it is behind; nil if it does not exist. For tools,
+  /// which have no maps.
   package func stored(view name: String) throws(DocumentError) -> ViewReads? {
     _ = try state()
     return try storedView(name).map { (view) throws(DocumentError) in try ViewReads(view, self) }

@@ -77,7 +77,7 @@ extension DocumentWriter {
     return ViewProgress(behind: max(1, work.state.lastSequence &- view.view.record.through))
   }
 
-  /// Returns the registered version of a view, beginning it if the file does not have it.
+  /// Returns the registered version of a view, beginning it if the file does not contain it.
   private func current(
     _ definition: ViewDefinition, _ work: CollectionWork
   ) throws(DocumentError) -> ViewWork {
@@ -89,7 +89,8 @@ extension DocumentWriter {
     let known = try views(work).first { $0.view.name == name }
     if let known, known.definition != nil { return known }
     if let known, definition.makesRows(of: known.view.record) {
-      // Registered during this batch: earlier changes of the batch have not been mapped.
+      // The view was registered during this batch: earlier changes of the batch have not been
+      // mapped.
       let next = ViewWork(known.view, definition, isStored: true, isKept: false)
       work.views = (work.views ?? []).map { $0 === known ? next : $0 }
       return next
@@ -148,7 +149,8 @@ extension DocumentWriter {
 }
 
 extension DocumentCore {
-  /// Throws `notFound` if a view is no longer registered, `conflict` if another version is.
+  /// Throws `notFound` if a view is no longer registered, `conflict` if another version is
+  /// registered.
   func checkRegistered(
     _ definition: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) {

@@ -8,12 +8,12 @@ extension DocumentWriter {
   /// Updates the rows of a document whose current revision changes.
   ///
   /// - Parameters:
-  ///   - old: the revision that was current; nil if there was no document.
-  ///   - new: the revision that will be current.
+  ///   - old: the revision that was current; nil if the document did not exist.
+  ///   - new: the revision that becomes current.
   func updateViews(
     _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision
   ) throws(DocumentError) {
-    // Loaded even if no row changes, because `ViewRecord.through` does.
+    // Load the views even if no row changes, because `ViewRecord.through` changes.
     let views = try views(work)
     if let old, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
       (old.body == 0) == (new.head.body == 0)
@@ -38,7 +38,7 @@ extension DocumentWriter {
     for view in try CollectionView.load(of: work.name, in: shared.database, transaction) {
       let known = core.views.view(view.name, of: work.collection.identity)
       let definition = known?.makesRows(of: view.record) == true ? known : nil
-      // Compared with the start of the batch, whose own changes are mapped immediately.
+      // Compare with the start of the batch: the batch's own changes are mapped immediately.
       let isKept = definition != nil && view.record.through == work.startState.lastSequence
       views.append(ViewWork(view, definition, isStored: true, isKept: isKept))
     }
@@ -69,7 +69,7 @@ extension DocumentWriter {
       body = given
     } else {
       do throws(DocumentError) {
-        // A copy, because the map may read the database.
+        // Use a copy, because the map may read the database.
         let stored = try DocumentError.typed {
           try transaction.withBody(at: head.body, of: work.spaces) { Array($0) }
         }
@@ -92,7 +92,8 @@ extension DocumentWriter {
     }
   }
 
-  /// Throws `busy` while a map function runs, which would see, or cause, an incomplete change.
+  /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
+  /// change.
   func refuseInMap(_ what: String) throws(DocumentError) {
     if isMapping { throw DocumentError(.busy, "\(what) inside the map of a view") }
   }

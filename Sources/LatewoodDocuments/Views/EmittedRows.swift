@@ -1,8 +1,8 @@
-/// The keys of the rows that one document emitted to a view, or the reason of its failure.
+/// The keys of the rows that one document emitted to a view, or the reason why its map failed.
 ///
-/// Stored under the id, so that rows can be removed without running a map. A document that emitted
-/// nothing has no entry. `kind 1 byte`, then for each row the length of its collation key, varint,
-/// and the key; or the reason in UTF-8.
+/// They are stored under the id, so that rows can be removed without running a map. A document that
+/// emitted nothing has no entry. `kind 1 byte`, then for each row the length of its collation key,
+/// varint, and the key; or the reason in UTF-8.
 enum EmittedRows: Equatable {
   case rows([[UInt8]])
   case failure(String)

@@ -4,7 +4,7 @@ import LatewoodQuery
 /// A view as defined by the program. Its map is a closure, of which the file only stores the
 /// version.
 package final class ViewDefinition: Sendable {
-  /// Emits the rows of a document. The document must not leave the call.
+  /// Emits the rows of a document. The document is valid only during the call.
   package typealias Map = @Sendable (FoundDocument, ViewEmitter) throws -> Void
 
   package let name: String

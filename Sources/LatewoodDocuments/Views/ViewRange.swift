@@ -54,8 +54,8 @@ package struct ViewRange: Sendable {
     /// The smallest key of a row at this end or after it.
     fileprivate var first: [UInt8] { key.bytes + (id ?? "").utf8 }
 
-    /// The smallest key of a row after this end, as a lower bound. No key is a prefix of another,
-    /// and no id has a control character.
+    /// The smallest key of a row after this end, as a lower bound. Keys are never prefixes of each
+    /// other, and ids do not contain control characters.
     fileprivate var next: KeyRange.Bound {
       if let id { return .included(key.bytes + id.utf8 + [1]) }
       return KeyOrder.successor(ofPrefix: key.bytes).map { .included($0) } ?? .unbounded

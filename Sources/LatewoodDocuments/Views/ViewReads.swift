@@ -55,7 +55,7 @@ package struct ViewReads {
     }
   }
 
-  /// Returns a range without its first rows; nil if nothing is left. O(log n).
+  /// Returns a range without its first rows; nil if it is empty then. O(log n).
   private func beginning(
     _ keys: KeyRange, after skip: Int, isDescending: Bool
   ) throws(DocumentError) -> KeyRange? {

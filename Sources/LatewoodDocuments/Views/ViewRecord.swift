@@ -9,7 +9,7 @@ struct ViewRecord: Sendable, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "view/"
 
-  /// A number that distinguishes its rows from those of an earlier version.
+  /// A number that distinguishes the rows of the view from the rows of an earlier version.
   let number: UInt64
   /// The version of the map that emitted the rows.
   let version: UInt64
@@ -28,7 +28,7 @@ struct ViewRecord: Sendable, Equatable {
   /// The name of the keyspace that lists the rows of each document.
   func emittedName(of collection: String) -> String { "emitted/\(collection)/\(number)" }
 
-  /// The name of the keyspace of sums of its values; nil if it has none.
+  /// The name of the keyspace of sums of its values; nil if the view does not store sums.
   func sumsName(of collection: String) -> String? {
     reduction.addsUp ? "sums/\(collection)/\(number)" : nil
   }

@@ -1,7 +1,7 @@
 import LatewoodFleece
 
-/// A row of a view in place: the emitted key, the document and the value. It must not leave the
-/// call that provided it.
+/// A row of a view in place: the emitted key, the document and the value. It is valid only during
+/// the call that provided it.
 ///
 /// ```
 /// key    collation key of the emitted key | id | 00 | number of the row in its document, 4 bytes

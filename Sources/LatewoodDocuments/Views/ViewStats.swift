@@ -2,16 +2,16 @@
 package struct ViewStats: Sendable, Equatable {
   package var sum = 0.0
   package var count = 0
-  /// The minimum; 0 if there are no values.
+  /// The minimum; 0 without values.
   package var least = 0.0
-  /// The maximum; 0 if there are no values.
+  /// The maximum; 0 without values.
   package var greatest = 0.0
   package var sumOfSquares = 0.0
 
   package init() {}
 
-  /// Returns `count varint`, then the others in the order of their declaration, 8 bytes big-endian
-  /// each.
+  /// Returns the stored form: `count varint`, then the other values in the order of their
+  /// declaration, 8 bytes big-endian each.
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.append(varint: UInt64(count))

@@ -29,7 +29,7 @@ struct ViewSums {
   let rows: Keyspace
   let sums: Keyspace
 
-  /// Returns the highest level at which a row begins a block; 0 if it begins none.
+  /// Returns the highest level at which a row begins a block; 0 if it does not begin a block.
   static func level(of row: [UInt8]) -> Int {
     let hash = row.withUnsafeBytes { XXH64.hash($0, seed: hashSeed) }
     return min(levelLimit, hash.trailingZeroBitCount / bitsPerLevel)
@@ -73,7 +73,8 @@ struct ViewSums {
       var blocks: Set<[UInt8]> = []
       for key in dirty {
         blocks.insert(try block(of: level, with: key, in: transaction))
-        // The rows of a new block were in the previous block; those of a removed block are now.
+        // The rows of a new block were in the previous block; the rows of a removed block are in it
+        // now.
         if starts[key] != nil { blocks.insert(try block(of: level, before: key, in: transaction)) }
       }
       for start in ViewSums.sorted(blocks) {

@@ -1,15 +1,15 @@
 /// The state of one collection in a batch.
 ///
-/// Only the thread of the batch uses it. No change of a property that lacks the check at run time
-/// calls anything that could use the same property.
+/// Only the thread of the batch uses it. Properties that lack the exclusivity check at run time are
+/// safe: changing one never calls code that could use the same property.
 final class CollectionWork {
   let collection: CollectionHandle
   let spaces: CollectionSpaces
   let startState: CollectionState
   @exclusivity(unchecked) var state: CollectionState
-  /// The indexes in the state of the batch; nil if not loaded, or changed since.
+  /// The indexes in the state of the batch; nil if they are not loaded, or have changed since.
   var indexes: [CollectionIndex]?
-  /// The views in the state of the batch; nil if not loaded.
+  /// The views in the state of the batch; nil if they are not loaded.
   var views: [ViewWork]?
   /// The changes, in order.
   @exclusivity(unchecked) private(set) var changes: [DocumentChange] = []
@@ -52,7 +52,7 @@ final class CollectionWork {
     return places
   }
 
-  /// The changes that no later change of the same batch replaced.
+  /// The changes that were not replaced by a later change of the same batch.
   var newestChanges: [DocumentChange] {
     if replaced.isEmpty { return changes }
     return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)

@@ -2,13 +2,13 @@ import LatewoodConcurrency
 import LatewoodStore
 
 extension DocumentCore {
-  /// The batch that the current thread runs; nil if there is none.
+  /// The batch that the current thread runs; nil if it runs none.
   var currentWriter: DocumentWriter? {
     guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
     return writing.withLock { $0 }
   }
 
-  /// Runs a batch, or joins the one that the current thread runs.
+  /// Runs a batch, or joins the batch that the current thread runs.
   func write<R>(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
     var result: R?
     try run(durability) { result = try body($0) }
@@ -16,7 +16,7 @@ extension DocumentCore {
     return result
   }
 
-  /// Runs a batch without a result, or joins the one that the current thread runs.
+  /// Runs a batch without a result, or joins the batch that the current thread runs.
   func run(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
     if let outer = currentWriter { return try outer.join(durability, body) }
     let batch = RunningBatch(self, durability)

@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// Collections in the state of the batch, which sees the commits of others even before readers do.
 extension DocumentWriter {
-  /// Returns the collection with a name; nil if there is none.
+  /// Returns the collection with a name; nil if it does not exist.
   func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     if let collection = given[name] { return collection }
     guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
@@ -12,8 +12,8 @@ extension DocumentWriter {
     return collection
   }
 
-  /// Returns the collection with a name, creating it if there is none. If the batch fails, every
-  /// use of a created collection throws `notFound`.
+  /// Returns the collection with a name, creating it if it does not exist. If the batch fails,
+  /// every use of a created collection throws `notFound`.
   func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     changeCount += 1
@@ -26,7 +26,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Drops a collection and returns it; nil if there is none.
+  /// Drops a collection and returns it; nil if it does not exist.
   func dropCollection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces

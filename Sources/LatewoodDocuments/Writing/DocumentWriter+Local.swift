@@ -1,7 +1,7 @@
 /// Local documents, which have no history and are neither in the feed nor replicated.
 ///
-/// Their references to blobs are listed like those of a body, but with the sequence 0, which no
-/// body has, and the name of the document.
+/// Their references to blobs are listed like references of a body, but with the sequence 0, which
+/// no body has, and with the name of the document.
 extension DocumentWriter {
   /// Stores a local document, replacing an existing one.
   ///
@@ -27,7 +27,7 @@ extension DocumentWriter {
     }
   }
 
-  /// Deletes a local document. Returns false if there was none.
+  /// Deletes a local document. Returns false if it did not exist.
   @discardableResult
   package func deleteLocal(
     _ name: String, in collection: CollectionHandle

@@ -3,7 +3,7 @@ import LatewoodStore
 /// Purging and expiry.
 extension DocumentWriter {
   /// Removes a document and all its revisions without a trace, and without replicating the removal.
-  /// Returns false if there was none.
+  /// Returns false if the document did not exist.
   @discardableResult
   package func purge(_ id: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
     let work = try work(collection)
@@ -12,8 +12,8 @@ extension DocumentWriter {
     return true
   }
 
-  /// Removes some leaves, each with its ancestors up to the nearest one that another branch shares.
-  /// Ids that are not leaves are ignored. Removing the last leaf removes the document.
+  /// Removes some leaves, each with its ancestors, up to the nearest ancestor shared with another
+  /// branch. Ids that are not leaves are ignored. Removing the last leaf removes the document.
   ///
   /// - Returns: the removed leaves.
   @discardableResult
@@ -31,9 +31,9 @@ extension DocumentWriter {
     }
     // Ancestors that were kept for a removed leaf can be too far from the remaining ones.
     tree.prune(to: try depth())
-    // The remaining leaves were leaves before, so no body is superseded.
+    // The remaining leaves were already leaves, so no body is superseded.
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
-    // Only now, because indexing needs the old bodies.
+    // Remove the bodies only now, because indexing needs them.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
       try removeBody(node.body, work)
     }
@@ -72,9 +72,9 @@ extension DocumentWriter {
 
   /// Sets or clears the expiry of a document. This creates no revision and is not replicated.
   ///
-  /// - Parameter seconds: the time in seconds since 1970-01-01 00:00 UTC; nil for never. If it has
-  ///   passed, the document expires soon.
-  /// - Throws: ``DocumentError`` `notFound` if there is no such document or it is deleted.
+  /// - Parameter seconds: the time in seconds since 1970-01-01 00:00 UTC; nil for never. If that
+  ///   time has passed, the document expires soon.
+  /// - Throws: ``DocumentError`` `notFound` if the document does not exist or is deleted.
   package func setExpiry(
     of id: String, in collection: CollectionHandle, _ seconds: UInt64?
   ) throws(DocumentError) {

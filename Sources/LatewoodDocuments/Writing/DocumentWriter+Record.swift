@@ -6,15 +6,15 @@ struct NewBody {
   var blobs: [BlobDigest]
 }
 
-/// A document's record, and changes to it together with everything that must agree with it.
+/// The record of a document, and changes to it together with all entries that must agree with it.
 extension DocumentWriter {
   /// Returns the record of a document in the state of this batch. Purges an expired document, even
   /// before its alarm, and returns nil.
   func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: now) else { return record }
-    // Not a change by the caller: it stays even if the call is refused, and does not make an outer
-    // batch fail.
+    // This change is not the caller's: it stays even if the call is refused, and does not make an
+    // outer batch fail.
     try withoutCounting { () throws(DocumentError) in try purgeDocument(id, work, record, .expired) }
     return nil
   }
@@ -30,12 +30,12 @@ extension DocumentWriter {
   /// Stores a changed document.
   ///
   /// - Parameters:
-  ///   - old: the previous record; nil if there was none.
+  ///   - old: the previous record; nil for a new document.
   ///   - tree: the new revisions; not empty.
   ///   - sequence: the sequence of the change.
   ///   - body: the body of the revision that has its body at `sequence`.
-  ///   - added: the revision that the change adds; nil if it only removes some.
-  ///   - isLocal: whether it was made here, so that unique indexes may refuse the change.
+  ///   - added: the revision that the change adds; nil if the change only removes revisions.
+  ///   - isLocal: whether the change was made here, so that unique indexes may refuse it.
   /// - Returns: the new head of the record.
   @discardableResult
   func store(
@@ -129,7 +129,8 @@ extension DocumentWriter {
     work.state.superseded += 1
   }
 
-  /// Updates marks and counters after a change of a document; nil if it is absent before or after.
+  /// Updates marks and counters after a change of a document; `old` or `new` is nil if the document
+  /// did not exist before or does not exist afterwards.
   func mark(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
   ) throws {

@@ -85,8 +85,8 @@ extension DocumentWriter {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
-      // Another replica sent the same edit without its history, so it is a root of the tree: make
-      // it a child of the leaf. If its latest descendant is deleted, continue from there.
+      // Another replica sent the same edit without its history, so the edit is a root of the tree:
+      // make it a child of the leaf. If its latest descendant is deleted, continue from there.
       let next = try tree.tie(revision, to: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(

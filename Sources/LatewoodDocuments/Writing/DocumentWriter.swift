@@ -13,19 +13,19 @@ package final class DocumentWriter {
   /// treated as absent.
   package let now: UInt64
   private var works: [String: CollectionWork] = [:]
-  /// The collection of the last call, which is usually that of the next.
+  /// The collection of the last call, which is usually also the collection of the next one.
   private var lastWork: CollectionWork?
-  /// The reusable memory for encoding a record. Nothing that encodes one calls the writer, so that
-  /// the check at run time is not needed.
+  /// The reusable memory for encoding a record. Encoding never calls the writer, so the exclusivity
+  /// check at run time is not needed.
   @exclusivity(unchecked) var encoded: [UInt8] = []
   /// Memory for the keys of a document in indexes.
   var changedKeys = ChangedKeys()
   /// Collections that are not among the shared handles yet: created by this batch, or by another
-  /// that has just been committed.
+  /// one that has just been committed.
   var given: [String: CollectionHandle] = [:]
   private var droppedNames: [String] = []
-  /// The number of changes so far: if an inner batch fails after a change, the outer one fails,
-  /// too.
+  /// The number of changes so far: if an inner batch fails after a change, the outer one also
+  /// fails.
   var changeCount = 0
   /// The number of changes that free space.
   private var removalCount = 0
@@ -48,8 +48,8 @@ package final class DocumentWriter {
     now = core.now
   }
 
-  /// Schedules a closure for when the outcome of the batch is known. It is called without locks,
-  /// before the batch is announced to listeners.
+  /// Schedules a closure that is called when the outcome of the batch is known. It is called
+  /// without locks, before the batch is announced to listeners.
   func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
 
   /// Runs the `atEnd` closures. Called once, by the owner of the batch.

@@ -2,7 +2,8 @@ import LatewoodConcurrency
 import LatewoodStore
 
 /// An outermost batch, from its beginning until its end has been announced.
-// SAFETY: used by one thread at a time: the one that runs the batch, then the one that ends it.
+// SAFETY: used by one thread at a time: first the thread that runs the batch, then the thread that
+// ends it.
 final class RunningBatch: @unchecked Sendable {
   private let core: DocumentCore
   private let durability: Durability?
@@ -26,8 +27,8 @@ final class RunningBatch: @unchecked Sendable {
     core.writingThread.store(Monitor.currentThread, ordering: .relaxed)
     defer {
       core.writingThread.store(0, ordering: .relaxed)
-      // `self.writer` still holds the writer: it may have the last reference to a caller's error,
-      // which must not be released under a lock.
+      // `self.writer` still holds the writer: it may hold the last reference to an error of the
+      // caller, and releasing that under a lock is forbidden.
       core.writing.withLock { $0 = nil }
     }
     let result = try body(writer)

@@ -13,8 +13,8 @@ import LatewoodFleece
 /// ```
 ///
 /// Members are ordered by the bytes of their names. Strings sort by their UTF-8; CouchDB sorts them
-/// by the rules of ICU, where `a` comes before `B`. No key is a prefix of another, so several keys
-/// can be concatenated, and a descending key has all its bits inverted.
+/// by the rules of ICU, where `a` precedes `B`. No key is a prefix of another, so several keys can
+/// be concatenated, and a descending key has all its bits inverted.
 package struct CollationKey: Sendable {
   /// The maximum length; anything beyond is cut off.
   let limit: Int
@@ -34,7 +34,7 @@ package struct CollationKey: Sendable {
   ///
   /// - Parameters:
   ///   - value: nil for a missing member.
-  ///   - descending: whether greater values come first.
+  ///   - descending: whether greater values sort first.
   ///
   /// Throws `damaged`, and `tooDeep` or `tooLarge` for values that no writer produces.
   package mutating func append(_ value: FleeceValue?, descending: Bool = false) throws(FleeceError) {
@@ -84,7 +84,7 @@ package struct CollationKey: Sendable {
   private mutating func tag(_ tag: CollationTag) { write(tag.rawValue) }
 
   private mutating func number(_ number: FleeceValue.Number) {
-    // Most keys are a single number: allocate their memory at once.
+    // Most keys are a single number: allocate their memory in one step.
     if bytes.capacity == 0 { bytes.reserveCapacity(min(limit, 9)) }
     let key = NumberKey(number)
     if key.tail == nil, bytes.count <= end - 9 {

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// Reading of any values, including arrays and objects. Only for keys in ascending order.
+/// Reads values of any type, including arrays and objects. Only for keys in ascending order.
 extension CollationReader {
   /// A collection that is not closed yet.
   private struct Open {

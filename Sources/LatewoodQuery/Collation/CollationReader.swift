@@ -3,7 +3,7 @@ import LatewoodFleece
 
 /// Decodes the values of a ``CollationKey``, one after the other.
 ///
-/// The bytes are not trusted: bytes that are not a key decode to no value, or to a wrong one.
+/// The bytes are not trusted: bytes that are not a key decode to a wrong value, or not at all.
 @usableFromInline package struct CollationReader {
   private let bytes: UnsafeRawBufferPointer
   private var at = 0
@@ -44,8 +44,8 @@ import LatewoodFleece
   /// The length of a number's key without its tail.
   package static let numberLength = 9
 
-  /// Returns the first value of a key if it is a whole number less than 2^53, as nearly all are;
-  /// nil for anything else. Inlined, for loops over many keys.
+  /// Returns the first value of a key if it is a whole number less than 2^53, like nearly all whole
+  /// numbers; nil for anything else. Inlined, for loops over many keys.
   ///
   /// - Parameter key: at least `numberLength` bytes.
   @inlinable @inline(__always) package static func wholeNumber(

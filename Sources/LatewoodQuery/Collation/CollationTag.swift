@@ -1,7 +1,7 @@
 import LatewoodFleece
 
-/// The rank of a type in the order of values, which is that of CouchDB; also the first byte of a
-/// value's key. On disk: never renumbered.
+/// The rank of a type in the order of values, which is the same as in CouchDB. It is also the first
+/// byte of a value's key. On disk: never renumbered.
 ///
 /// ```
 /// missing < null < false < true < numbers < strings < data < arrays < objects

@@ -4,7 +4,7 @@ import LatewoodFleece
 ///
 /// ```
 /// sortable   8 bytes   the greatest double up to the number, its bits changed so that they sort
-/// tail       2 bytes   the rest of the number; only where doubles have gaps, from 2^53 on
+/// tail       2 bytes   the rest of the number; only where doubles have gaps, at 2^53 and above
 /// ```
 ///
 /// The first eight bytes determine whether there is a tail, so no key is a prefix of another.
@@ -34,7 +34,7 @@ struct NumberKey: Equatable {
     self.tail = abs(value) >= NumberKey.firstGap ? tail : nil
   }
 
-  /// Inverts all bits of negative numbers and the sign bit of others. NaN comes before all numbers.
+  /// Inverts all bits of negative numbers and the sign bit of others. NaN sorts before all numbers.
   private static func sortable(_ value: Double) -> UInt64 {
     if value.isNaN { return 0 }
     let bits = value == 0 ? 0 : value.bitPattern
@@ -54,7 +54,7 @@ struct NumberKey: Equatable {
     Double(bitPattern: sortable &>> 63 == 0 ? ~sortable : sortable & ~(1 &<< 63))
   }
 
-  /// The number with this key; nil if there is none. A whole number may have been stored as an
+  /// The number with this key; nil if it does not exist. A whole number may have been stored as an
   /// integer or as a double.
   @inline(__always) var number: FleeceValue.Number? {
     let below = NumberKey.double(sortable)

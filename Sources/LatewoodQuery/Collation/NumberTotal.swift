@@ -83,7 +83,7 @@ import LatewoodFleece
 }
 
 extension FleeceValue.Number {
-  /// The number as an `Int`; nil if it is not one.
+  /// The number as an `Int`; nil if it is not a whole number in that range.
   @inline(__always) package var integral: Int? {
     switch self {
     case .integer(let integer): Int(exactly: integer)

@@ -7,7 +7,7 @@ package enum ScalarValue: Sendable {
   case number(FleeceValue.Number)
   case string(String)
 
-  /// Returns nil for data, arrays and objects.
+  /// Creates the scalar of a value. Returns nil for data, arrays and objects.
   ///
   /// - Parameter value: the value; nil for a missing member.
   package init?(_ value: FleeceValue?) throws(FleeceError) {

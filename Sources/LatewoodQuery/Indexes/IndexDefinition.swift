@@ -12,7 +12,8 @@ package struct IndexDefinition: Sendable {
   package struct Part: Sendable, Hashable {
     package let path: FieldPath
     package let isDescending: Bool
-    /// Whether there is an entry for each element of the array; none if there is no array.
+    /// Whether there is an entry for each element of the array. A value that is not an array then
+    /// has no entry.
     package let isEach: Bool
 
     package init(_ path: FieldPath, isDescending: Bool = false, isEach: Bool = false) {
@@ -41,7 +42,7 @@ package struct IndexDefinition: Sendable {
   package let parts: [Part]
   /// The condition on documents with entries; nil for all documents.
   package let condition: Predicate?
-  /// The stored form of the condition, in Fleece; empty if there is none.
+  /// The stored form of the condition, in Fleece; empty without a condition.
   package let conditionBytes: [UInt8]
   /// Whether local saves refuse a second document with the same values.
   package let isUnique: Bool

@@ -37,7 +37,8 @@ extension IndexDefinition {
     try list.append(id) { (key) throws(FleeceError) in try write(source, element: nil, to: &key) }
   }
 
-  /// Returns the distinct keys of a document, in order; none if the index does not contain it.
+  /// Returns the distinct keys of a document, in order; an empty list if the index does not contain
+  /// the document.
   ///
   /// - Parameter limit: the maximum length of a key, in bytes.
   /// - Throws: `damaged` if the document is damaged.
@@ -69,7 +70,7 @@ extension IndexDefinition {
     return IndexKey(bytes: key.bytes, isCut: key.isCut, lacksValue: lacksValue)
   }
 
-  /// Appends the values of a document. Returns whether one of them is missing or null.
+  /// Appends the values of a document. Returns whether any value is missing or null.
   ///
   /// - Parameter element: the value to use for the array.
   private func write(

@@ -4,7 +4,7 @@ import LatewoodFleece
 /// Keys of documents in indexes, each followed by the id of its document: the keys of entries, in
 /// one array.
 package struct IndexKeyList {
-  /// The place of a key and an id.
+  /// The position of a key and an id.
   package struct Place {
     package let offset: Int
     fileprivate let keyLength: UInt32
@@ -20,7 +20,7 @@ package struct IndexKeyList {
     @inline(__always) package var count: Int { Int(keyLength) &+ Int(idLength) }
   }
 
-  /// The bytes of all places, and perhaps others between them.
+  /// The bytes at all positions, and perhaps unused ones in between.
   private var memory = CollationKey(limit: IndexKey.lengthLimit)
   package private(set) var places: [Place] = []
 
@@ -30,7 +30,7 @@ package struct IndexKeyList {
   /// The number of `bytes`.
   package var byteCount: Int { memory.bytes.count }
 
-  /// Makes space for so many keys of the usual length.
+  /// Makes space for a number of keys of the usual length.
   package mutating func reserveCapacity(_ count: Int) {
     places.reserveCapacity(count)
     memory.reserveCapacity(count &* IndexKeyList.usualLength)
@@ -61,7 +61,7 @@ package struct IndexKeyList {
   ///
   /// - Parameters:
   ///   - parts: the members; see ``IndexDefinition/plainParts``.
-  ///   - root: the object that has them.
+  ///   - root: the object that contains the members.
   package mutating func append(
     _ parts: [IndexDefinition.Part], of root: FleeceValue, _ id: UnsafeRawBufferPointer
   ) throws(FleeceError) {
@@ -107,7 +107,7 @@ package struct IndexKeyList {
     }
   }
 
-  /// Returns whether a key and its id are the same as others, in another list.
+  /// Returns whether a key and its id are equal to a key and an id in another list.
   package func isEqual(_ own: Place, _ other: Place, of list: IndexKeyList) -> Bool {
     guard own.keyLength == other.keyLength, own.idLength == other.idLength, own.isCut == other.isCut else {
       return false
@@ -115,7 +115,7 @@ package struct IndexKeyList {
     return memory.bytes.withUnsafeBytes { left in
       list.memory.bytes.withUnsafeBytes { right in
         guard let first = left.baseAddress, let second = right.baseAddress else { return true }
-        // SAFETY: the places lie within the bytes of their lists.
+        // SAFETY: the positions lie within the bytes of their lists.
         return KeyOrder.isEqual(first + own.offset, second + other.offset, own.count)
       }
     }

@@ -6,11 +6,11 @@ import LatewoodFleece
 /// {"year": {"$gt": 1975}, "cast": {"$elemMatch": {"$eq": "Harrison Ford"}}}
 /// ```
 ///
-/// A selector means the same as in CouchDB 3.5. Where its documentation is silent: strings compare
-/// by their bytes, and numbers by their value, so that `$eq` and `$all` with 1.0 find 1. Source:
-/// the documentation of `/db/_find`.
+/// A selector has the same meaning as in CouchDB 3.5. Where its documentation is silent, strings
+/// compare by their bytes and numbers by their value, so that `$eq` and `$all` with 1.0 find 1.
+/// Source: the documentation of `/db/_find`.
 package struct MangoParser {
-  /// The maximum depth of nested conditions, greater than in any selector written by hand.
+  /// The maximum depth of nested conditions, greater than in any handwritten selector.
   static let depthLimit = 100
   /// An operator of stored selectors only: true if a condition does not hold, whether or not the
   /// field exists.
@@ -18,7 +18,7 @@ package struct MangoParser {
 
   /// Returns the predicate of a selector.
   ///
-  /// Throws `invalidSelector`, `unsupported` or `tooDeep` with the place in the selector.
+  /// Throws `invalidSelector`, `unsupported` or `tooDeep` with the path in the selector.
   package static func predicate(of selector: FleeceElement) throws(QueryError) -> Predicate {
     let place = MangoPlace()
     let reader = MangoParser()
@@ -51,7 +51,7 @@ package struct MangoParser {
 
   // MARK: Conditions
 
-  /// Returns the condition of an object, or of a bare value, on the field at a place.
+  /// Returns the condition of an object, or of a bare value, on the field of a path.
   private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
     guard place.depth < MangoParser.depthLimit else {
       throw QueryError(
@@ -224,7 +224,7 @@ package struct MangoParser {
   }
 }
 
-/// A place in a selector: the field of its conditions, and the names on the way to it.
+/// A path in a selector: the field of its conditions, and the names that lead to it.
 private struct MangoPlace {
   var field = FieldPath.root
   var names: [String] = []

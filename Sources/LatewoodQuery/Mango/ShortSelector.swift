@@ -6,7 +6,7 @@
 /// ```
 ///
 /// Much faster than ``MangoParser``, with the same predicate as result. Everything else is left to
-/// that parser, including invalid selectors, which need an error message.
+/// that parser, including invalid selectors, because they need an error message.
 struct ShortSelector {
   /// The maximum length of a string, in bytes.
   private static let stringLimit = 255
@@ -42,7 +42,7 @@ struct ShortSelector {
     guard take("{") else { return nil }
     if take("}") { return .always(true) }
     guard let first = member() else { return nil }
-    // Most selectors have one member, for which no array is needed.
+    // Most selectors have one member, which does not need an array.
     if take("}") { return first.predicate }
     var members = [first]
     while take(",") {
@@ -83,7 +83,7 @@ struct ShortSelector {
   }
 
   /// Returns the index at which a member belongs among others, which are ordered by name; nil if
-  /// one has the same name, or there are too many.
+  /// another member has the same name, or there are too many.
   private func place(of name: Range<Int>, among members: [Member]) -> Int? {
     guard members.count < ShortSelector.memberLimit else { return nil }
     var place = members.count

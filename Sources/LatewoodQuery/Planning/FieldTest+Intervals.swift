@@ -17,7 +17,7 @@ extension FieldTest {
     case .hasCount, .containsAll, .anyElement, .everyElement: return [KeyInterval(.array, needsCheck: true)]
     case .hasRemainder: return [KeyInterval(.number, needsCheck: true)]
     case .begins(let constant):
-      // Without the two bytes at the end of a string.
+      // Leave out the two bytes at the end of a string.
       guard constant.tag == .string else { return [] }
       return [KeyInterval(beginning: constant.key.dropLast(2))]
     case .matches: return [KeyInterval(.string, needsCheck: true)]
@@ -48,8 +48,8 @@ extension FieldTest {
     KeyOrder.successor(ofPrefix: constant.key).map { [KeyInterval(low: $0, high: nil)] } ?? []
   }
 
-  /// The intervals of the elements that an array must contain one of to be accepted; nil if the
-  /// test does not concern elements.
+  /// The intervals of elements, at least one of which an array must contain to be accepted; nil if
+  /// the test does not concern elements.
   ///
   /// An array with such an element is accepted, unless a check is needed.
   var elementIntervals: [KeyInterval]? {

@@ -112,8 +112,8 @@ extension IndexDefinition {
 }
 
 extension IndexDefinition.Part {
-  /// Returns the bounds in an index with only this part, ascending and without a condition. The
-  /// same as the general form, but much faster.
+  /// Returns the bounds in an index with only this part, ascending and without a condition.
+  /// Equivalent to the general form, but much faster.
   fileprivate func bounds(for conditions: Conjunction) -> IndexBounds {
     var found: [KeyInterval]?
     var isWhole = true
@@ -136,8 +136,8 @@ extension IndexDefinition.Part {
       isByID: ranges.allSatisfy(\.isPoint), mayRepeat: false)
   }
 
-  /// Returns the intervals of this part to which conditions narrow it, in order; nil if they do
-  /// not. Removes the conditions that the result expresses completely.
+  /// Returns the intervals to which conditions narrow this part, in order; nil if they do not
+  /// narrow it. Removes the conditions that the result expresses completely.
   fileprivate func intervals(in conditions: inout [Predicate]) -> [KeyInterval]? {
     if !isEach, !isDescending, conditions.count == 1 {
       guard let found = intervals(of: conditions[0]) else { return nil }

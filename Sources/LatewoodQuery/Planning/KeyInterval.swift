@@ -6,7 +6,7 @@ import LatewoodBytes
 /// of strings with a prefix.
 package struct KeyInterval: Sendable, Equatable {
   package var low: [UInt8]
-  /// The upper bound; nil if there is none.
+  /// The upper bound; nil for an unbounded interval.
   package var high: [UInt8]?
   /// Whether all keys in the interval are equal.
   package var isPoint = false
@@ -35,7 +35,7 @@ package struct KeyInterval: Sendable, Equatable {
     KeyInterval(low: [CollationTag.null.rawValue], high: nil, needsCheck: needsCheck)
   }
 
-  /// The interval of the same keys in descending order; nil if there are none.
+  /// The interval of the same keys in descending order; nil if there are no such keys.
   ///
   /// A key with a bound as its prefix sorts after that bound, even if both are inverted. So each
   /// bound becomes the successor of all keys with the inverted bound as their prefix.
@@ -55,7 +55,7 @@ package struct KeyInterval: Sendable, Equatable {
     return turned
   }
 
-  /// Returns the common keys of two intervals; nil if there are none.
+  /// Returns the common keys of two intervals; nil if they have no keys in common.
   func intersection(_ other: KeyInterval) -> KeyInterval? {
     let low = self.low.lexicographicallyPrecedes(other.low) ? other.low : self.low
     let high = KeyInterval.ends(self.high, before: other.high) ? self.high : other.high

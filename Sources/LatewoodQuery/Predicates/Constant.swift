@@ -109,7 +109,7 @@ package struct Constant: Sendable {
     guard let first = left.baseAddress, let second = right.baseAddress else {
       return left.count - right.count
     }
-    // SAFETY: the passed lengths are those of the buffers.
+    // SAFETY: the passed lengths are the lengths of the buffers.
     return KeyOrder.compare(first, left.count, second, right.count)
   }
 

@@ -8,7 +8,7 @@ import LatewoodFleece
 /// a\.b              the member with a dot in its name
 /// ```
 package struct FieldPath: Sendable, Hashable {
-  /// The maximum number of levels of a path, which no document exceeds.
+  /// The maximum number of levels in a path. Documents are never deeper.
   package static let depthLimit = FleeceLimits.depth
 
   package struct Step: Sendable, Hashable {

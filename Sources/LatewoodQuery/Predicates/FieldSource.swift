@@ -2,7 +2,7 @@ import LatewoodFleece
 
 /// A source of fields for a predicate: a value, or a document, whose id is also a field.
 package protocol FieldSource {
-  /// Calls `body` with the result of following a path; the value must not leave the call.
+  /// Calls `body` with the result of following a path; the value is valid only during the call.
   func withField<R>(
     _ path: FieldPath, _ body: (Lookup) throws(FleeceError) -> R
   ) throws(FleeceError) -> R

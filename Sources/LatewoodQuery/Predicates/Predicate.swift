@@ -3,9 +3,9 @@ import LatewoodFleece
 /// A condition on a document, or on a value inside one: the common form of selectors and other
 /// query languages.
 ///
-/// A test of a field is false if there is no value at the path, except for `isMissing`. So `not` of
-/// a test differs from the opposite test; the negations of a selector are moved down to its tests
-/// by the parser.
+/// Except for `isMissing`, a test of a field is false if the path does not lead to a value. So
+/// `not` of a test differs from the opposite test; the negations of a selector are moved down to
+/// its tests by the parser.
 package enum Predicate: Sendable {
   case always(Bool)
   case all([Predicate])
@@ -20,8 +20,8 @@ package indirect enum FieldTest: Sendable {
   /// The value, or an element if it is an array, equals one of the constants.
   case isAmong([Constant])
   case exists
-  /// An object on the path lacks the member. False if a value on the path is not an object, as in
-  /// CouchDB.
+  /// An object on the path lacks the member. As in CouchDB, the test is false if a value on the
+  /// path is not an object.
   case isMissing
   case hasType(ValueType)
   /// An array with this number of elements.

@@ -1,6 +1,6 @@
 import LatewoodFleece
 
-/// The members of a document that a query selects, at their places in the document.
+/// The members of a document that a query selects, at their paths in the document.
 ///
 /// ```
 /// name, address.city      {"address": {"city": "Porto"}, "name": "Anna"}

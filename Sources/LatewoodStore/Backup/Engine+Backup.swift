@@ -26,7 +26,8 @@ extension Engine {
     }
     _ = try compaction.begin(joins: false, unless: { false })
     defer { compaction.end(.failure(CompactionControl.cancelled)) }
-    // Otherwise dead blocks could be zeros here but still have their old bytes in the backup.
+    // Otherwise dead blocks could be zeros in this file but still have their old bytes in the
+    // backup.
     reclaimer.pause()
     defer { reclaimer.resume() }
     let began = MonotonicClock.nanoseconds
@@ -50,7 +51,7 @@ extension Engine {
     var report = BackupReport()
     report.isIncremental = backup.isIncremental
     report.transaction = range.transaction
-    // Nothing has been appended since.
+    // No bytes have been appended since.
     if range.end.offset == backup.start, backup.isIncremental {
       report.fileSize = try backup.size()
       return report
@@ -91,8 +92,8 @@ extension Engine {
         throw StorageError.damaged(at: offset, "the checkpoint at this offset is not sound")
       }
       let (end, transaction) = try committedEnd()
-      // A power cut must not remove commits from this file that the backup has, or the next backup
-      // could not continue from there.
+      // A power cut must not remove commits from this file that the backup contains, or the next
+      // backup could not continue from there.
       try file.flush(through: CommitPosition(offset: end.offset), durable: true)
       return BackupRange(
         checkpoint: offset, record: record, end: end, transaction: transaction, version: version)

@@ -23,8 +23,9 @@ import Synchronization
 /// - Then the checkpoint's frame is appended, a root slot refers to it, and readers see the new
 ///   tree.
 ///
-/// A failure, on a full disk, leaves the buffer frozen. The next checkpoint merges it first. If the
-/// process ends instead, recovery begins at the older checkpoint and finds everything in the log.
+/// A failure, such as a full disk, leaves the buffer frozen. The next checkpoint merges it first.
+/// If the process ends instead, recovery begins at the older checkpoint and finds everything in the
+/// log.
 ///
 /// Invariants:
 /// 1. `running` is held from the first step to the last, and for the switch at the end of a
@@ -49,7 +50,7 @@ final class Checkpointer: @unchecked Sendable {
   private let environment: Environment
 
   private let running = Monitor()
-  // SAFETY: changed under `running` and the writer lock, read under one of them.
+  // SAFETY: changed under both `running` and the writer lock, read under either.
   private var unfinished: Frozen?
   private let queue = DispatchQueue(label: "latewood.checkpoint", qos: .utility)
   /// The first failure in the background since a checkpoint succeeded.
@@ -96,10 +97,10 @@ final class Checkpointer: @unchecked Sendable {
     try running.withLock(body)
   }
 
-  /// Writes a checkpoint, so that recovery starts from here.
+  /// Writes a checkpoint, at which recovery then starts.
   ///
   /// - Parameters:
-  ///   - isForced: whether to write one even if nothing has been committed since the last.
+  ///   - isForced: whether to write a checkpoint even without commits since the last one.
   ///   - reclaims: whether to reclaim dead blocks afterwards. Otherwise they wait for the next
   ///     checkpoint.
   func run(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
@@ -111,7 +112,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
-  /// writes a checkpoint, after which more blocks are dead. In `exclude`.
+  /// writes a checkpoint, after which more blocks are dead. Called in `exclude`.
   ///
   /// - Returns: whether any blocks were reclaimed.
   @discardableResult func mergeAndReclaim() throws(StorageError) -> Bool {
@@ -122,7 +123,7 @@ final class Checkpointer: @unchecked Sendable {
       try write(isForced: false)
       pacer.didReclaim()
     } catch {
-      // Blocks that were dead before have been punched anyway.
+      // Blocks that were already dead have been punched in any case.
       guard error.kind == .outOfSpace else { throw error }
       return before > given
     }
@@ -130,8 +131,8 @@ final class Checkpointer: @unchecked Sendable {
     return reclaimer.reclaimedBytes > given
   }
 
-  /// Discards the frozen buffer, because the store switches to a file that has it in its tree. In
-  /// `exclude`, under the writer lock.
+  /// Discards the frozen buffer, because the store switches to a file whose tree already contains
+  /// it. Called in `exclude`, under the writer lock.
   func forget() {
     unfinished = nil
     backgroundFailure.withLock { $0 = nil }
@@ -153,9 +154,9 @@ final class Checkpointer: @unchecked Sendable {
         try conclude(frozen, root, dead)
         if left == nil { return }
       } catch {
-        // The log restarted after this buffer was frozen, so no checkpoint may refer to its old
-        // position. But the tree is usable: the next checkpoint, of everything, is the one that the
-        // log needs.
+        // The log restarted after this buffer was frozen, so checkpoints cannot refer to its old
+        // position any more. But the tree is usable: the next checkpoint, which covers everything,
+        // is the one that the log needs.
         guard error.kind == .unsupported else { throw error }
         reclaimer.carryOver(dead)
         install(root, of: frozen)
@@ -164,7 +165,7 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
-  /// After a full disk: undoes unwritten commits, unless this is in a transaction.
+  /// Undoes unwritten commits after a full disk, unless the thread is in a transaction.
   private func rollBackUnwritten() throws(StorageError) {
     guard currentFile.file.isOutOfSpace, !head.isInTransaction else { return }
     head.lock()
@@ -175,7 +176,7 @@ final class Checkpointer: @unchecked Sendable {
   /// Replaces the full write buffer with a new one. Holds the writer lock for microseconds.
   private func freeze(isForced: Bool) throws(StorageError) -> Frozen? {
     let file = currentFile.file
-    // A store that can no longer write says so, even if there is nothing to merge.
+    // A store that can no longer write throws the reason, even if there is nothing to merge.
     try file.checkWriting()
     // Flush most of the log before taking the lock, so that it is held for microseconds only. If
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
@@ -184,8 +185,8 @@ final class Checkpointer: @unchecked Sendable {
       try head.rollBackUnwritten(in: file) { versions.held() }
       // The pending bytes include frames of aborted transactions, because a replay must read them.
       if head.newest.active.isEmpty, pacer.pendingBytes == 0, !isForced, !file.needsCheckpoint { return nil }
-      // Readers will see the entire frozen buffer. Throws for a commit whose sync failed, which is
-      // still in memory and must not be published.
+      // Readers will see the entire frozen buffer. This throws for a commit whose sync failed: it
+      // is still in memory and must not be published.
       try file.flush(through: file.writer.position, durable: head.awaitsSync(of: file))
       let buffer = head.freeze()
       let frozen = Frozen(
@@ -262,8 +263,8 @@ final class Checkpointer: @unchecked Sendable {
   static let plentifulReserve: ClosedRange<UInt64> = 64 << 10...1 << 20
   private static let littleReserve: ClosedRange<UInt64> = 256 << 10...16 << 20
 
-  /// Tells the log how many blocks to keep in reserve, so that the next checkpoint has space. Under
-  /// the writer lock.
+  /// Sets the number of blocks that the log keeps in reserve, so that the next checkpoint has
+  /// space. Called under the writer lock.
   func fitReserve() {
     let file = currentFile.file
     guard !file.isReadOnly, options.punchesHoles else { return }

@@ -1,11 +1,11 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// Controls the one compaction, copy or backup that may run in a store: its progress, and requests
-/// to pause or cancel it.
+/// Controls the single compaction, copy or backup that may run in a store: its progress, and
+/// requests to pause or cancel it.
 ///
-/// Thread safety: all methods may be called from any thread. No thread waits here while it holds
-/// another lock.
+/// Thread safety: all methods may be called from any thread. Threads never wait here while they
+/// hold another lock.
 final class CompactionControl: @unchecked Sendable {
   private struct State {
     var isRunning = false
@@ -19,10 +19,10 @@ final class CompactionControl: @unchecked Sendable {
     var isCancelled = false
     /// Whether the caller that requested it cancelled it.
     var isCancelledByOwner = false
-    /// Whether the store is closing, so that no other may begin.
+    /// Whether the store is closing, so that new operations cannot begin.
     var isClosed = false
     var progress = CompactionProgress()
-    /// The number of runs that have ended, by which a waiting thread notices the end of one.
+    /// The number of runs that have ended. A waiting thread uses it to notice the end of a run.
     var ended: UInt64 = 0
     var result: Result<CompactionReport, StorageError>?
     /// Whether the last run ended because its owner cancelled it.
@@ -101,7 +101,7 @@ final class CompactionControl: @unchecked Sendable {
   }
 
   /// Cancels the running compaction if it belongs to the caller, and wakes the threads that wait
-  /// for it, which check whether they are also cancelled and otherwise begin their own run.
+  /// for it. They check whether they are also cancelled, and otherwise begin their own run.
   ///
   /// - Parameter isOwn: returns whether a run on a given thread is the caller's.
   func cancel(ifRunBy isOwn: (_ runner: UInt) -> Bool) {
@@ -128,7 +128,7 @@ final class CompactionControl: @unchecked Sendable {
 
   var isPaused: Bool { monitor.withLock { state.isPaused } }
 
-  /// Whether this thread runs the compaction, so that waiting for its end would never return.
+  /// Whether this thread runs the compaction, in which case waiting for its end would never return.
   var isRunningHere: Bool { monitor.withLock { state.isRunning && state.runner == Monitor.currentThread } }
 
   var progress: CompactionProgress? {

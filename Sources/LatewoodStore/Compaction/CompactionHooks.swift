@@ -4,8 +4,8 @@ import LatewoodTree
 
 /// The closures of the layers above that take part in compactions and copies.
 ///
-/// Thread safety: any thread. No closure is called, and none is released, under the lock: it may
-/// hold the last reference to an object of the caller.
+/// Thread safety: any thread. Closures are neither called nor released under the lock, because they
+/// may hold the last reference to an object of the caller.
 final class CompactionHooks: Sendable {
   private let entryRewriters = Guarded<[UInt32: Rewriter]>([:])
   private let work = Guarded<CompactionPreparation?>(nil)
@@ -61,8 +61,8 @@ struct CompactionPreparation: Sendable {
 }
 
 extension Store {
-  /// Sets the work to do before each compaction, automatic or not, and tells the policy how many
-  /// bytes it would free.
+  /// Sets the work to do before each compaction, automatic or not, and provides the policy with the
+  /// number of bytes that it would free.
   ///
   /// - Parameters:
   ///   - reclaimable: returns the number of live bytes that `prepare` would delete; they count as

@@ -5,7 +5,7 @@ import Synchronization
 /// Thread safety: changed by the thread that compacts, read by all.
 final class CompactionLag: Sendable {
   /// The number of bytes committed when the compaction began; `followed` is the number of committed
-  /// bytes that it has followed. Both are `.max` if none is running.
+  /// bytes that it has followed. Both are `.max` if no compaction is running.
   private let begun = Atomic<UInt64>(.max)
   private let followed = Atomic<UInt64>(.max)
   /// The number of bytes that writers may get ahead in total; `free` is the number since the last

@@ -21,7 +21,7 @@ final class CompactionRequest: Sendable {
     in engine: Engine, bytesPerSecond: UInt64?, _ progress: ((CompactionProgress) throws -> Void)?
   ) throws -> CompactionReport {
     state.withLock { $0.thread = Monitor.currentThread }
-    // Before this thread can begin another compaction.
+    // Clear it before this thread can begin another compaction.
     defer { state.withLock { $0.thread = nil } }
     var failure: (any Error)?
     let tell = progress.map { progress in

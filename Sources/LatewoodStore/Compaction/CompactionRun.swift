@@ -80,7 +80,8 @@ final class CompactionRun {
     readBack.start()
     defer { readBack.stop() }
     tell(0)
-    // Until the end of the log has been read, which could be reclaimed without the version.
+    // Keep the version until the end of the log has been read: without it, that log could be
+    // reclaimed.
     defer { withExtendedLifetime(version) {} }
     try copy()
     try follow(until: CompactionRun.shortTail)
@@ -98,7 +99,7 @@ final class CompactionRun {
       view: new.view, nodeSize: options.nodeSize, inlineValueLimit: options.inlineValueLimit,
       transaction: start.transaction,
       reserve: { (length) throws(StorageError) in try new.writer.reserveNodes(length: length) },
-      // No transaction commits to this file meanwhile.
+      // Transactions do not commit to this file while it is being written.
       write: { (bytes, offset) throws(StorageError) in
         try new.writeNodes(bytes, at: offset, pieces: 256 << 10)
       },
@@ -183,7 +184,8 @@ final class CompactionRun {
     // The header, the root slots, the log, and the tree unless `ReadBack` has read it, are read
     // through the cache.
     new.device.dropCache(0..<(isVerified ? FileLayout.logStart : .max))
-    // A tree without nodes counts as read back even if the system has no reads past its cache.
+    // A tree without nodes counts as read back even if the system does not support reads past its
+    // cache.
     if isVerified { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
     let found = try target.verify(isTreeVerified: isVerified) { verified in
@@ -199,8 +201,8 @@ final class CompactionRun {
     try engine.compaction.waitWhilePaused()
   }
 
-  /// Returns whether the newest tree is the copied one and was read back from the disk. It is
-  /// another one if checkpoints were written while following the log.
+  /// Returns whether the newest tree is the copied one and was read back from the disk. The newest
+  /// tree is another one if checkpoints were written while following the log.
   private func isTreeVerified() throws(StorageError) -> Bool {
     guard try target.versions.current().base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(StorageError) in
@@ -210,7 +212,7 @@ final class CompactionRun {
 
   // MARK: Settle
 
-  /// Makes a copy durable and gives it its name.
+  /// Makes a copy durable and renames it to its final name.
   private func settle() throws(StorageError) {
     try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
@@ -222,8 +224,8 @@ final class CompactionRun {
   // MARK: Switch
 
   private func switchFiles() throws(StorageError) {
-    // A checkpoint of the old file is no longer useful, and must not be running when the files
-    // change places.
+    // A checkpoint of the old file is not useful any more, and no checkpoint may be running when
+    // the files are swapped.
     try engine.checkpointer.exclude { () throws(StorageError) in
       try follow(until: CompactionRun.shortTail, isSwitching: true)
       try new.syncNodes()
@@ -235,7 +237,7 @@ final class CompactionRun {
         try advance(through: old.writer.position)
         try new.flush(through: new.writer.position, durable: true)
         report.bytesAfter = try new.device.size()
-        // From here on a failure cannot be undone; `replace` poisons both files.
+        // A later failure cannot be undone; `replace` then poisons both files.
         try new.replace(old)
         engine.adoptFile(of: target)
         report.longestPause = (MonotonicClock.nanoseconds - began) / 1000

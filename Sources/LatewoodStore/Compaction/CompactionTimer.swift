@@ -17,7 +17,7 @@ enum CompactionUrgency: UInt8, AtomicRepresentable {
 ///
 /// An urgent compaction does not wait for the quiet time of one that is already scheduled.
 ///
-/// Thread safety: any thread.
+/// Thread safety: all methods may be called from any thread.
 final class CompactionTimer: Sendable {
   private let scheduled = Atomic<CompactionUrgency>(.none)
   private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
@@ -27,7 +27,7 @@ final class CompactionTimer: Sendable {
 
   var urgency: CompactionUrgency { scheduled.load(ordering: .relaxed) }
 
-  /// Schedules a compaction, unless another thread has scheduled or begun one meanwhile.
+  /// Schedules a compaction, unless another thread has scheduled or begun one since the decision.
   ///
   /// - Parameters:
   ///   - last: the urgency at the caller's decision.
@@ -72,7 +72,7 @@ final class CompactionTimer: Sendable {
 
 /// The record of consecutive failures of automatic compactions.
 struct CompactionAttempts {
-  /// The error of the last one.
+  /// The error of the last failure.
   private(set) var failure: StorageError?
   private var failures: UInt64 = 0
   private var next: UInt64 = 0

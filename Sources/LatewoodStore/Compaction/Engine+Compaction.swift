@@ -48,7 +48,7 @@ extension Engine {
         result = .success(
           try withReserve(orElse: { () throws(StorageError) in try reclaimInPlace(insteadOf: error) }) {
             () throws(StorageError) in
-            // At full speed, because transactions wait.
+            // Run at full speed, because transactions wait.
             try runRewriting(
               holdsWriters: joins, isAutomatic: isAutomatic, isPrepared: true, nil, progress, into: create)
           })
@@ -79,8 +79,7 @@ extension Engine {
     try compaction.waitWhilePaused()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
     if isAutomatic { checkpointer.exclude {} }
-    // Writers that are faster than the compaction are slowed down from now on, or it might never
-    // end.
+    // Slow down writers that are faster than the compaction, or it might never end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
       pacer.lag.end()
@@ -89,10 +88,10 @@ extension Engine {
     // Fail early if the new file cannot get the owner and attributes of the old one.
     if holdsWriters { try file.checkReplaceable() }
     if holdsWriters, !isPrepared, let preparation = hooks.preparation { try preparation.run() }
-    // A checkpoint, so that the tree is complete and few transactions must be followed. Reclaiming
-    // blocks of a file that will soon be replaced would take half as long as its compaction and
-    // delay every commit, which is only worthwhile to obey the bounds on space. A file that was
-    // moved away gets no more checkpoints; its log is followed from the last one.
+    // Write a checkpoint, so that the tree is complete and few transactions must be followed.
+    // Reclaiming blocks of a file that will soon be replaced would take half as long as its
+    // compaction and delay every commit, which is only worthwhile to obey the bounds on space. A
+    // file that was moved away gets no more checkpoints; its log is followed from the last one.
     let isFirst = currentFile.checkpoint == 0
     let isWorthIt = !isAutomatic || pacer.pendingBytes >= pacer.checkpointThreshold / 4
     if !isReadOnly, !file.isMoved, isFirst || isWorthIt {
@@ -126,8 +125,8 @@ extension Engine {
   }
 
   private func beginLag(isAutomatic: Bool) {
-    // Writers can get ahead by at most twice `least`, and both files contain that log. It must not
-    // be enough to start a checkpoint, which would add another tree.
+    // Writers can get ahead by at most twice `least`, and both files contain that log. That must
+    // remain too little to start a checkpoint, which would add another tree.
     let part = min(spare() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
     pacer.lag.begin(
       at: pacer.committedBytes, live: pacer.liveBytes,
@@ -136,8 +135,8 @@ extension Engine {
       isBounded: isAutomatic)
   }
 
-  /// Returns the newest checkpoint, and a version that keeps its tree mapped and prevents it, and
-  /// the log from its replay offset on, from being reclaimed.
+  /// Returns the newest checkpoint, and a version that keeps its tree mapped and prevents that
+  /// tree, and the log after its replay offset, from being reclaimed.
   private func newestTree() throws(StorageError) -> (Version, CheckpointRecord) {
     try checkpointer.exclude { () throws(StorageError) in
       let version = try versions.current()
@@ -151,7 +150,7 @@ extension Engine {
   }
 
   /// Writes the first checkpoint of a new file, refers to it in both root slots, and publishes its
-  /// tree. Both slots must refer to it, because the log before it does not have these entries.
+  /// tree. Both slots must refer to it, because the log before it does not contain these entries.
   func writeFirstCheckpoint(of root: Subtree?, transaction: UInt64) throws(StorageError) {
     try file.flush(through: file.writer.position, durable: false)
     try file.syncNodes()
@@ -170,7 +169,7 @@ extension Engine {
     versions.publish(next, base: root, frozen: nil, pin: pin)
   }
 
-  /// Throws if the store cannot switch to another file now. Under the writer lock.
+  /// Throws if the store cannot switch to another file now. Called under the writer lock.
   func checkSwitch() throws(StorageError) {
     try checkOpen()
     try file.checkWriting()

@@ -7,7 +7,7 @@ import LatewoodTree
 /// The decision to compact automatically; see `CompactionPolicy`.
 extension Engine {
   /// Schedules a compaction if the policy requires one: now, or after the quiet time without
-  /// commits. Cheap when there is nothing to do.
+  /// commits. Cheap if no compaction is due.
   func scheduleCompaction() {
     let scheduled = schedule.urgency
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly, !isClosed,
@@ -52,7 +52,7 @@ extension Engine {
       // 0 is less than every urgent fraction.
       return occupancy.removableShare >= options.compaction.deadShare ? 0 : nil
     } catch {
-      // The file has been closed, or its size cannot be read: nothing to compact.
+      // The file has been closed, or its size cannot be read: do not compact.
       return nil
     }
   }
@@ -74,8 +74,8 @@ extension Engine {
     SpaceBounds(live: occupancy.live, wholeCheckpoints: options.wholeCheckpoints)
   }
 
-  /// Returns the number of bytes that may still be allocated for log within the bounds, besides the
-  /// current file and the next tree or compacted file; 0 if that is unknown.
+  /// Returns the number of bytes that may still be allocated for log within the bounds, in addition
+  /// to the current file and the next tree or compacted file; 0 if it is unknown.
   func spare() -> UInt64 {
     guard options.compaction.isAutomatic, reclaimer.isCollecting else { return 0 }
     do throws(StorageError) {
@@ -102,7 +102,7 @@ extension Engine {
         bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
       // The next compaction waits, as after a failure.
       if report.isInPlace { throw StorageError(.outOfSpace, "a compacted file does not fit on the disk") }
-      // Values replaced meanwhile are already dead in the new file.
+      // Values replaced during the compaction are already dead in the new file.
       scheduleCompaction()
     } catch {
       guard error.kind != .cancelled, error.kind != .closed else { return }
@@ -121,8 +121,8 @@ struct Occupancy {
   /// The number of bytes of log that are not in a checkpoint yet.
   var log: UInt64
   /// The number of bytes appended since the newest checkpoint: log that is not in a checkpoint yet,
-  /// and the part of the next tree that has been written. The next checkpoint makes as many bytes
-  /// dead.
+  /// and the part of the next tree that has been written. The next checkpoint makes the same number
+  /// of bytes dead.
   var recent: UInt64
 
   /// The fraction of bytes that are dead now.
@@ -134,7 +134,7 @@ struct Occupancy {
     size > needed ? Double(size - needed) / Double(size) : 0
   }
 
-  /// Whether the file is about to exceed its bounds.
+  /// Returns whether the file is about to exceed its bounds.
   ///
   /// Until the end of a compaction, a checkpoint may add a tree to the file, writers may add as
   /// much log as `Engine.measureSpare` and `Engine.beginLag` allow, and the new file is another
@@ -149,9 +149,10 @@ struct Occupancy {
   /// Together these are 3.5 × live + 36 MiB. To the space on the disk, without what the checkpoint
   /// makes dead, are added
   /// - live: the new file;
-  /// - 0.4 × live + 8 MiB: the log during the compaction, in both files. As many bytes are spare
-  ///   when it begins, of which that log takes about half. But with little live data it may reach
-  ///   2 × 3 MiB in each file; the 4 MiB that exceed 8 MiB are in the margin of the bounds.
+  /// - 0.4 × live + 8 MiB: the log during the compaction, in both files. The same number of bytes
+  ///   is spare when the compaction begins, and that log takes about half of them. But with little
+  ///   live data it may reach 2 × 3 MiB in each file; the 4 MiB that exceed 8 MiB are in the margin
+  ///   of the bounds.
   ///
   /// - Parameter isGivingBack: whether the dead blocks of a checkpoint are still being reclaimed.
   func isTooLarge(_ bounds: SpaceBounds, isGivingBack: Bool) -> Bool {
@@ -162,8 +163,8 @@ struct Occupancy {
     return withoutDead + live / 5 * 7 + (8 << 20) >= bounds.allocated
   }
 
-  /// Returns the number of bytes that may still be allocated for log, besides the current file and
-  /// the next tree or compacted file.
+  /// Returns the number of bytes that may still be allocated for log, in addition to the current
+  /// file and the next tree or compacted file.
   func spare(within bounds: SpaceBounds) -> UInt64 { bounds.allocated - min(bounds.allocated, size + live) }
 }
 
@@ -177,7 +178,7 @@ struct SpaceBounds {
 
   /// - Parameters:
   ///   - live: number of live bytes.
-  ///   - wholeCheckpoints: number of checkpoints that stay complete. Each of them but the newest
+  ///   - wholeCheckpoints: number of checkpoints that stay complete. Each of them except the newest
   ///     may keep another tree, which the promise does not include.
   init(live: UInt64, wholeCheckpoints: Int) {
     let past = UInt64(min(wholeCheckpoints - 1, 1000)) * live

@@ -15,18 +15,18 @@ import LatewoodTree
 /// finish              the rest, after everything has been synced, on both threads
 /// ```
 ///
-/// The separate thread sends what it reads to the disk first, a window at a time and never more, so
-/// that a commit to the old file waits for the disk only behind one window.
+/// Before reading, the separate thread sends the bytes to the disk, at most one window at a time,
+/// so that a commit to the old file waits for the disk only behind one window.
 ///
-/// If there is no free thread, `finish` verifies the remaining regions itself. If the system has no
-/// reads past its cache, `finish` returns false.
+/// If no thread is available, `finish` verifies the remaining regions itself. If the system does
+/// not support reads past its cache, `finish` returns false.
 ///
 /// Thread safety: `add`, `finish` and `stop` from the thread that writes the file.
 // SAFETY: `state` is only accessed with the monitor held; `backgroundVerifier` only by the separate
 // thread.
 final class ReadBack: @unchecked Sendable {
   private struct State: ~Copyable {
-    /// Written regions that no thread reads yet, in order.
+    /// The written regions that no thread has begun to read, in order.
     var regions: ArraySlice<Range<UInt64>> = []
     /// The number of regions taken from `regions`; `joined` is the number of these in `tree`.
     var taken = 0
@@ -120,9 +120,9 @@ final class ReadBack: @unchecked Sendable {
   /// The number of regions that may wait for the separate thread.
   private static let mostWaiting = 4
 
-  /// Adds a region. It and everything before it must be written. Waits while the separate thread is
-  /// far behind, so that little is left to the final sync, during which commits would wait for the
-  /// disk. Throws errors found in earlier regions.
+  /// Adds a region. The region and everything before it must be written. Waits while the separate
+  /// thread is far behind, so that little is left to the final sync, during which commits would
+  /// wait for the disk. Throws errors found in earlier regions.
   func add(_ region: Range<UInt64>) throws(StorageError) {
     let isPossible = try monitor.withLock { () throws(StorageError) in
       if let failure = state.failure { throw failure }
@@ -134,8 +134,8 @@ final class ReadBack: @unchecked Sendable {
       while state.isFollowing, !state.isOver, state.regions.count > ReadBack.mostWaiting { monitor.wait() }
       return true
     }
-    // Reading makes the system write the file. Without reads, request it, or everything is left to
-    // the final sync.
+    // Reading makes the system write the file. Without reads, request the writing, or everything is
+    // left to the final sync.
     if !isPossible {
       device.startWriteback(offset: region.lowerBound, length: region.upperBound - region.lowerBound)
     }

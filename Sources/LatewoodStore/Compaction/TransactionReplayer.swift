@@ -59,8 +59,8 @@ struct TransactionReplayer {
     transaction = nil
     do throws(StorageError) {
       try target.commit(open)
-      // There are no readers, but while an older version is published, the write buffer keeps every
-      // value replaced since.
+      // The file has no readers, but while an older version is published, the write buffer keeps
+      // every value replaced since.
       target.versions.publish(target.head.newest)
     } catch {
       target.abort(open)

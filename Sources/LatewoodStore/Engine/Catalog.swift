@@ -57,7 +57,7 @@ enum Catalog {
     return number
   }
 
-  /// Returns the number of the keyspace with this name, or nil if there is none.
+  /// Returns the number of the keyspace with this name, or nil if it does not exist.
   static func number(of name: String, in view: ReadView) throws(StorageError) -> UInt32? {
     guard let value = try find(nameKey(name), in: view) else { return nil }
     return try decodeNumber(value)

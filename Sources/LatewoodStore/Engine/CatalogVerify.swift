@@ -4,10 +4,10 @@ import LatewoodTree
 /// Verifies the catalog of keyspaces of one state against FORMAT.md, section 9, and that every
 /// entry is in a keyspace listed in the catalog.
 ///
-/// Readers skip entries in a keyspace without a name, so these do no harm. But no writer leaves
-/// such entries behind, and they are the only sign that the name of a keyspace was lost, so they
-/// are faults. Keys of keyspace 0 that are not in the table of that section are reserved for later
-/// versions and are not faults.
+/// Readers skip entries in a keyspace without a name, so these are harmless. But writers never
+/// leave such entries behind, and they are the only sign that the name of a keyspace was lost. They
+/// are therefore faults. Keys of keyspace 0 that are not in the table of that section are reserved
+/// for later versions and are not faults.
 ///
 /// O(keyspaces x log n).
 struct CatalogVerify {
@@ -160,7 +160,7 @@ struct CatalogVerify {
     try cursor.seek(Catalog.firstKey(of: last + 1))
     while cursor.isValid, faults.count < VerifyReport.faultLimit {
       let number = try cursor.fullKey().prefix(FullKey.prefixLength).reduce(0) { $0 << 8 | UInt32($1) }
-      // Only a leaf that changes meanwhile can be out of order without an error.
+      // Only a leaf that changes during the scan can be out of order without an error.
       guard number > last else { break }
       last = number
       let low = Catalog.firstKey(of: number)

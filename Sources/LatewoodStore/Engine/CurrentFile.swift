@@ -14,14 +14,15 @@ final class CurrentFile: Sendable {
   }
   private let state: Guarded<State>
 
-  /// - Parameter checkpoint: the offset of the newest checkpoint's frame; 0 if there is none.
+  /// - Parameter checkpoint: the offset of the newest checkpoint's frame; 0 if there is no
+  ///   checkpoint.
   init(_ file: DatabaseFile, checkpoint: UInt64 = 0) {
     state = Guarded(State(file: file, checkpoint: checkpoint))
   }
 
   var file: DatabaseFile { state.withLock { $0.file } }
 
-  /// The offset of the newest checkpoint's frame; 0 if there is none.
+  /// The offset of the newest checkpoint's frame; 0 if there is no checkpoint.
   var checkpoint: UInt64 { state.withLock { $0.checkpoint } }
 
   /// The file and the newest checkpoint in it, which belong together.
@@ -36,7 +37,7 @@ final class CurrentFile: Sendable {
       defer { state = State(file: next, checkpoint: checkpoint) }
       return state.file
     }
-    // The last reference closes the file, which must not happen under the lock.
+    // Releasing the last reference closes the file, which is forbidden under the lock.
     withExtendedLifetime(old) {}
   }
 }

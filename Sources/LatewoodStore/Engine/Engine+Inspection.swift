@@ -71,7 +71,7 @@ extension Engine {
   }
 
   func history() throws(StorageError) -> [Checkpoint] {
-    // The version keeps the newest checkpoint in the file; older ones may be reclaimed meanwhile.
+    // The version keeps the newest checkpoint in the file; older ones may be reclaimed at any time.
     let version = try versions.current()
     defer { withExtendedLifetime(version) {} }
     var result: [Checkpoint] = []
@@ -129,8 +129,8 @@ extension Engine {
     var report = VerifyReport()
     report.transaction = version.transaction
     let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
-    // Not the committed position, which includes space just reserved by a checkpoint, whose frame
-    // header may not have been written.
+    // Do not use the committed position: it includes space just reserved by a checkpoint, whose
+    // frame header may not have been written.
     let logEnd = file.writtenPosition.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // `liveBytes` is untrusted and may exceed any file.
@@ -145,7 +145,7 @@ extension Engine {
       report.bytesChecked = tree.bytes
       report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
     }
-    // A reader may not know the newest checkpoint yet, and then needs more of the log.
+    // A reader may not know the newest checkpoint yet; it then needs more of the log.
     let known = isReadOnly ? reclaimer.replay : nil
     let frames = try file.verify(from: known, through: logEnd)
     // Entries that are not in a checkpoint are read from the log, so it must be intact.

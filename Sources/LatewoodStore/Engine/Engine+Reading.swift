@@ -30,9 +30,9 @@ extension Engine: ReadGate {
   /// Begins a short read of a version.
   ///
   /// - Parameters:
-  ///   - load: returns the version for a registered reader. A closure, because passing the
+  ///   - load: returns the version for a registered reader. It is a closure because passing the
   ///     reference itself would count a reference to its owner, which all threads share.
-  ///   - error: the error to throw if there is no longer a version.
+  ///   - error: the error to throw if the version has been withdrawn.
   @inline(__always) func beginRead(
     _ load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError
   ) throws(StorageError) -> ShortRead {
@@ -48,7 +48,7 @@ extension Engine: ReadGate {
   ///
   /// - Parameters:
   ///   - load: as for `beginRead`.
-  ///   - error: the error to throw if there is no longer a version.
+  ///   - error: the error to throw if the version has been withdrawn.
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
     of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError

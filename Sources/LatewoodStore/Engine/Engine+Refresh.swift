@@ -3,7 +3,8 @@ import LatewoodFile
 import LatewoodTree
 
 extension Engine {
-  /// Applies new commits of another process to a read-only store. Returns whether there were any.
+  /// Applies new commits of another process to a read-only store. Returns whether there were new
+  /// commits.
   func refresh() throws(StorageError) -> Bool {
     try checkOpen()
     guard isReadOnly else { return false }
@@ -44,7 +45,7 @@ extension Engine {
       return false
     case .advanced:
       next.active = buffer?.finish() ?? active
-      // The other process may have dropped keyspaces, so handles are looked up again.
+      // The other process may have dropped keyspaces, so handles must be validated again.
       if changesCatalog { next.known = ValidatedKeyspaces() }
       head.replace(with: next)
       versions.publish(next)

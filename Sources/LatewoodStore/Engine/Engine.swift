@@ -26,14 +26,14 @@ import Synchronization
 /// | `WritePacer` | the number of waiting bytes of log, and the debt of writers |
 /// | `Checkpointer` | the frozen write buffer, and the right to write a checkpoint |
 /// | `SpaceReclaimer` | the dead parts of the file |
-/// | `DiskSpace` | what is known about a disk that fills up |
+/// | `DiskSpace` | the known state of a disk that fills up |
 /// | `CompactionControl`, `CompactionTimer` | the running compaction, and the next automatic one |
 /// | `QueuedWrites` | the transactions of callers that do not block |
 ///
 /// Invariants:
 /// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
-///    the others. No lock except the writer's is held while a caller's closure runs.
-/// 2. Memory that readers may use is retired through `readers`; no thread waits for a reader.
+///    the others. Only the writer lock may be held while a closure of a caller runs.
+/// 2. Memory that readers may use is retired through `readers`; threads never wait for a reader.
 ///
 /// Thread safety: all methods may be called from any thread.
 @usableFromInline final class Engine: Sendable {
@@ -47,7 +47,8 @@ import Synchronization
   let currentFile: CurrentFile
   let head: CommitHead
   let versions: VersionPublisher
-  /// `versions` for reads, which must not count references that all threads share.
+  /// The same object as `versions`, for reads, which avoid counting references that all threads
+  /// share.
   // SAFETY: used only by methods, during which `versions` holds it.
   private let uncountedVersions: Unmanaged<VersionPublisher>
   let pacer: WritePacer
@@ -112,7 +113,8 @@ import Synchronization
     uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
   }
 
-  /// Switches to another file with the same state. While no checkpoint runs, under the writer lock.
+  /// Switches to another file with the same state. Called while no checkpoint runs, under the
+  /// writer lock.
   func switchFile(to next: DatabaseFile, checkpoint: UInt64) {
     next.mapping.setProofLifetime(seconds: options.checksumLifetime)
     next.device.cache?.waitFor(readers)
@@ -127,16 +129,16 @@ import Synchronization
     do throws(StorageError) {
       try checkpoint(isForced: true)
     } catch {
-      // A full disk does not prevent reading. The first transaction tries again, and none can begin
-      // before that succeeds.
+      // A full disk does not prevent reading. The first transaction tries again, and transactions
+      // cannot begin before that succeeds.
       guard error.kind == .outOfSpace else { throw error }
     }
   }
 
   /// Replays the log and publishes its state. Returns whether a checkpoint must follow.
   ///
-  /// A separate function, so that its version is released before that checkpoint, which otherwise
-  /// could reclaim nothing and would wait in vain.
+  /// It is a separate function so that its version is released before that checkpoint. Otherwise
+  /// the checkpoint would wait for that version without being able to reclaim space.
   @inline(never) private func publish(replayed file: DatabaseFile) throws(StorageError) -> Bool {
     var state = Head()
     let report: LogRecoveryReport
@@ -153,7 +155,7 @@ import Synchronization
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
     found.withLock { $0 = recovery }
-    // Without a checkpoint there is no tree, only a log that has just been read.
+    // Without a checkpoint there is only a log, which has just been read.
     let start = report.checkpoint?.replay ?? .start
     let pin = reclaimer.start(
       from: report.checkpointOffset, replay: start, isOwn: report.checkpointOffset == 0)
@@ -226,7 +228,7 @@ import Synchronization
     }
   }
 
-  /// Appends a seal. Best effort: a missing seal does no harm. Under the writer lock.
+  /// Appends a seal. Best effort: a missing seal does no harm. Called under the writer lock.
   private func writeSeal() {
     do throws(StorageError) {
       try file.writer.appendSeal()
@@ -236,12 +238,12 @@ import Synchronization
     }
   }
 
-  /// Switches to the file of `other`, which has the same state and has replaced this one's. While
-  /// no checkpoint runs, under the writer lock.
+  /// Switches to the file of `other`, which has the same state and has replaced this one's. Called
+  /// while no checkpoint runs, under the writer lock.
   func adoptFile(of other: Engine) {
     let newest = head.newest
-    // Publish for threads that still wait for the old file, so that they do not publish this with
-    // the new one.
+    // Publish for threads that still wait for the old file, so that they do not publish this state
+    // with the new one.
     versions.publish(newest)
     let base = other.versions.held()?.base
     var next = other.head.newest
@@ -286,6 +288,6 @@ import Synchronization
     if let failure { throw failure }
   }
 
-  /// Records that this store's file now belongs to another engine, or to none.
+  /// Records that this store's file now belongs to another engine, or is closed.
   func abandon() { closed.store(true, ordering: .relaxed) }
 }

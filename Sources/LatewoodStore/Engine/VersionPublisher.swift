@@ -6,19 +6,19 @@ import LatewoodTree
 /// The newest published version of a store, and the creation of the next one.
 ///
 /// A commit publishes itself, and everything before it, once the log is as durable as the commit
-/// requires: written if it is relaxed, synced if it is synchronous. Nothing else publishes commits:
-/// before a checkpoint or a compaction publishes the newest state in another form, every commit in
-/// it is as durable as it requires. So everything that readers see is in the file, and no write
-/// that fails for lack of space undoes it; and if all transactions are synchronous, everything that
-/// readers see is durable. A relaxed commit waits for no sync: it also publishes earlier
-/// synchronous ones whose sync is still running. If that sync fails, all writing ends, and the
-/// published state stays visible until the store is closed.
+/// requires: written for a relaxed commit, synced for a synchronous one. Only commits publish
+/// commits. Before a checkpoint or a compaction publishes the newest state in another form, every
+/// commit in that state is as durable as it requires. So everything that readers see is in the
+/// file, and a write that fails for lack of space never undoes it. If all transactions are
+/// synchronous, everything that readers see is durable. A relaxed commit does not wait for a sync:
+/// it also publishes earlier synchronous commits whose sync is still running. If that sync fails,
+/// all writing ends, and the published state stays visible until the store is closed.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class VersionPublisher: Sendable {
-  /// The newest version; none once the store is closed.
+  /// The newest version; empty once the store is closed.
   private let newest: VersionReference
-  /// The versions that may still be read, whose buffer nodes must not change.
+  /// The versions that may still be read, whose buffer nodes are immutable.
   let registry = VersionRegistry()
   private let currentFile: CurrentFile
 
@@ -65,7 +65,7 @@ final class VersionPublisher: Sendable {
     newest.update { old in version(of: head, base: old.base, frozen: frozen, pin: old.pin) }
   }
 
-  /// Publishes the same state with the base tree into which its frozen buffer was merged.
+  /// Publishes the same state with the base tree that includes its frozen buffer.
   func publish(merged base: Subtree?, pin: BasePin?) {
     let file = currentFile.file
     newest.update { old in

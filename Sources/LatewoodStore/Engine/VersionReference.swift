@@ -7,7 +7,7 @@ import Synchronization
 /// references.
 ///
 /// Thread safety: any thread. A change that depends on the current version uses `update`, one
-/// thread at a time; `clear` may come at any time.
+/// thread at a time; `clear` may be called at any time.
 // SAFETY: the memory at `pointer` never changes, and is freed only when no registered reader could
 // have loaded its address.
 struct VersionReference: ~Copyable, @unchecked Sendable {
@@ -39,7 +39,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     return load(ticket)?.pointee.version.takeUnretainedValue()
   }
 
-  /// Replaces the version, unless the closure returns nil or there is none.
+  /// Replaces the version, unless the closure returns nil or there is no version.
   func update(_ change: (_ old: Version) -> Version?) {
     let old = updating.withLock { () -> Unmanaged<Version>? in
       guard let old = held(), let next = change(old) else { return nil }
@@ -48,12 +48,12 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     if let old { readers.retire(old) }
   }
 
-  /// Sets the version, whether or not there was one.
+  /// Sets the version, whether or not one existed before.
   func set(_ version: Version) {
     if let old = updating.withLock({ exchange(version) }) { readers.retire(old) }
   }
 
-  /// Releases the version. Returns false if there was none.
+  /// Releases the version. Returns false if it was already empty.
   @discardableResult func clear() -> Bool {
     guard let old = updating.withLock({ exchange(nil) }) else { return false }
     readers.retire(old)

@@ -82,7 +82,8 @@ extension Substring: ByteSource {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    // A string that is not contiguous UTF-8 (one bridged from Objective-C) becomes so in the copy.
+    // A string that is not contiguous UTF-8 (one bridged from Objective-C) is converted in the
+    // copy.
     var copy = self
     return try copy.withUTF8 { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }
@@ -97,7 +98,7 @@ extension String: ByteSource {
   @inlinable public func withBytes<R, E: Error>(
     _ body: (UnsafeRawBufferPointer) throws(E) -> R
   ) throws(E) -> R {
-    // As for a substring, whose creation would take longer than everything else.
+    // The same as for a substring: creating one would take longer than everything else.
     var copy = self
     return try copy.withUTF8 { bytes in
       Result { () throws(E) -> R in try body(UnsafeRawBufferPointer(bytes)) }

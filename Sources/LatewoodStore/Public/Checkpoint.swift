@@ -6,11 +6,11 @@ public struct Checkpoint: Sendable, Equatable {
   public var transaction: UInt64
   /// The time of writing, in microseconds since 1970-01-01 00:00 UTC.
   public var time: UInt64
-  /// The number of keys in all keyspaces, including those of the catalog.
+  /// The number of keys in all keyspaces, including the catalog.
   public var entries: UInt64
-  /// The number of bytes of the nodes and large values that it refers to.
+  /// The number of bytes in the nodes and large values that the checkpoint refers to.
   public var liveBytes: UInt64
-  /// Whether a compaction or a copy wrote it, as the first of its file.
+  /// Whether a compaction or a copy wrote the checkpoint, as the first one in its file.
   public var isCompaction: Bool
   /// The first half of the id of its file.
   var fileID: UInt64

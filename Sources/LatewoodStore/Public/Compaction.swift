@@ -60,7 +60,7 @@ public struct CompactionReport: Sendable, Equatable {
   public var bytesBefore: UInt64 = 0
   /// The size of the new file when it replaced the old one, in bytes.
   public var bytesAfter: UInt64 = 0
-  /// The number of transactions committed meanwhile.
+  /// The number of transactions committed during the compaction.
   public var transactionsMeanwhile: UInt64 = 0
   /// The longest time for which writers had to wait, in microseconds.
   public var longestPause: UInt64 = 0
@@ -71,7 +71,7 @@ public struct CompactionReport: Sendable, Equatable {
   /// length of the file does not change.
   public var isInPlace = false
 
-  /// Creates the report of a compaction that did nothing.
+  /// Creates the report of a compaction that has not done anything.
   public init() {}
 }
 
@@ -88,7 +88,7 @@ public enum CompactedEntry: Sendable {
 
 extension Store {
   /// Writes the live data into a new file, which then replaces the old one. Reads and writes
-  /// continue meanwhile; writers wait only for the milliseconds of the last step.
+  /// continue during the compaction; writers wait only for the milliseconds of the last step.
   ///
   /// Open snapshots stay valid and keep the old file's space until they close. The new file has a
   /// new file id, has its data in key order, and is read back and verified before it replaces the
@@ -96,9 +96,9 @@ extension Store {
   /// If a compaction is already running, this waits for it and returns its report.
   ///
   /// The new file has the owner, permissions, access control list and extended attributes of the
-  /// old one (of the system's own attributes only the label of SELinux or Smack, where it can be
-  /// set). If this process may not give a file that owner, or if the file has a second name that
-  /// would keep the old file, the compaction fails immediately.
+  /// old one (among the system's own attributes, only the label of SELinux or Smack, where it can
+  /// be set). If this process may not give a file that owner, or if the file has a second name,
+  /// which would keep the old file, the compaction fails immediately.
   ///
   /// Temporarily needs additional space on the disk for a copy of the live data. If there is not
   /// enough, it instead returns dead blocks of the file to the file system, if that supports it:
@@ -109,10 +109,10 @@ extension Store {
   ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
   ///   - progress: called regularly, on the compacting thread. It may use the store, but `compact`,
   ///     `copy`, `backup` and `close` throw `invalidRange` there. If it throws, the compaction is
-  ///     cancelled, which leaves the file unchanged and nothing else behind. Only an error thrown
+  ///     cancelled, which leaves the file unchanged and removes the new one. Only an error thrown
   ///     by its last call, with the fraction 1, is too late.
   /// - Throws: any error of `progress`, unchanged; ``StoreError`` `cancelled` after
-  ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if no dead blocks could be returned
+  ///   ``cancelCompaction()`` or ``close()``; `outOfSpace` if dead blocks could not be returned
   ///   either; `inputOutput`, `damaged` if the old file cannot be read or the new one cannot be
   ///   written: the old file then stays in use; `permissionDenied` if the new one cannot be given
   ///   the old one's owner; `hardLinked`; `fileMoved` if the file is no longer at its path;
@@ -126,7 +126,7 @@ extension Store {
   }
 
   /// Compacts the file without blocking the caller's thread, on a Dispatch queue of utility
-  /// priority. Otherwise as the blocking form.
+  /// priority. Otherwise the same as the blocking form.
   ///
   /// Cancelling the task cancels the compaction, at its next step. If the task is only waiting for
   /// a compaction that another caller began, that compaction continues.
@@ -139,8 +139,8 @@ extension Store {
     let request = CompactionRequest()
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        // Not on the queue of automatic compactions, where a cancelled request would wait for their
-        // end.
+        // Do not use the queue of automatic compactions, where a cancelled request would wait for
+        // their end.
         DispatchQueue.global(qos: .utility).async {
           continuation.resume(
             with: Result { try request.run(in: self.engine, bytesPerSecond: bytesPerSecond, progress) })
@@ -152,18 +152,19 @@ extension Store {
   }
 
   /// Writes the newest state into a new database file, compacted and with its own file id. Reads
-  /// and writes continue meanwhile, and nearly everything committed until the end is also copied.
+  /// and writes continue during the copy, and nearly everything committed until its end is also
+  /// copied.
   ///
-  /// The copy appears at `path` when it is complete, verified and durable; if this fails, nothing
+  /// The copy appears at `path` when it is complete, verified and durable; if this fails, no file
   /// is left there. It belongs to this process's user, who can write to it; otherwise its
   /// permissions are those of this file. The access control list and extended attributes are not
   /// copied. A copy can also save the data of a store whose file was moved away (`fileMoved`). A
   /// read-only store can be copied too. A copy waits for a running compaction.
   ///
   /// - Parameters:
-  ///   - path: path of a new file, on any file system.
+  ///   - path: the path of a new file, on any file system.
   ///   - bytesPerSecond: the maximum number of bytes to write per second; nil for no limit.
-  ///   - progress: called regularly, on the calling thread; as for `compact`.
+  ///   - progress: called regularly, on the calling thread; otherwise as for `compact`.
   /// - Returns: a report, in which `bytesAfter` is the size of the copy.
   /// - Throws: ``StoreError`` `alreadyExists`, `lockedByOtherProcess`; `cancelled` after
   ///   ``cancelCompaction()``; and as `compact`.
@@ -182,9 +183,9 @@ extension Store {
   /// Sets a closure that decides about each entry of a keyspace when the file is compacted or
   /// copied, so that a layer above can drop entries that it no longer needs.
   ///
-  /// The closure is called once for each entry, and once more for each put committed meanwhile, on
-  /// the compacting thread. It must not use the store. If it throws, the compaction ends, and the
-  /// file stays unchanged.
+  /// The closure is called once for each entry, and once more for each put committed during the
+  /// compaction, on the compacting thread. It must not use the store. If it throws, the compaction
+  /// ends, and the file stays unchanged.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace of the entries.
@@ -205,7 +206,7 @@ extension Store {
   /// Lets paused compactions continue.
   public func resumeCompaction() { engine.setCompactionPaused(false) }
 
-  /// Cancels the running compaction, if there is one. It leaves nothing behind, and throws
+  /// Cancels the running compaction, if there is one. It leaves no files behind, and throws
   /// `cancelled` in callers that wait for it. From any thread.
   public func cancelCompaction() { engine.compaction.cancel() }
 

@@ -13,11 +13,11 @@ import LatewoodTree
 /// }
 /// ```
 ///
-/// A cursor sees the state it was created from. For a store that is the newest commit at that time;
-/// for a transaction it includes changes made while the cursor is open. A cursor may outlive the
-/// object it was created from, but then every call throws.
+/// A cursor sees the state that it was created from. For a store, that is the newest commit at that
+/// time; for a transaction, it includes changes made while the cursor is open. A cursor may outlive
+/// the object that it was created from, but then every call throws.
 ///
-/// Thread safety: one thread at a time. Create one for each thread; they are cheap.
+/// Thread safety: one thread at a time. Create one for each thread: cursors are cheap.
 public final class Cursor {
   private var reader: Reader
   private var merged: MergedCursor
@@ -27,7 +27,7 @@ public final class Cursor {
   private var changeCount: Int
   /// The key of the current entry. Set only for transactions, which may change the entry.
   private var placeKey: [UInt8] = []
-  /// Whether the current entry has been deleted, so that `merged` is already past its place.
+  /// Whether the current entry has been deleted, so that `merged` is already past its position.
   private var isBesidePlace = false
   /// The ticket of the last read, if the file is read through a cache; nil before that.
   private var seen: ReaderRegistry.Ticket?
@@ -51,18 +51,19 @@ public final class Cursor {
     changeCount = other.changeCount
   }
 
-  /// Whether the cursor is on an entry, or on the place of one that the transaction has deleted
-  /// since.
+  /// Whether the cursor is on an entry, or at the position of an entry that the transaction has
+  /// deleted since.
   public private(set) var isValid = false
 
   // MARK: Moving
 
-  /// Moves to the first entry whose key is not less than `key`. O(log n), or less if it is near.
+  /// Moves to the first entry whose key is not less than `key`. O(log n), or less if that entry is
+  /// near.
   ///
-  /// - Returns: whether there is one in the range.
+  /// - Returns: whether the range contains such an entry.
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func seek(to key: some ByteSource) throws -> Bool {
     try move { cursor throws(StorageError) in
@@ -74,8 +75,8 @@ public final class Cursor {
   /// Moves to the last entry whose key is less than `key`. O(log n).
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func seek(before key: some ByteSource) throws -> Bool {
     try move { cursor throws(StorageError) in
@@ -87,8 +88,8 @@ public final class Cursor {
   /// Moves to the first entry of the range. O(log n).
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func seekFirst() throws -> Bool {
     try move { cursor throws(StorageError) in try cursor.seekForward(cursor.low) }
@@ -97,8 +98,8 @@ public final class Cursor {
   /// Moves to the last entry of the range. O(log n).
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func seekLast() throws -> Bool {
     try move { cursor throws(StorageError) in try cursor.seekBackward(cursor.high) }
@@ -107,8 +108,8 @@ public final class Cursor {
   /// Moves to the next entry; before any seek, to the first.
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -126,8 +127,8 @@ public final class Cursor {
   /// Moves to the previous entry; before any seek, to the last.
   ///
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was made from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor is then on no entry.
+  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
+  ///   the file cannot be read. The cursor then has no current entry.
   @discardableResult
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -144,10 +145,10 @@ public final class Cursor {
 
   // MARK: Reading
 
-  /// The key of the current entry, copied.
+  /// Returns a copy of the key of the current entry.
   ///
   /// - Throws: ``StoreError`` `invalidRange` if there is no current entry, or it has been deleted.
-  ///   The cursor keeps its place anyway.
+  ///   The cursor keeps its position in either case.
   public func key() throws -> [UInt8] {
     do {
       let ticket = try begin()
@@ -157,7 +158,7 @@ public final class Cursor {
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// The value of the current entry, copied.
+  /// Returns a copy of the value of the current entry.
   ///
   /// - Throws: ``StoreError`` as ``key()`` does.
   public func value() throws -> [UInt8] {
@@ -169,7 +170,7 @@ public final class Cursor {
     } catch { throw StoreError(error, path: reader.path) }
   }
 
-  /// The key and the value of the current entry, copied.
+  /// Returns a copy of the key and the value of the current entry.
   ///
   /// - Throws: ``StoreError`` as ``key()`` does.
   public func entry() throws -> Entry { Entry(key: try key(), value: try value()) }
@@ -193,7 +194,7 @@ public final class Cursor {
   // MARK: -
 
   /// Registers a read. If the cache may have released memory since the last one, reads the nodes at
-  /// the cursor's position again: an idle cursor keeps nothing in memory.
+  /// the cursor's position again: an idle cursor does not keep anything in memory.
   private func begin() throws(StorageError) -> ReaderRegistry.Ticket {
     let view = reader.state.view
     guard view.isBuffered else { return .none }
@@ -231,8 +232,8 @@ public final class Cursor {
     }
   }
 
-  /// Renews the reader if the transaction has changed since. Returns true in that case: the
-  /// position must then be found again by `placeKey`.
+  /// Renews the reader if the transaction has changed since. Returns true in that case: the caller
+  /// must then find the position again by `placeKey`.
   private func refreshPlace() throws(StorageError) -> Bool {
     guard reader.gate.changeCount != changeCount else { return false }
     reader = try reader.gate.currentReader().withoutPin
@@ -278,7 +279,7 @@ public final class Cursor {
   }
 }
 
-/// A choice of the greater or the lesser of two full keys.
+/// The greater or the lesser of two full keys, for intersecting ranges.
 enum RangeLimit {
   static func later(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? b : a }
   static func earlier(_ a: [UInt8], _ b: [UInt8]) -> [UInt8] { a.lexicographicallyPrecedes(b) ? a : b }
@@ -290,7 +291,8 @@ public final class Entries: Sequence {
   private let start: Cursor
   private let isReversed: Bool
 
-  /// The error that ended the last iteration before the end of the range; nil if there was none.
+  /// The error that ended the last iteration before the end of the range; nil if it reached the
+  /// end.
   public private(set) var failure: StoreError?
 
   init(_ start: Cursor, isReversed: Bool) {
@@ -324,7 +326,7 @@ public final class Entries: Sequence {
       let isThere = isReversed ? try cursor.previous() : try cursor.next()
       return isThere ? try cursor.entry() : nil
     } catch {
-      // A cursor throws nothing else.
+      // A cursor throws only this type.
       failure = error as? StoreError
       return nil
     }

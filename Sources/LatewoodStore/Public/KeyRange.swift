@@ -26,8 +26,8 @@ public struct KeyRange: Sendable, Equatable {
   /// The upper end of the range.
   public var upper: Bound
 
-  /// Creates a range between two bounds; by default, of all keys. It is empty if the lower one is
-  /// above the upper one.
+  /// Creates a range between two bounds; by default, of all keys. The range is empty if its lower
+  /// bound is above its upper bound.
   public init(lower: Bound = .unbounded, upper: Bound = .unbounded) {
     self.lower = lower
     self.upper = upper
@@ -48,19 +48,19 @@ public struct KeyRange: Sendable, Equatable {
   public static func from(_ key: some ByteSource) -> KeyRange { KeyRange(lower: .included(key.copied)) }
   /// The keys before `key`.
   public static func upTo(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .excluded(key.copied)) }
-  /// The keys before `key`, and `key`.
+  /// The keys up to and including `key`.
   public static func through(_ key: some ByteSource) -> KeyRange { KeyRange(upper: .included(key.copied)) }
-  /// `low` and the keys after it that come before `high`.
+  /// `low` and the keys after it, up to but excluding `high`.
   public static func between(_ low: some ByteSource, _ high: some ByteSource) -> KeyRange {
     KeyRange(lower: .included(low.copied), upper: .excluded(high.copied))
   }
-  /// `low` and the keys after it up to and with `high`.
+  /// `low` and the keys after it, up to and including `high`.
   public static func between(_ low: some ByteSource, through high: some ByteSource) -> KeyRange {
     KeyRange(lower: .included(low.copied), upper: .included(high.copied))
   }
 
   /// Calls a closure with the range as full keys of a keyspace, including `low` and excluding
-  /// `high`. `low` may be above `high`. They are on the stack or, if long, on the heap.
+  /// `high`. `low` may be above `high`. The keys are on the stack or, if long, on the heap.
   func withFullKeys<R>(
     in keyspace: UInt32, _ body: (_ low: UnsafeRawBufferPointer, _ high: UnsafeRawBufferPointer) throws -> R
   ) rethrows -> R {
@@ -96,7 +96,7 @@ public struct KeyRange: Sendable, Equatable {
 }
 
 extension KeyRange.Bound {
-  /// The number of bytes of its key.
+  /// The length of the key of the bound, in bytes.
   fileprivate var length: Int {
     switch self {
     case .unbounded: 0
@@ -106,7 +106,7 @@ extension KeyRange.Bound {
 }
 
 extension UnsafeMutableRawBufferPointer {
-  /// Stores the full key of a key, or the least one after it. Returns its length.
+  /// Stores the full key of a key, or the least full key after it. Returns the length.
   fileprivate func storeFullKey(_ keyspace: UInt32, _ key: [UInt8], isNext: Bool) -> Int {
     storeBytes(of: keyspace.bigEndian, toByteOffset: 0, as: UInt32.self)
     let length = FullKey.prefixLength + key.count

@@ -1,15 +1,15 @@
-/// A named space of keys in a store, returned by ``Store/keyspace(_:)``. A small value: keep it and
-/// use it often.
+/// A named space of keys in a store, returned by ``Store/keyspace(_:)``. A small value that can be
+/// kept and reused.
 public struct Keyspace: Sendable, Hashable {
   /// The name, 1 to 1,024 bytes of UTF-8.
   public let name: String
   /// The number of the keyspace in the file.
   public let id: UInt32
-  /// The identity of the store it belongs to.
+  /// The identity of the store that the keyspace belongs to.
   let store: UInt64
   /// A hash of name, number and store, by which states recognize the keyspace; see
-  /// `ValidatedKeyspaces`. The number alone is not enough, because that of an aborted transaction's
-  /// keyspace is assigned again.
+  /// `ValidatedKeyspaces`. The number alone is not sufficient: if a transaction is aborted, the
+  /// numbers of its new keyspaces are assigned again.
   let fingerprint: UInt64
 
   init(_ name: String, _ id: UInt32, of store: UInt64) {
@@ -19,7 +19,7 @@ public struct Keyspace: Sendable, Hashable {
     var hasher = Hasher()
     hasher.combine(store)
     hasher.combine(id)
-    // By bytes: strings that compare equal can have different bytes.
+    // Compare the bytes: strings that compare equal can have different bytes.
     for byte in name.utf8 { hasher.combine(byte) }
     // The table of known keyspaces reserves the lowest numbers.
     fingerprint = max(2, UInt64(UInt(bitPattern: hasher.finalize())))

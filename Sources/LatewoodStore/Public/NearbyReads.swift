@@ -8,8 +8,8 @@ package struct NearbyReads {
   private let keyspace: UInt32
   private var finder: NearbyFinder
 
-  /// Returns nil if the file of the state is read through a cache, which may release the memory of
-  /// earlier results.
+  /// Creates a lookup. Returns nil if the file of the state is read through a cache, which may
+  /// release the memory of earlier results.
   package init?(_ state: PinnedState, in keyspace: Keyspace) throws(StoreError) {
     guard let view = try state.view(of: keyspace) else { return nil }
     self.state = state

@@ -26,7 +26,7 @@ extension Store {
     /// process ends.
     ///
     /// Once the file takes more than the memory of the machine, or of the process's control group,
-    /// random reads make the system read only the pages that they need, and nothing ahead.
+    /// random reads make the system read only the pages that they need, without reading ahead.
     case mapped
     /// The file is read into a bounded cache in memory: for removable disks, networks, and systems
     /// that do not map files. A failure throws an error in the read that needed the bytes, and
@@ -34,10 +34,10 @@ extension Store {
     ///
     /// The limit of the cache is `cacheBytes` for each open file, but at least 1 MiB. More memory
     /// is needed for commits that no checkpoint has merged yet (see
-    /// ``Store/Options/writeBufferBudget``), and for everything that is read while a closure has a
-    /// value, a checkpoint runs, or ``Snapshot/changes(since:in:_:)`` compares two states: until
-    /// these end, the cache releases nothing. A scan passes copies of values of up to 64 KiB to its
-    /// closure, so that closure may run for long.
+    /// ``Store/Options/writeBufferBudget``), and for all data that is read while a closure uses a
+    /// value, a checkpoint runs, or ``Snapshot/changes(since:in:_:)`` compares two states: the
+    /// cache does not release memory until these end. A scan passes copies of values of up to 64
+    /// KiB to its closure, so that closure may run for a long time.
     ///
     /// Values of more than 64 KiB are verified at every read. Address space is reserved in
     /// proportion to the file, as for a mapping. If the process does not have enough, opening
@@ -45,7 +45,7 @@ extension Store {
     case buffered(cacheBytes: Int)
 
     #if DEBUG
-      /// Lets tests run with a cache that is too small for their files.
+      /// The default, which tests can replace with a cache that is too small for their files.
       static let usual =
         CurrentProcess.environmentVariable("LATEWOOD_READING") == "buffered"
         ? Reading.buffered(cacheBytes: 1 << 20) : .automatic
@@ -84,19 +84,19 @@ extension Store {
     public var compaction = CompactionPolicy()
     /// Whether unused parts of the file are returned to the file system after checkpoints, if it
     /// supports that (Linux and Apple systems). The file then has holes and takes less space on the
-    /// disk than its size. No space is returned while another process has the file open, or this
-    /// process has it open a second time, and none that an open snapshot needs. If false, no blocks
-    /// are kept in reserve for freeing a full disk either. Default: true.
+    /// disk than its size. Space is not returned while another process has the file open or this
+    /// process has it open a second time, nor is space that an open snapshot needs. If false, the
+    /// store does not keep blocks in reserve for freeing a full disk, either. Default: true.
     public var punchesHoles = true
     /// The number of checkpoints, including the newest, that stay complete for ``Store/history()``
     /// and ``Store/snapshot(asOf:)``; at least 1. Under random overwrites each takes about as much
-    /// space as all live data. If no space is returned, all stay complete. Default: 1.
+    /// space as all live data. If space is never returned, all stay complete. Default: 1.
     public var wholeCheckpoints = 1
     /// The time, in seconds, after which the checksum of a tree node or large value is compared
     /// again when it is read. Until then verified bytes are trusted and read at the speed of
     /// memory. After that, bytes that the disk has changed cause an error instead of a wrong
     /// result. With 0, verified bytes are trusted as long as the store is open. If the file is
-    /// larger than the memory, they are trusted for at most a second. Default: 300.
+    /// larger than the memory, verified bytes are trusted for at most a second. Default: 300.
     ///
     /// This does not affect ``Store/verify(progress:)``, which reads the disk, or compactions and
     /// copies, which verify everything they write.

@@ -29,7 +29,7 @@ package final class PinnedState: Readable {
   public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
   public var _path: String? { engine.path }
 
-  /// Returns the result of `find`, which must not be 0, and remembers it for later calls.
+  /// Returns the result of `find`, which is never 0, and remembers it for later calls.
   package func once(_ find: () -> UInt64) -> UInt64 {
     let noted = note.load(ordering: .relaxed)
     if noted != 0 { return noted }

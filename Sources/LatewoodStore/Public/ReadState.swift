@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodTree
 
 /// A state to read: plain pointers, copied without counting references. The owner of the read keeps
-/// their memory.
+/// the memory alive.
 struct ReadState {
   let view: ReadView
   let store: UInt64

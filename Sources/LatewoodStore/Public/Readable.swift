@@ -10,7 +10,7 @@ import LatewoodTree
 /// database. Counts are O(log n). The first count of a range also looks up each of its entries
 /// written since the last checkpoint, O(log n) for each.
 public protocol Readable {
-  // Not for use outside this module.
+  // These members are not for use outside this module.
 
   /// Returns the state to read, pinned for the lifetime of the reader.
   func _reader() throws(StoreError) -> Reader
@@ -36,7 +36,7 @@ extension Readable {
     }
   }
 
-  /// Runs a short read. `body` must not call a caller's closure.
+  /// Runs a short read. `body` must not call closures of the caller.
   func read<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StoreError) -> R {
     let read = try _begin()
     defer { _end(read.ticket) }
@@ -61,14 +61,14 @@ extension Readable {
     }
   }
 
-  /// Calls `body` with the value of a key in place, without a copy; returns nil if there is no such
-  /// key. O(log n).
+  /// Calls `body` with the value of a key in place, without a copy; returns nil if the key does not
+  /// exist. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  ///   - body: takes the bytes of the value, which are valid during the call. A large value is
-  ///     checked against its checksum the first time. `body` must not change the transaction that
+  ///   - body: receives the bytes of the value, which are valid during the call. A large value is
+  ///     checked against its checksum at its first use. `body` must not change the transaction that
   ///     it reads.
   /// - Returns: the result of `body`.
   /// - Throws: errors of `body`; ``StoreError`` like all reads.
@@ -83,7 +83,7 @@ extension Readable {
     }
   }
 
-  /// Returns whether there is a key. O(log n).
+  /// Returns whether a key exists. O(log n).
   ///
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
@@ -107,8 +107,8 @@ extension Readable {
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
-  ///   - body: takes key and value, and returns whether to continue. It must not change the
-  ///     transaction that it reads; use a ``Cursor`` for that.
+  ///   - body: receives the key and the value, and returns whether to continue. It must not change
+  ///     the transaction that it reads; use a ``Cursor`` for that.
   /// - Throws: errors of `body`; ``StoreError`` like all reads.
   public func forEach(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
@@ -131,16 +131,16 @@ extension Readable {
 
   /// Returns a sequence of the entries of a range in order, which reads and copies them on demand.
   ///
-  /// Iteration cannot throw in Swift: it ends at damage, and ``Entries/failure`` has the error.
-  /// Check it after the loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``, which
-  /// throw.
+  /// Iteration cannot throw in Swift: it ends at damage, and ``Entries/failure`` contains the
+  /// error. Check it after the loop, or use ``forEach(in:_:reversed:_:)`` or ``cursor(in:_:)``,
+  /// which throw.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Reading an entry shows damage.
+  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws -> Entries {
@@ -151,9 +151,9 @@ extension Readable {
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
-  ///   - range: the range that the cursor stays in; default: all keys.
+  ///   - range: the range of the cursor; default: all keys.
   /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Reading an entry shows damage.
+  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Cursor {
     let reader = try _reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
@@ -239,7 +239,7 @@ extension Readable {
 }
 
 extension Readable {
-  /// Returns the keyspace with this name, or nil if there is none in this state. O(log n).
+  /// Returns the keyspace with this name, or nil if this state does not contain it. O(log n).
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`, and like all reads.

@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A state of the database, pinned by a counted reference. The basis of ``Readable``; not useful on
-/// its own.
+/// A state of the database, pinned by a counted reference. It is the basis of ``Readable``, and not
+/// useful on its own.
 public struct Reader {
   /// The owner of the memory that `state` points into.
   let owner: AnyObject
@@ -51,10 +51,10 @@ protocol ReadGate: AnyObject {
   /// Throws `closed`, `snapshotClosed` or `transactionFinished` after the end of the object.
   func checkOpen() throws(StorageError)
   /// A number that changes with every operation of a transaction, so that its cursors know when to
-  /// find their place again.
+  /// find their positions again.
   var changeCount: Int { get }
   func currentReader() throws(StorageError) -> Reader
-  /// The path of the file; nil if it has none.
+  /// The path of the file; nil if the store has none.
   var path: String? { get }
   /// Whether bytes that were read in place may change with the next operation.
   var lendsMemoryThatChanges: Bool { get }

@@ -6,7 +6,7 @@ public struct RecoveryReport: Sendable, Equatable {
   public var checkpointTransaction: UInt64 = 0
   /// The number of transactions applied from the log after that checkpoint.
   public var replayedTransactions = 0
-  /// The number of bytes of log read for that.
+  /// The number of bytes of log that were read to apply them.
   public var replayedBytes: UInt64 = 0
   /// The skipped range of the file with the remains of writes that were never acknowledged; nil
   /// after a clean close.

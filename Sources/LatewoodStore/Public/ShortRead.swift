@@ -1,14 +1,14 @@
 import LatewoodConcurrency
 
-/// A state for one short read, which must be ended. Not useful on its own.
+/// A state for one short read, which the caller must end. Not useful on its own.
 public struct ShortRead {
   let state: ReadState
   let ticket: ReadTicket
 }
 
-/// A value in place, for one short read, which must be ended. Not useful on its own.
+/// A value in place, for one short read, which the caller must end. Not useful on its own.
 public struct FoundValue {
-  /// The value; nil if there is no such key.
+  /// The value; nil if the key does not exist.
   @usableFromInline let bytes: UnsafeRawBufferPointer?
   @usableFromInline let ticket: ReadTicket
 

@@ -5,9 +5,9 @@ import LatewoodTree
 /// A consistent state of the entire database, with all keyspaces, kept for the lifetime of the
 /// snapshot.
 ///
-/// Taking a snapshot costs next to nothing, regardless of the size of the database. An open one
-/// keeps the space of its state and never blocks a writer. It may be used from any number of
-/// threads.
+/// Taking a snapshot costs next to nothing, regardless of the size of the database. An open
+/// snapshot keeps the space of its state and never blocks a writer. It may be used from any number
+/// of threads.
 public final class Snapshot: Readable, ReadGate, Sendable {
   private let engine: Engine
   private let version: VersionReference
@@ -62,7 +62,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   }
 
   /// The error for a read of a closed snapshot. A closing store also closes its snapshots, perhaps
-  /// after a read has found the store open.
+  /// after a read has already found the store open.
   private var closedError: StorageError {
     engine.isClosed
       ? Engine.closedError : StorageError(.snapshotClosed, "the snapshot has been closed")
@@ -87,22 +87,22 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 public struct Change: Sendable, Equatable {
   /// The key whose value differs.
   public var key: [UInt8]
-  /// The value in the older state; nil if it does not have the key.
+  /// The value in the older state; nil if that state does not contain the key.
   public var old: [UInt8]?
-  /// The value in the newer state; nil if it does not have the key.
+  /// The value in the newer state; nil if that state does not contain the key.
   public var new: [UInt8]?
 }
 
 extension Snapshot {
-  /// Calls `body` with each key of a keyspace whose value differs from that in another snapshot of
-  /// the store, in key order, until `body` returns false.
+  /// Calls `body` with each key of a keyspace whose value differs between this snapshot and another
+  /// one of the store, in key order, until `body` returns false.
   ///
   /// Parts of the tree that both states share are skipped unread. O(changes x log n).
   ///
   /// - Parameters:
   ///   - older: the state to compare with; it need not be the older one.
   ///   - keyspace: the keyspace to compare.
-  ///   - body: takes a change, and returns whether to continue.
+  ///   - body: receives a change, and returns whether to continue.
   /// - Throws: errors of `body`; ``StoreError`` `invalidRange` if the snapshots are of different
   ///   stores, `snapshotClosed`, `closed`, `noSuchKeyspace`, `damaged`.
   public func changes(
@@ -116,7 +116,7 @@ extension Snapshot {
     do {
       try new.state.check(keyspace)
       let (low, high) = KeyRange.all.fullKeys(in: keyspace.id)
-      // The body may close the snapshots.
+      // `body` may close the snapshots.
       try withExtendedLifetime((old, new)) {
         try ReadView.differences(from: old.state.view, to: new.state.view, low: low, high: high) {
           key, before, after in

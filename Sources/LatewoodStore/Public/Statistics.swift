@@ -22,10 +22,10 @@ public struct Statistics: Sendable, Equatable {
   public var deadBytes: UInt64 = 0
   /// The number of bytes returned to the file system since the store was opened.
   public var punchedBytes: UInt64 = 0
-  /// The error after which no more space is returned; nil if there was none. It has no other
-  /// effect.
+  /// The error after which the store stopped returning space; nil if there was no error. It has no
+  /// other effect.
   public var punchingFailure: StoreError?
-  /// The number of entries in the newest checkpoint, including those of the catalog.
+  /// The number of entries in the newest checkpoint, including the catalog.
   public var entries: UInt64 = 0
   /// The number of levels of the tree; 0 if it is empty.
   public var treeHeight = 0
@@ -73,8 +73,8 @@ extension Store {
     do { return try engine.statistics() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Returns the checkpoints that are still complete in the file, newest first: as many as
-  /// ``Store/Options/wholeCheckpoints``, and older ones of which no part has been reclaimed yet.
+  /// Returns the checkpoints that are still complete in the file, newest first: the newest
+  /// ``Store/Options/wholeCheckpoints``, and older ones that are still untouched by reclaiming.
   /// O(checkpoints).
   ///
   /// If one before the newest is damaged or lost, the list ends with its successor, whose
@@ -85,12 +85,12 @@ extension Store {
     do { return try engine.history() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Opens an earlier checkpoint as a snapshot. While it is open, none of its space is reclaimed.
+  /// Opens an earlier checkpoint as a snapshot. While it is open, its space is not reclaimed.
   ///
   /// - Parameter checkpoint: a checkpoint from ``history()``.
   ///
-  /// - Throws: ``StoreError`` `notFound` if part of it has been reclaimed since; `damaged` if there
-  ///   is no checkpoint at its offset.
+  /// - Throws: ``StoreError`` `notFound` if a part of it has been reclaimed since; `damaged` if its
+  ///   offset does not hold a checkpoint.
   public func snapshot(asOf checkpoint: Checkpoint) throws -> Snapshot {
     do {
       return Snapshot(engine, try engine.version(asOf: checkpoint))

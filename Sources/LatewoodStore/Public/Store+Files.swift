@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Operations on database files that no store has open.
+/// Operations on database files that are not open.
 extension Store {
   /// Returns whether there is a file at a path, which need not be a database.
   ///
@@ -14,11 +14,12 @@ extension Store {
   /// Deletes a database that is not open for writing, and its lock file. Readers that have it open
   /// can continue. Once this has returned, the deletion survives a power cut.
   ///
-  /// Complexity: that of opening it read-only, which replays the log since the last checkpoint.
+  /// Complexity: the same as opening the database read-only, which replays the log since the last
+  /// checkpoint.
   ///
   /// - Parameter path: a path as for ``open(at:mode:options:)``. If it is a symbolic link, its
   ///   target is deleted.
-  /// - Returns: false if there was no file.
+  /// - Returns: false if the file did not exist.
   /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if it is open for
   ///   writing; `notADatabase`, and every other error of opening it read-only, so that no other
   ///   file is deleted by mistake; `permissionDenied`, `readOnlyMedia`, `inputOutput`.
@@ -65,7 +66,7 @@ extension Store {
   /// - Parameters:
   ///   - path: the path of the new database.
   ///   - volume: the volume of that path.
-  ///   - build: makes a complete, durable and closed database at the path that it is given.
+  ///   - build: creates a complete, durable and closed database at the given path.
   /// - Throws: ``StoreError`` `alreadyExists`; `lockedByThisProcess` or `lockedByOtherProcess` if
   ///   another thread or process is creating a database there; `inputOutput`, `outOfSpace`. Errors
   ///   of `build` unchanged.
@@ -77,7 +78,7 @@ extension Store {
       try refuseExisting(path, on: volume)
       let lock = try volume.lockForWriting(path)
       defer { lock.unlock() }
-      // Another process may have created one before this one got the lock.
+      // Another process may have created a file before this one got the lock.
       try refuseExisting(path, on: volume)
       DatabaseFile.removeStaging(of: path, on: volume)
       defer { DatabaseFile.removeStaging(of: path, on: volume) }
@@ -90,8 +91,8 @@ extension Store {
     }
   }
 
-  /// Replaces a database that is not open by a new one, or installs it if there is no file. A
-  /// closure builds the new one at another path in the same directory.
+  /// Replaces a database that is not open with a new one, or installs the new one if there is no
+  /// file. A closure builds the new one at another path in the same directory.
   ///
   /// ```
   /// build     NAME.installing, under the lock of NAME
@@ -105,7 +106,7 @@ extension Store {
   /// - Parameters:
   ///   - path: the path of the database. If it is a symbolic link, its target is replaced.
   ///   - volume: the volume of that path.
-  ///   - build: makes a complete, durable and closed database at the path that it is given.
+  ///   - build: creates a complete, durable and closed database at the given path.
   /// - Throws: ``StoreError`` `lockedByThisProcess` or `lockedByOtherProcess` if the database is
   ///   open, or being created; `notADatabase`, and every other error of opening it read-only except
   ///   `damaged`; `inputOutput`, `outOfSpace`. Errors of `build` unchanged.
@@ -141,7 +142,8 @@ extension Store {
     }
   }
 
-  /// Runs a closure while no process reads the file at a path. Opening it meanwhile waits.
+  /// Runs a closure while no process reads the file at a path. Attempts to open the file wait for
+  /// its end.
   private static func alone(
     _ path: String, on volume: any Volume, _ body: () throws(StorageError) -> Void
   ) throws(StorageError) {

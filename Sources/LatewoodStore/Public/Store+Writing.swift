@@ -5,20 +5,21 @@ extension Store {
   /// Runs a transaction: everything that the closure does is committed together when it returns, or
   /// not at all if it throws.
   ///
-  /// Transactions run one after the other. Each sees everything committed before it, and every read
-  /// that begins after its end sees at least the state that it saw, unless writing that state to
-  /// the disk has failed since. Reads continue meanwhile. Transactions that commit at the same time
-  /// share one sync.
+  /// Transactions run one after the other. Each transaction sees everything committed before it.
+  /// Every read that begins after its end sees at least the state that it saw, unless writing that
+  /// state to the disk has failed since. Reads continue during transactions. Transactions that
+  /// commit at the same time share one sync.
   ///
   /// - Parameters:
   ///   - durability: the durability of the commit; default: the store's option.
   ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
-  /// - Throws: errors of the closure; then nothing was changed. ``StoreError``: `outOfSpace`
-  ///   (nothing was changed, try again when there is space); `inputOutput`, then the store is
-  ///   `poisoned`: whether this transaction is in the file is known only after opening it again;
-  ///   `fileMoved` if the file is no longer at its path, which a relaxed commit does not check, and
-  ///   which a commit within 2 milliseconds after another may not notice; `closed`, `readOnly`.
+  /// - Throws: errors of the closure, in which case the store is unchanged. ``StoreError``:
+  ///   `outOfSpace`, in which case the store is also unchanged: try again when there is space;
+  ///   `inputOutput`, after which the store is `poisoned`: only opening it again shows whether this
+  ///   transaction is in the file; `fileMoved` if the file is no longer at its path, which a
+  ///   relaxed commit does not check, and which a commit within 2 milliseconds after another may
+  ///   not notice; `closed`, `readOnly`.
   @discardableResult
   @inlinable public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
@@ -31,18 +32,19 @@ extension Store {
     return result
   }
 
-  /// Runs a transaction without blocking the caller's thread. Otherwise as the blocking form.
+  /// Runs a transaction without blocking the caller's thread. Otherwise the same as the blocking
+  /// form.
   ///
   /// Transactions of this form run one after the other, in the order of the calls, on a Dispatch
-  /// queue. Any number of them needs two threads, and those that wait at the same time share a
-  /// sync.
+  /// queue. Two threads are enough for any number of them, and transactions that wait at the same
+  /// time share a sync.
   ///
   /// - Parameters:
   ///   - durability: the durability of the commit; default: the store's option.
   ///   - body: the work. It must not begin another transaction or let its argument escape.
   /// - Returns: the result of the closure.
   /// - Throws: as the blocking form; `CancellationError` if the task is cancelled before the
-  ///   closure runs, which then never runs. Once it runs, a cancellation has no effect.
+  ///   closure runs; the closure then never runs. Once it runs, a cancellation has no effect.
   @discardableResult
   public func write<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R
@@ -60,8 +62,8 @@ extension Store {
   /// Runs a transaction without blocking the caller's thread and without a task, for a layer above.
   /// It cannot be cancelled.
   ///
-  /// - Parameter completion: called once with the result, on a Dispatch queue and under no lock,
-  ///   when the commit is settled. Later transactions wait for it, so it must not block.
+  /// - Parameter completion: called once with the result when the commit is settled, on a Dispatch
+  ///   queue and without locks. Later transactions wait for it, so it must not block.
   package func enqueue<R: Sendable>(
     durability: Durability? = nil, _ body: @escaping @Sendable (Transaction) throws -> R,
     completion: @escaping @Sendable (Result<R, any Error>) -> Void
@@ -77,7 +79,7 @@ extension Store {
   ///   - value: 0 bytes to 2 GiB.
   ///   - keyspace: the keyspace of the entry.
   ///   - durability: the durability of the commit; default: the store's option.
-  /// - Throws: ``StoreError`` as ``Transaction/put(_:_:in:)`` and a commit do.
+  /// - Throws: ``StoreError`` as for ``Transaction/put(_:_:in:)`` and for a commit.
   public func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
   ) throws {
@@ -100,7 +102,7 @@ extension Store {
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace of the key.
   ///   - durability: the durability of the commit; default: the store's option.
-  /// - Throws: ``StoreError`` as ``Transaction/delete(_:in:)`` and a commit do.
+  /// - Throws: ``StoreError`` as for ``Transaction/delete(_:in:)`` and for a commit.
   public func delete(
     _ key: some ByteSource, in keyspace: Keyspace, durability: Durability? = nil
   ) throws {
@@ -111,7 +113,7 @@ extension Store {
 
   // MARK: Keyspaces
 
-  /// Returns the keyspace with this name, created if there is none.
+  /// Returns the keyspace with this name, and creates it if it does not exist.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8; names are compared by bytes.
   /// - Throws: ``StoreError`` `invalidName`; `noSuchKeyspace` if it does not exist and the store is
@@ -132,7 +134,7 @@ extension Store {
   /// the next checkpoint.
   ///
   /// - Throws: ``StoreError`` `noSuchKeyspace` if it has already been dropped or belongs to another
-  ///   store; and like a commit.
+  ///   store; and as for a commit.
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try write { try $0.dropKeyspace(keyspace) }

@@ -31,7 +31,7 @@ public final class Store: Sendable {
   init(engine: Engine) { self.engine = engine }
 
   deinit {
-    // An error cannot be reported from here; acknowledged commits are in the log anyway.
+    // An error cannot be reported from here. Acknowledged commits are in the log in any case.
     do throws(StorageError) { try engine.close() } catch {}
   }
 
@@ -89,8 +89,8 @@ public final class Store: Sendable {
           try DatabaseFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions)
         } catch {
-          // Another process or thread has created it meanwhile, which is fine unless it must be
-          // new.
+          // Another process or thread has created the file in the meantime, which is fine unless
+          // the file must be new.
           guard mode == .openOrCreate, error.kind == .alreadyExists else { throw error }
         }
       default: break
@@ -113,7 +113,7 @@ public final class Store: Sendable {
   ///
   /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed
   ///   nevertheless, and acknowledged commits are in the file: the next open finds them in the log.
-  ///   `invalidRange` inside the closure of a transaction or of a compaction; then the store stays
+  ///   `invalidRange` inside the closure of a transaction or of a compaction; the store then stays
   ///   open.
   public func close() throws {
     do { try engine.close() } catch { throw StoreError(error, path: engine.path) }
@@ -125,29 +125,30 @@ public final class Store: Sendable {
   /// Whether the store was opened read-only.
   public var isReadOnly: Bool { engine.isReadOnly }
 
-  /// Whether the current thread runs a closure of a transaction, compaction, copy or backup, so
-  /// that it must not wait for the end of that.
+  /// Whether the current thread runs a closure of a transaction, compaction, copy or backup, in
+  /// which case waiting for the end of that work would be a deadlock.
   package var isWorkingHere: Bool { engine.head.isInTransaction || engine.compaction.isRunningHere }
 
   // MARK: Durability
 
-  /// Makes everything committed so far survive a power cut. One sync.
+  /// Makes everything committed so far survive a power cut. Costs one sync.
   ///
-  /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`; then the store is `poisoned` for
-  ///   writing. `fileMoved` if the file is no longer at its path.
+  /// - Throws: ``StoreError`` `inputOutput` or `outOfSpace`, after which the store is `poisoned`
+  ///   for writing. `fileMoved` if the file is no longer at its path.
   public func sync() throws {
     do { try engine.sync() } catch { throw StoreError(error, path: engine.path) }
   }
 
-  /// Merges the commits since the last checkpoint into the tree, and waits until that is done.
+  /// Merges the commits since the last checkpoint into the tree, and waits for the end of the
+  /// merge.
   ///
   /// Checkpoints run automatically; call this to minimize recovery time and memory use now. Writers
-  /// and readers continue meanwhile. O(changes x log n).
+  /// and readers continue during the checkpoint. O(changes x log n).
   ///
-  /// - Throws: ``StoreError`` `damaged` if the log is damaged. Then nothing is merged, and the
-  ///   store is `poisoned` for writing, because recovery would not find commits after the damage.
-  ///   `outOfSpace`, after which it can be tried again; `inputOutput`, `poisoned`, `fileMoved`,
-  ///   `readOnly`, `closed`.
+  /// - Throws: ``StoreError`` `damaged` if the log is damaged, in which case the log is not merged
+  ///   and the store is `poisoned` for writing, because recovery would not find commits after the
+  ///   damage; `outOfSpace`, after which the call can be repeated; `inputOutput`, `poisoned`,
+  ///   `fileMoved`, `readOnly`, `closed`.
   public func checkpoint() throws {
     do { try engine.requestCheckpoint() } catch { throw StoreError(error, path: engine.path) }
   }

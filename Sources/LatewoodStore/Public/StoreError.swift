@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The error type of `LatewoodStore`: a kind, a message, a place and advice.
+/// The error type of `LatewoodStore`: a kind, a message, the path and offset, and advice.
 ///
 /// Errors that your own closures throw pass through unchanged.
 public struct StoreError: Error, Sendable, Equatable {
@@ -10,13 +10,14 @@ public struct StoreError: Error, Sendable, Equatable {
     case notADatabase
     /// The file was written by a newer version of Latewood, in an unknown format.
     case tooNew
-    /// Bytes of the file have changed since they were written. `offset` is their place.
+    /// Bytes of the file have changed since they were written. `offset` is their offset in the
+    /// file.
     case damaged
     /// The file is empty.
     case emptyFile
     /// The path names a directory.
     case isDirectory
-    /// There is no such file.
+    /// The file does not exist.
     case notFound
     /// The user does not have the required permission.
     case permissionDenied
@@ -28,7 +29,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case lockedByOtherProcess
     /// This process already has the database open for writing.
     case lockedByThisProcess
-    /// The disk is full. The transaction was not committed; writing works again once there is
+    /// The disk is full. The transaction was not committed; writing is possible again once there is
     /// space.
     case outOfSpace
     /// A system call on the file failed.
@@ -48,7 +49,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case fileTooLarge
     /// The snapshot has been closed.
     case snapshotClosed
-    /// The transaction has ended: it must not be used outside its closure.
+    /// The transaction has ended: it is valid only inside its closure.
     case transactionFinished
     /// The store was opened read-only.
     case readOnly
@@ -56,7 +57,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case noSuchKeyspace
     /// A keyspace's name is empty or longer than 1,024 bytes.
     case invalidName
-    /// A call is not valid: a lower bound above the upper, or a transaction inside a transaction.
+    /// The call is not valid: a lower bound is above the upper one, or a transaction begins inside
+    /// a transaction.
     case invalidRange
     /// The system has no more memory or address space.
     case outOfMemory
@@ -64,8 +66,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case unsupported
     /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
     case cancelled
-    /// The file was removed, renamed or replaced while the store had it open. Nothing more is
-    /// written to it; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.
+    /// The file was removed, renamed or replaced while the store had it open. The store does not
+    /// write to it any more; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.
     case fileMoved
     /// The file has a second name, a hard link. A compaction would replace the file only under one
     /// name, which would result in two databases.
@@ -78,9 +80,9 @@ public struct StoreError: Error, Sendable, Equatable {
   public var message: String
   /// A recommended action, in one sentence.
   public var advice: String
-  /// The offset in the file, if the error concerns a place in it.
+  /// The offset in the file, if the error concerns bytes of it.
   public var offset: UInt64?
-  /// The path of the file, if the error concerns one.
+  /// The path of the file, if the error concerns a file.
   public var path: String?
   /// The system's error number, if a system call failed.
   public var systemError: Int32?
@@ -100,7 +102,7 @@ public struct StoreError: Error, Sendable, Equatable {
     advice = Self.advice(for: code)
   }
 
-  /// Whether the advice is specific to this error and not the usual one for its code.
+  /// Whether the advice is specific to this error, and not the usual advice for its code.
   package var hasOwnAdvice: Bool { advice != Self.advice(for: code) }
 
   private static func advice(for code: Code) -> String {

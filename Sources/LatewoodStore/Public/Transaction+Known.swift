@@ -6,7 +6,7 @@ extension Transaction {
   /// Puts an entry, like the public form.
   ///
   /// - Parameter existed: whether the key exists now. A wrong value causes wrong counts until the
-  ///   next checkpoint, and no other harm.
+  ///   next checkpoint, but no other damage.
   @inlinable package func put(
     _ key: some ByteSource, _ value: some ByteSource, in keyspace: Keyspace, existed: Bool
   ) throws(StoreError) {

@@ -18,8 +18,8 @@ public final class Transaction: Readable, ReadGate {
   private(set) var committed: Head {
     didSet { known = Unmanaged.passUnretained(committed.known) }
   }
-  /// The known handles of `committed`. Unmanaged: all readers share them, and counting references
-  /// at each change would take the cache line away from them.
+  /// The known handles of `committed`. They are unmanaged because all readers share them, and
+  /// counting references at each change would take the cache line away from the readers.
   private var known: Unmanaged<ValidatedKeyspaces>
   private(set) var position = CommitPosition(offset: 0)
   /// The first failure of an operation. It forbids the commit, even if the closure caught it.
@@ -50,8 +50,8 @@ public final class Transaction: Readable, ReadGate {
   /// another batch has joined it.
   package var isSynchronous = false
 
-  /// Whether the commit may use the reserve for freeing a full disk. Nil: only if all its changes
-  /// are removals.
+  /// Whether the commit may use the reserve for freeing a full disk. Nil means: only if all its
+  /// changes are removals.
   package var freesSpace: Bool?
 
   /// The records of the transaction, if its commit was refused for lack of space.
@@ -136,7 +136,7 @@ public final class Transaction: Readable, ReadGate {
   /// - Parameters:
   ///   - range: the keys to delete; default: all keys.
   ///   - keyspace: the keyspace of the range.
-  /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is.
+  /// - Throws: as ``put(_:_:in:)``; `keyTooLong` if a bound is too long.
   public func deleteRange(_ range: KeyRange = .all, in keyspace: Keyspace) throws {
     let (low, high) = range.fullKeys(in: keyspace.id)
     do {
@@ -162,8 +162,8 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Keyspaces
 
-  /// Returns the keyspace with this name, created if there is none. Others see a new one once the
-  /// transaction is committed.
+  /// Returns the keyspace with this name, and creates it if it does not exist. Others see a new
+  /// keyspace once the transaction is committed.
   ///
   /// - Parameter name: 1 to 1,024 bytes of UTF-8.
   /// - Throws: ``StoreError`` `invalidName`, `transactionFinished`; `unsupported` if 4,294,967,294
@@ -262,8 +262,8 @@ public final class Transaction: Readable, ReadGate {
     return try body(try currentState())
   }
 
-  /// Begins a short read, during which the transaction must not be changed, as during a closure
-  /// that uses values in place.
+  /// Begins a short read, during which changes of the transaction are refused, as they are during a
+  /// closure that uses values in place.
   public func _begin() throws(StoreError) -> ShortRead {
     let state: ReadState
     do { state = try currentState() } catch { throw StoreError(error, path: engine.path) }
@@ -336,7 +336,7 @@ public final class Transaction: Readable, ReadGate {
   }
 
   private func failed(_ error: StorageError) -> StoreError {
-    // Operations are only appended here, so the damage is in the log before them.
+    // This call only appends operations, so the damage is in the log before them.
     if error.kind == .damaged { file.endWriting(error) }
     failure = failure ?? error
     return StoreError(error, path: engine.path)
@@ -345,7 +345,7 @@ public final class Transaction: Readable, ReadGate {
   /// Whether the commit may use the reserve for freeing a full disk.
   var isRemoval: Bool { freesSpace ?? (removalCount == changeCount) }
 
-  /// Appends the commit to the log, and returns the state with its changes.
+  /// Appends the commit to the log, and returns the state that includes its changes.
   func commit(freesSpace: Bool) throws(StorageError) -> Head {
     isActive = false
     isLogOpen = false
@@ -378,7 +378,7 @@ public final class Transaction: Readable, ReadGate {
     }
   }
 
-  /// Drops the changes. Returns the number of bytes of log that they have used nevertheless.
+  /// Drops the changes. Returns the number of bytes of log that they have already used.
   func abort() -> UInt64 {
     var taken: UInt64 = 0
     if isLogOpen {
@@ -391,8 +391,8 @@ public final class Transaction: Readable, ReadGate {
     return taken
   }
 
-  /// After an abort: sets `committed` and `position` to the state that the transaction found, which
-  /// may still have to be published.
+  /// Sets `committed` and `position`, after an abort, to the state that the transaction found. That
+  /// state may still have to be published.
   func resetToHead(_ head: Head) {
     committed = head
     position = writer.position

@@ -21,26 +21,26 @@ public struct VerifyProgress: Sendable, Equatable {
 
 /// Nonzero bytes after the last complete frame of the log.
 public struct TornTail: Sendable, Equatable {
-  /// The range of the bytes, up to the end of the file or to the place where the log continues.
+  /// The range of the bytes, up to the end of the file or to the offset at which the log continues.
   public var range: Range<UInt64>
-  /// Whether the file records durable commits there; then this is also among the faults. If false,
-  /// the bytes are the remains of the last commits before a crash, a power cut or a full disk, or
-  /// of a truncated copy. Everything that the file records as durable is before them, and readers
-  /// and writers skip them. (The durability of an acknowledged commit is recorded by later writes,
-  /// at the latest when the store is closed or has been idle.)
+  /// Whether the file records durable commits in this range; the range is then also among the
+  /// faults. If false, the bytes are the remains of the last commits before a crash, a power cut or
+  /// a full disk, or of a truncated copy. Everything that the file records as durable is before
+  /// them, and readers and writers skip them. (The durability of an acknowledged commit is recorded
+  /// by later writes, at the latest when the store is closed or has been idle.)
   public var isDamage: Bool
 }
 
 /// The result of ``Store/verify(progress:)``.
 public struct VerifyReport: Sendable, Equatable {
-  /// The maximum number of faults to keep. A crafted file can have as many faults as entries.
+  /// The maximum number of faults to keep. A crafted file can contain as many faults as entries.
   static let faultLimit = 10_000
 
   /// The faults by offset; at most 10,000 are kept.
   public var faults: [VerifyFault] = []
   /// The number of nodes of the tree.
   public var nodes: UInt64 = 0
-  /// The number of entries in the tree, including those of the catalog.
+  /// The number of entries in the tree, including the catalog.
   public var entries: UInt64 = 0
   /// The number of large values.
   public var extents: UInt64 = 0
@@ -50,11 +50,11 @@ public struct VerifyReport: Sendable, Equatable {
   public var bytesChecked: UInt64 = 0
   /// The transaction whose state was checked.
   public var transaction: UInt64 = 0
-  /// The torn tail after the log; nil if there is nothing or only zeros, and in a read-only store
-  /// while another process writes to the file.
+  /// The torn tail after the log; nil if the log is followed by nothing but zeros, and in a
+  /// read-only store while another process writes to the file.
   public var tornTail: TornTail?
 
-  /// Whether there are no faults. A torn tail that is not damage is not a fault.
+  /// Whether the verification found no faults. A torn tail that is not damage does not count.
   public var isSound: Bool { faults.isEmpty }
 }
 
@@ -66,7 +66,7 @@ extension Store {
   ///
   /// Reads the disk instead of the system's cache where the system supports that (Linux, except for
   /// file systems in memory). A block that cannot be read is a fault like any other. Reads and
-  /// writes continue meanwhile. O(size of the live data).
+  /// writes continue during the verification. O(size of the live data).
   ///
   /// - Parameter progress: called regularly.
   /// - Returns: a report with all faults by offset. Faults are not thrown.

@@ -40,7 +40,7 @@ struct DeadSpaceState {
   var unconcluded = DeadSpace()
   var ownership = Ownership.unknown
   /// The pins of this file's base trees. Each file has its own registry: snapshots of an old file
-  /// pin nothing in the new one.
+  /// do not pin anything in the new one.
   let bases = BasePinRegistry()
   /// The replay position of the newest checkpoint.
   var replay = ReplayPosition.start
@@ -49,7 +49,7 @@ struct DeadSpaceState {
   var waiting: [Dead] = []
   var punchable = DeadRanges()
   var complete: [Complete] = []
-  /// The offset of the oldest readable checkpoint; 0 if all are.
+  /// The offset of the oldest readable checkpoint; 0 if all are readable.
   var oldestWhole: UInt64 = 0
   var reclaimedBytes: UInt64 = 0
   /// Whether reclaiming has ended, because the file system does not support it or failed.
@@ -65,7 +65,8 @@ struct DeadSpaceState {
     ownership = .unknown
   }
 
-  /// Returns the greatest epoch and the total length of the dead ranges that are no longer needed.
+  /// Returns the greatest epoch, and the total length, of the dead ranges that are no longer
+  /// needed.
   func eligible(keeping checkpoints: Int, oldestPinned: UInt64?) -> (epoch: UInt64, length: UInt64)? {
     guard let first = complete.suffix(checkpoints).first else { return nil }
     let limit = min(first.epoch, oldestPinned ?? .max)

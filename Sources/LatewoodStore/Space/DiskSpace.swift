@@ -10,7 +10,7 @@ import Synchronization
 ///         ->  tight    only the reserve is left: dead space is reclaimed immediately
 /// ```
 ///
-/// The log finds out; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
+/// The log determines the state; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class DiskSpace: Sendable {
@@ -23,7 +23,7 @@ final class DiskSpace: Sendable {
   var isLow: Bool { low.load(ordering: .relaxed) }
   var isTight: Bool { tight.load(ordering: .relaxed) }
 
-  /// Records the space that the log has found. Under the writer lock.
+  /// Records the space that the log has found. Called under the writer lock.
   ///
   /// - Returns: whether that changes anything.
   @discardableResult func note(_ file: DatabaseFile) -> Bool {
@@ -41,7 +41,7 @@ final class DiskSpace: Sendable {
     attempts.withLock { $0.didCommit(transaction, removes: removes) }
   }
 
-  /// Records that the commit after a transaction found no space besides the reserve. There may be
+  /// Records that the commit after a transaction found no space outside the reserve. There may be
   /// space for shorter commits.
   func wasRefused(after transaction: UInt64) {
     tight.store(true, ordering: .relaxed)
@@ -55,8 +55,8 @@ final class DiskSpace: Sendable {
   /// Returns whether freeing space should be tried now, and postpones the next attempt if so.
   func takeAttempt() -> Bool { attempts.withLock { $0.take() } }
 
-  /// Records that the last attempt could not free what readers keep. Nobody says when they end, so
-  /// the next refused commit tries again.
+  /// Records that the last attempt could not free the space that readers keep. The end of readers
+  /// is not announced, so the next refused commit tries again.
   func wasHindered() { attempts.withLock { $0.wasHindered() } }
 
   /// Records that the reserve is complete again.
@@ -65,9 +65,9 @@ final class DiskSpace: Sendable {
 
 /// The events since a full disk was last freed, and the decision to try that again.
 ///
-/// Freeing requires a checkpoint, which may reclaim little. So it is tried after the first
-/// transaction that removes something, then after twice as many each time; and after a refused
-/// commit, if anything has been committed since the last attempt, or readers hindered that.
+/// Freeing requires a checkpoint, which may reclaim little. It is therefore tried after the first
+/// transaction that removes something, then after twice as many each time. It is also tried after a
+/// refused commit, if there were commits since the last attempt or readers hindered that attempt.
 struct ReliefAttempts {
   private static let greatestDue = 64
 
@@ -77,8 +77,8 @@ struct ReliefAttempts {
   private var isWanted = false
   /// The number of the newest transaction.
   private var newest: UInt64 = 0
-  /// The number of the newest transaction at the last attempt; nil if there was none, or readers
-  /// hindered it.
+  /// The number of the newest transaction at the last attempt; nil if there was no attempt, or
+  /// readers hindered it.
   private var tried: UInt64?
 
   mutating func didCommit(_ transaction: UInt64, removes: Bool) {
@@ -118,8 +118,8 @@ struct ReliefAttempts {
 
 /// The period for which a compaction has borrowed the blocks of the log's reserve for its new file.
 ///
-/// Even deletes could fail meanwhile, so transactions wait for its end, at most ten seconds: the
-/// compaction may itself be waiting for a transaction.
+/// During the loan even deletes could fail, so transactions wait for its end. They wait at most ten
+/// seconds, because the compaction may itself be waiting for a transaction.
 ///
 /// Thread safety: all methods may be called from any thread; a loan begins under the writer lock.
 final class ReserveLoan: Sendable {

@@ -6,10 +6,10 @@ import LatewoodFile
 /// that they make dead is reclaimed, until the reserve is complete again.
 extension Engine {
   /// The maximum length of live data, in bytes, for whose compaction the reserve is lent.
-  /// Transactions wait meanwhile.
+  /// Transactions wait during the loan.
   private static let greatestLent: UInt64 = 256 << 20
 
-  /// Records that a commit found space. Under the writer lock.
+  /// Records that a commit found space. Called under the writer lock.
   ///
   /// - Parameter removes: whether it only freed space.
   func didCommit(to file: DatabaseFile, removes: Bool) {
@@ -17,19 +17,19 @@ extension Engine {
     if file.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
   }
 
-  /// Records that a commit found no space besides the reserve. The next transaction tries to free
-  /// some. Under the writer lock.
+  /// Records that a commit found no space outside the reserve. The next transaction tries to free
+  /// space. Called under the writer lock.
   func wasRefusedSpace(by file: DatabaseFile) {
     noteSpace(of: file)
     disk.wasRefused(after: head.newest.transaction)
   }
 
   private func noteSpace(of file: DatabaseFile) {
-    // The threshold of checkpoints, and so the price for writers, depends on it.
+    // The threshold of checkpoints, and with it the price for writers, depends on the space.
     if disk.note(file) { pacer.wake() }
   }
 
-  /// Frees space if little is left besides the reserve, and something may have become dead since.
+  /// Frees space if little is left outside the reserve, and more space may have become dead since.
   ///
   /// Throws only if the store can no longer write.
   func freeSpaceIfDue() throws(StorageError) {
@@ -39,14 +39,14 @@ extension Engine {
       head.withMaintenance {
         checkpointer.fitReserve()
         let file = file
-        // A compaction may have borrowed the reserve meanwhile.
+        // A compaction may have borrowed the reserve in the meantime.
         if !disk.loan.isUnderWay { file.writer.refillReserve() }
         noteSpace(of: file)
         if reclaimer.isHeldByReaders { disk.wasHindered() }
         if !file.writer.isTight { disk.wasRelieved() }
       }
     }
-    // Only a compaction can gain more.
+    // Only a compaction can free more space.
     if disk.isTight { scheduleCompaction() }
   }
 
@@ -63,15 +63,15 @@ extension Engine {
   /// begin anyway.
   func waitForReserve() -> Bool {
     guard disk.loan.isUnderWay else { return true }
-    // A closure called by the compaction must not wait for the compaction.
+    // A closure called by the compaction would wait for itself.
     guard !compaction.isRunningHere else { return false }
     return disk.loan.waitForEnd { compaction.isPaused }
   }
 
-  /// Repeats a compaction that had no space, with the space of the reserve. Transactions wait
-  /// meanwhile; those that cannot wait are refused.
+  /// Repeats a compaction that found no space, with the space of the reserve. Transactions wait for
+  /// its end; transactions that cannot wait are refused.
   ///
-  /// - Parameter otherwise: called if that is not enough, or there is no reserve.
+  /// - Parameter otherwise: called if the reserve is not sufficient or does not exist.
   func withReserve(
     orElse otherwise: () throws(StorageError) -> CompactionReport,
     _ compact: () throws(StorageError) -> CompactionReport
@@ -94,7 +94,7 @@ extension Engine {
     }
   }
 
-  /// Lends the reserve if it may provide enough space for the compacted file, and writing that
+  /// Lends the reserve if it may provide enough space for the compacted file and writing that file
   /// takes little time.
   private func lendReserve() -> Bool {
     head.withMaintenance {
@@ -117,7 +117,7 @@ extension Engine {
 
   /// Performs the part of a compaction that needs no space for a new file.
   ///
-  /// Throws `error` if no block could be reclaimed.
+  /// Throws `error` if no blocks could be reclaimed.
   func reclaimInPlace(insteadOf error: StorageError) throws(StorageError) -> CompactionReport {
     let began = MonotonicClock.nanoseconds
     var report = CompactionReport()

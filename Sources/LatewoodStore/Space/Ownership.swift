@@ -10,17 +10,17 @@ import LatewoodTree
 /// unknown -> counting -> counted    another process wrote it: all references are counted first
 /// ```
 ///
-/// No byte that this process writes has two owners. A file from outside can contain anything, with
-/// correct checksums. So before any of its space is reclaimed, all references before the newest
-/// checkpoint's frame are counted: those of its tree, of the log after its replay offset, and of
-/// the dead ranges that still wait. (A tree that refers to bytes after that frame is refused,
-/// because they are written later and for another purpose.) A dead range is removed from the count
-/// when it can no longer be read, and a block is reclaimed when its count is 0. Bytes written later
-/// are after that frame, and only this process refers to them. So no readable tree and no replay
-/// needs a reclaimed block, even if references overlap or repeat.
+/// Bytes that this process writes never have two owners. A file from outside can contain anything,
+/// with correct checksums. So before any of its space is reclaimed, all references before the
+/// newest checkpoint's frame are counted: references of its tree, of the log after its replay
+/// offset, and of the dead ranges that still wait. (A tree that refers to bytes after that frame is
+/// refused, because they are written later and for another purpose.) A dead range is removed from
+/// the count when it can no longer be read, and a block is reclaimed when its count is 0. Bytes
+/// written later are after that frame, and only this process refers to them. So readable trees and
+/// replays never need a reclaimed block, even if references overlap or repeat.
 ///
 /// - `live` values stay counted as a part of the log; they die with their entries.
-/// - Older base trees refer only to what the newest one refers to, and to waiting ranges.
+/// - Older base trees refer only to bytes that the newest one refers to, and to waiting ranges.
 enum Ownership {
   case own
   case unknown
@@ -36,8 +36,8 @@ enum Ownership {
     self = .counted(claims)
   }
 
-  /// Returns the blocks of `length` in `blocks` that nothing refers to. The other blocks can never
-  /// be reclaimed, because the file contradicts itself there.
+  /// Returns the unreferenced blocks of `length` in `blocks`. The other blocks can never be
+  /// reclaimed, because the file contradicts itself there.
   func free(in blocks: [Range<UInt64>], of length: UInt64) -> [Range<UInt64>] {
     guard case .counted(let claims) = self else { return blocks }
     var free: [Range<UInt64>] = []
@@ -103,14 +103,14 @@ extension Ownership {
 ///
 /// The references in a file can be wrong although all its checksums are right: two entries can
 /// refer to one value, or an entry to a node, to a frame of the log, or to bytes that are written
-/// only later. So a dead reference does not prove that nothing else needs its bytes. A block
-/// without claims is free, however wrong the references are.
+/// only later. So a dead reference does not prove that its bytes are unneeded. A block without
+/// claims is free, regardless of wrong references.
 ///
 /// Invariants:
 /// 1. The count of a block is the sum of its bytes over all ranges that were added and not removed.
 ///    Bytes at or after `limit` do not count.
 /// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound
-///    file none is above 4,159.)
+///    file, counts are at most 4,159.)
 ///
 /// Memory: two bytes for every 4 KiB of the file.
 struct BlockClaims: Sendable {
@@ -131,8 +131,8 @@ struct BlockClaims: Sendable {
     counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
   }
 
-  /// Adds a reference and returns whether it is plausible: it lies before `limit`, and all
-  /// references together are no longer than twice `limit`. O(blocks in the range).
+  /// Adds a reference and returns whether it is plausible: it lies before `limit`, and the total
+  /// length of all references is at most twice `limit`. O(blocks in the range).
   mutating func add(_ range: DeadRange) -> Bool {
     guard range.start >= FileLayout.logStart, range.start <= range.end, range.end <= limit else {
       return false

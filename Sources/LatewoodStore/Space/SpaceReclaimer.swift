@@ -51,14 +51,14 @@ final class SpaceReclaimer: Sendable {
   /// The number of bytes reclaimed since the store was opened. Any thread.
   var reclaimedBytes: UInt64 { state.withLock { $0.reclaimedBytes } }
 
-  /// The error that ended reclaiming; nil if there is none. Any thread.
+  /// The error that ended reclaiming; nil if there was no error. Any thread.
   var failure: StorageError? { state.withLock { $0.failure } }
 
   /// The number of dead bytes in partly live blocks, which only a compaction can reclaim. Any
   /// thread.
   var partialBlockBytes: UInt64 { state.withLock { $0.punchable.ranges.reduce(0) { $0 &+ $1.length } } }
 
-  /// Whether dead ranges are kept only because somebody reads an older base tree. Any thread.
+  /// Whether dead ranges are kept only because an older base tree is being read. Any thread.
   var isHeldByReaders: Bool {
     state.withLock { state in
       let kept = options.wholeCheckpoints
@@ -120,8 +120,8 @@ final class SpaceReclaimer: Sendable {
   }
 
   /// Collects the dead space of a checkpoint once its slot is written, before its tree is
-  /// installed. Neither the next base tree nor a later one needs it, nor the log before its replay
-  /// offset.
+  /// installed. Neither the next base tree nor a later one needs that space, or the log before its
+  /// replay offset.
   func collect(_ dead: DeadSpace, of checkpoint: AppendedCheckpoint) {
     let replay = checkpoint.record.replay
     var frames: [DeadRange] = []
@@ -174,8 +174,8 @@ final class SpaceReclaimer: Sendable {
       try punchDead()
     } catch {
       if currentFile.file.isPoisoned { throw error }
-      // If there was no space for the slot, the next checkpoint tries again. No other failure is
-      // worth another try.
+      // If there was no space for the slot, the next checkpoint tries again. Other failures are not
+      // worth a second attempt.
       if error.kind == .outOfSpace { return }
       state.withLock { state in
         state.failure = error
@@ -184,8 +184,8 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
-  /// Reclaims the nodes that a checkpoint wrote before it failed for lack of space. Nothing ever
-  /// referred to them.
+  /// Reclaims the nodes that a checkpoint wrote before it failed for lack of space. They were never
+  /// referenced.
   func discard(_ regions: [Range<UInt64>]) {
     guard isCollecting else { return }
     state.withLock { state in
@@ -207,7 +207,7 @@ final class SpaceReclaimer: Sendable {
       try knowsOwners(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
-    // After this no older checkpoint can be opened, so no new reader can pin these ranges.
+    // After this, older checkpoints cannot be opened, so new readers cannot pin these ranges.
     let decided = state.withLock { state -> (checkpoint: AppendedCheckpoint, epoch: UInt64)? in
       guard
         let eligible = state.eligible(keeping: options.wholeCheckpoints, oldestPinned: state.bases.oldest),
@@ -262,7 +262,7 @@ final class SpaceReclaimer: Sendable {
       // Part of a long range may have been punched.
       let before = blocks.last
       outcome = try punching.withLock { () throws(StorageError) in
-        // Counted from the first block, so that each turn punches at least one.
+        // Measured from the first block, so that each turn punches at least one.
         var start: UInt64?
         return try file.punch(&blocks) {
           if isPaused { return true }
@@ -323,8 +323,8 @@ final class SpaceReclaimer: Sendable {
 extension Version {
   /// Creates the state of a checkpoint, without later commits.
   convenience init(of record: CheckpointRecord, in file: DatabaseFile, pin: BasePin) {
-    // It has no write buffer, so it keeps no buffer nodes. It needs a separate registry, because
-    // the writer's accepts only ascending numbers and transactions continue meanwhile.
+    // This version has no write buffer and so does not keep buffer nodes. It needs a separate
+    // registry: the writer's registry accepts only ascending numbers, and transactions continue.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
       known: ValidatedKeyspaces(), file: file.view, mapping: file.pin, registry: VersionRegistry(),

@@ -24,28 +24,28 @@ struct Head {
 ///
 /// Invariants:
 /// 1. The head, the trees of write buffers, and everything in the log that is marked "writer" are
-///    touched only under the writer lock.
+///    accessed only under the writer lock.
 /// 2. Maintenance precedes the transactions that wait for the lock. The lock is unfair, so
 ///    maintenance might otherwise never get it.
-/// 3. A commit is *settling* from its end under the lock until it is published or has failed. No
-///    commit that is in the file but not published is undone.
+/// 3. A commit is *settling* from its end under the lock until it is published or has failed. A
+///    commit that is in the file but not yet published is never undone.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class CommitHead: @unchecked Sendable {
   private let monitor = Monitor()
-  // SAFETY: only touched under `monitor`.
+  // SAFETY: only accessed under `monitor`.
   private var state = Head()
-  /// The maintenance steps that want the lock, or hold it.
+  /// The maintenance steps that wait for the lock or hold it.
   private let maintenance = InFlightCounter()
   private let settling = InFlightCounter()
-  /// The thread that runs the closure of a transaction; 0 if there is none.
+  /// The thread that runs the closure of a transaction; 0 if no closure is running.
   private let writingThread = Atomic<UInt>(0)
   /// The end of the newest synchronous commit in the log. Stored under the lock.
   private let synchronousEnd = Atomic<UInt64>(0)
 
   // MARK: The lock
 
-  /// Takes the lock, after the maintenance that waits for it.
+  /// Takes the lock, after any maintenance that waits for it.
   func lock() {
     maintenance.waitForNone()
     monitor.lock()
@@ -74,23 +74,23 @@ final class CommitHead: @unchecked Sendable {
   /// Whether maintenance waits for the lock.
   var isMaintenanceWaiting: Bool { !maintenance.isNone }
 
-  /// Records that the current thread runs closures of transactions. Under the lock.
+  /// Records that the current thread runs closures of transactions. Called under the lock.
   func beginClosures() { writingThread.store(Monitor.currentThread, ordering: .relaxed) }
 
   func endClosures() { writingThread.store(0, ordering: .relaxed) }
 
-  /// Whether the current thread runs the closure of a transaction, and so has the lock.
+  /// Whether the current thread runs the closure of a transaction, and so holds the lock.
   var isInTransaction: Bool { writingThread.load(ordering: .relaxed) == Monitor.currentThread }
 
   // MARK: The state
 
-  /// The newest state. Under the lock.
+  /// The newest state. Accessed under the lock.
   var newest: Head { state }
 
-  /// Replaces the state. Under the lock.
+  /// Replaces the state. Called under the lock.
   func replace(with next: Head) { state = next }
 
-  /// Replaces the write buffer with an empty one, for a checkpoint. Under the lock.
+  /// Replaces the write buffer with an empty one, for a checkpoint. Called under the lock.
   ///
   /// - Returns: the full buffer.
   func freeze() -> BufferState {
@@ -103,7 +103,8 @@ final class CommitHead: @unchecked Sendable {
 
   // MARK: Settling
 
-  /// Records a commit, or the end of a transaction that found an unpublished one. Under the lock.
+  /// Records a commit, or the end of a transaction that found an unpublished one. Called under the
+  /// lock.
   func beginSettling() { settling.begin() }
 
   func endSettling() { settling.end() }
@@ -111,7 +112,7 @@ final class CommitHead: @unchecked Sendable {
   /// Whether every commit is published or has failed.
   var isSettled: Bool { settling.isNone }
 
-  /// Records the end of a synchronous commit in the log. Under the lock.
+  /// Records the end of a synchronous commit in the log. Called under the lock.
   func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
 
   /// Returns whether there is a synchronous commit that is not durable yet.
@@ -119,7 +120,7 @@ final class CommitHead: @unchecked Sendable {
     synchronousEnd.load(ordering: .relaxed) > file.durableThrough
   }
 
-  /// After a full disk: undoes the commits in memory that could not be written. Under the lock.
+  /// Undoes the commits in memory that could not be written to a full disk. Called under the lock.
   ///
   /// - Parameter version: the published version; nil if the store is closed.
   /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing.
@@ -139,14 +140,14 @@ final class CommitHead: @unchecked Sendable {
     do throws(StorageError) {
       try file.recoverFromOutOfSpace()
     } catch {
-      // The log now refuses writes with an error that states the reason, but this one has not been
-      // reported yet.
+      // The log now refuses writes with an error that states the reason, but this error has not
+      // been reported yet.
       if error.kind == .inputOutput { throw error }
     }
   }
 }
 
-/// A counter of running operations of some kind, with a wait until there are none.
+/// A counter of running operations of some kind, with a wait until it is zero.
 ///
 /// `begin` and `end` cost one atomic operation each, unless a thread waits.
 final class InFlightCounter: Sendable {
@@ -160,7 +161,7 @@ final class InFlightCounter: Sendable {
 
   func end() {
     let left = count.subtract(1, ordering: .sequentiallyConsistent).newValue
-    // Either this sees the waiter, or the waiter sees that nothing is left.
+    // Either this sees the waiter, or the waiter sees that the count is zero.
     if left == 0, waiters.load(ordering: .sequentiallyConsistent) > 0 {
       monitor.withLock { monitor.broadcast() }
     }

@@ -4,14 +4,14 @@ extension Engine {
   /// The outcome of a transaction whose closure has run.
   struct Ended {
     let transaction: Transaction
-    /// The error of the closure for the caller; nil if it succeeded.
+    /// The error of the closure for the caller; nil if the closure succeeded.
     let failure: (any Error)?
     /// The durability that the log must reach before the state that the transaction left, or found,
     /// is published and its caller continues. Nil if that state is already published.
     let awaited: Durability?
   }
 
-  /// Runs a transaction: the closure under the writer lock, then the flush, then publishes the
+  /// Runs a transaction: calls the closure under the writer lock, flushes, then publishes the
   /// commit.
   ///
   /// - Parameter durability: the durability of the commit; nil for the store's option.
@@ -31,7 +31,7 @@ extension Engine {
         do throws(StorageError) {
           try finish(ended.transaction, awaited)
         } catch {
-          // The closure's own error is more important to the caller than a failure here.
+          // The closure's own error matters more to the caller than a failure here.
           throw ended.failure ?? error
         }
       }
@@ -79,14 +79,14 @@ extension Engine {
   }
 
   private func slowDown() {
-    // A closure called by the compaction must not wait for the compaction.
+    // A closure called by the compaction would wait for itself.
     if pacer.isOwed, !compaction.isRunningHere { pacer.slowDown() }
   }
 
-  /// Runs the closure and commits. Between `lockForTransaction` and `unlockTransaction`.
+  /// Runs the closure and commits. Called between `lockForTransaction` and `unlockTransaction`.
   ///
-  /// A transaction that changes nothing, or throws, may have read a commit that is not published
-  /// yet. Its caller may act on that, so a later read must see the commit too.
+  /// A transaction that makes no changes, or throws, may have read a commit that is not published
+  /// yet. Its caller may act on that commit, so later reads must also see it.
   ///
   /// Throws `RefusedTransaction` if `runAgain` may find space for the changes.
   func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> Ended {
@@ -120,7 +120,7 @@ extension Engine {
     return ended(transaction, nil, isSettled ? nil : durability)
   }
 
-  /// Commits in memory and in the log, which the caller flushes. Under the writer lock.
+  /// Commits in memory and in the log, which the caller flushes. Called under the writer lock.
   func commit(_ transaction: Transaction) throws(StorageError) {
     let (file, removes) = (transaction.file, transaction.isRemoval)
     do throws(StorageError) {
@@ -141,7 +141,7 @@ extension Engine {
   }
 
   /// Repeats the changes of a refused transaction, after freeing space. Its closure does not run
-  /// again, so this is only possible if no other transaction has committed meanwhile.
+  /// again, so this is possible only if no other transaction has committed since.
   ///
   /// The caller must have no unsettled commits. Throws the error of the refusal if there is still
   /// no space.
@@ -160,13 +160,13 @@ extension Engine {
     return try commit(transaction, refused.durability)
   }
 
-  /// Ends a transaction without its changes. Under the writer lock.
+  /// Ends a transaction without its changes. Called under the writer lock.
   private func leave(_ transaction: Transaction) {
     abort(transaction)
     transaction.resetToHead(head.newest)
   }
 
-  /// Drops the changes of a transaction. Under the writer lock.
+  /// Drops the changes of a transaction. Called under the writer lock.
   func abort(_ transaction: Transaction) { pacer.didLog(transaction.abort()) }
 
   private func ended(
@@ -176,8 +176,8 @@ extension Engine {
     return Ended(transaction: transaction, failure: failure, awaited: awaited)
   }
 
-  /// Returns whether the newest state is published. Under the writer lock. Throws if it never will
-  /// be, because writing has ended.
+  /// Returns whether the newest state is published. Throws if it never will be, because writing has
+  /// ended. Called under the writer lock.
   private func hasPublishedHead() throws(StorageError) -> Bool {
     if let version = versions.held(), version.number >= head.newest.number { return true }
     try file.checkWriting()
@@ -224,8 +224,8 @@ extension Engine {
 
   // MARK: After a full disk
 
-  /// Undoes unwritten commits after one that there was no space for. Waits until all other commits
-  /// are settled, so the calling thread must have none left to settle.
+  /// Undoes unwritten commits after a commit that found no space. Waits until all other commits are
+  /// settled, so the calling thread must not have commits left to settle.
   func rollBackRefused() throws(StorageError) {
     head.lock()
     defer { head.unlock() }
@@ -238,7 +238,7 @@ extension Engine {
     if file.isOutOfSpace, !head.isInTransaction { try rollBackRefused() }
   }
 
-  /// Makes the log usable after a torn tail or a full disk: nothing may be acknowledged before
+  /// Makes the log usable after a torn tail or a full disk: commits may be acknowledged only once
   /// there is a checkpoint after the gap. Returns false if the disk is still full;
   /// `beginTransaction` then throws the reason.
   private func restoreLog() throws(StorageError) -> Bool {

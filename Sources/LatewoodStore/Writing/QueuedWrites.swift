@@ -12,27 +12,27 @@ import LatewoodFile
 /// ```
 ///
 /// One thread runs closures and another waits for syncs, regardless of the number of tasks.
-/// Closures continue during a sync, and the next sync covers all that have ended meanwhile.
+/// Closures continue during a sync, and the next sync covers all that have ended by then.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class QueuedWrites: Sendable {
   /// The number of closures that run before the writer lock is released for a moment.
   private static let batchLimit = 128
-  /// The number of bytes of log after which it is also released.
+  /// The number of bytes of log after which the lock is also released.
   private static let batchBytes: UInt64 = 1 << 20
 
   /// The transactions that wait for their turn.
   private let waiting = SerialWorkQueue<any QueuedTransaction>(label: "latewood.write")
-  /// Those that have run and wait for a sync.
+  /// The transactions that have run and wait for a sync.
   private let unsynced = SerialWorkQueue<QueuedOutcome>(label: "latewood.sync")
-  /// Those for which the disk had no space, until that is undone.
+  /// The transactions for which the disk had no space, until they are undone.
   private let refused = SerialWorkQueue<Settled>(label: "latewood.refused")
 
-  /// The number of transactions that have not run.
+  /// The number of transactions that have not run yet.
   var count: Int { waiting.count }
 
-  /// Adds a transaction, which runs in its turn in `engine`, and calls `completion` when it is
-  /// settled, or at once if it was cancelled before.
+  /// Adds a transaction, which runs in `engine` when its turn comes. Calls `completion` when it is
+  /// settled, or immediately if it was already cancelled.
   func add<R: Sendable>(
     _ write: QueuedWrite<R>, in engine: Engine, _ completion: @escaping QueuedWrite<R>.Completion
   ) {
@@ -56,7 +56,7 @@ final class QueuedWrites: Sendable {
   }
 
   /// Repeats the changes of a refused transaction before later ones run. All earlier transactions
-  /// are settled, or will be by another thread.
+  /// are settled, or another thread will settle them.
   private func runAgain(_ refused: RefusedTransaction, _ outcome: QueuedOutcome, in engine: Engine) {
     do throws(StorageError) {
       let ended = try engine.runAgain(refused)
@@ -68,7 +68,8 @@ final class QueuedWrites: Sendable {
     }
   }
 
-  /// Settles relaxed transactions here, and leaves synchronous ones to the thread that syncs.
+  /// Settles relaxed transactions on this thread, and leaves synchronous ones to the thread that
+  /// syncs.
   private func settleInTurn(_ outcomes: [QueuedOutcome], in engine: Engine) {
     let synchronous = outcomes.filter { $0.awaited?.durability == .synchronous }
     if !synchronous.isEmpty {
@@ -78,9 +79,9 @@ final class QueuedWrites: Sendable {
   }
 
   /// Runs closures, each as a separate transaction, until another thread should get the writer
-  /// lock, or the log cannot continue. Under the writer lock, and without waiting: the lock is not
-  /// released between two closures, because its next owner may be waiting for finished transactions
-  /// to be settled.
+  /// lock, or the log cannot continue. Called under the writer lock, and never waits: the lock is
+  /// not released between two closures, because its next owner may be waiting for finished
+  /// transactions to be settled.
   private func runBatch(in engine: Engine) -> [QueuedOutcome] {
     var outcomes: [QueuedOutcome] = []
     let file = engine.file
@@ -101,7 +102,7 @@ final class QueuedWrites: Sendable {
   /// Settles transactions of one durability and resumes their tasks.
   private func settle(_ outcomes: [QueuedOutcome], in engine: Engine) {
     var failures = [StorageError?](repeating: nil, count: outcomes.count)
-    // The last one first: its flush includes all others, and its version shows them.
+    // Settle the last one first: its flush includes all others, and its version shows them.
     for (index, outcome) in outcomes.enumerated().reversed() {
       guard let (transaction, durability) = outcome.awaited else { continue }
       do throws(StorageError) {
@@ -120,8 +121,8 @@ final class QueuedWrites: Sendable {
 
   /// Undoes commits for which there was no space, then resumes their tasks.
   ///
-  /// On a thread of its own, because this waits, with the writer lock, until all other commits are
-  /// settled: by the two threads that settle, which must not wait for the lock meanwhile.
+  /// Runs on a separate thread, because it holds the writer lock while it waits until all other
+  /// commits are settled. The two threads that settle them must not wait for that lock.
   private func tellRefused(in engine: Engine) {
     var failure: StorageError?
     do throws(StorageError) { try engine.rollBackRefused() } catch { failure = error }
@@ -130,9 +131,9 @@ final class QueuedWrites: Sendable {
 
   /// Resumes the tasks of settled transactions.
   ///
-  /// - Parameter final: the error instead of those of the transactions; nil if there is none.
+  /// - Parameter final: the error that replaces the errors of the transactions; nil to keep these.
   private func tell(_ settled: Settled, _ final: StorageError?, in engine: Engine) {
-    // All that waited for the same flush get the original failure.
+    // All transactions that waited for the same flush get the original failure.
     let first = settled.failures.last { $0 != nil && $0?.kind != .poisoned } ?? nil
     for (outcome, failure) in zip(settled.outcomes, settled.failures) {
       outcome.tell(failure.map { $0.kind == .poisoned ? first ?? $0 : final ?? $0 })
@@ -151,19 +152,20 @@ final class QueuedWrites: Sendable {
 
 /// A queued transaction, without the type of its result.
 protocol QueuedTransaction: Sendable {
-  /// Runs the closure. Under the writer lock. Returns nil if its task was cancelled.
+  /// Runs the closure. Called under the writer lock. Returns nil if its task was cancelled.
   func run(in engine: Engine) -> QueuedOutcome?
   /// Fails the task because the closure cannot run.
   func refuse(_ error: any Error)
 }
 
 /// A queued transaction that has run and must be settled before its task continues.
-// SAFETY: used by one thread at a time: first by the one that runs the transaction, then by the one
-// that settles it.
+// SAFETY: used by one thread at a time: first by the thread that runs the transaction, then by the
+// thread that settles it.
 struct QueuedOutcome: @unchecked Sendable {
   /// The transaction to settle and its durability; nil if there is nothing to settle.
   var awaited: (transaction: Transaction, durability: Durability)?
-  /// The changes to repeat once all earlier transactions are settled; nil if there are none.
+  /// The changes to repeat once all earlier transactions are settled; nil if the commit was not
+  /// refused.
   var refused: RefusedTransaction?
   /// Resumes the task, with the error of settling if it failed.
   let tell: ((any Error)?) -> Void
@@ -173,7 +175,7 @@ struct QueuedOutcome: @unchecked Sendable {
 ///
 /// ```
 /// new -> waiting -> taken        the closure runs; `completion` is called at the commit's end
-///    \________\-> cancelled      `completion` is called at once; the closure never runs
+///    \________\-> cancelled      `completion` is called immediately; the closure never runs
 /// ```
 final class QueuedWrite<R: Sendable>: QueuedTransaction {
   /// A function called once, by any thread, without locks.
@@ -241,8 +243,7 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
 
   /// - Parameters:
   ///   - value: the result of the closure, unless it failed.
-  ///   - failure: the closure's own error, which is more important to the caller than another
-  ///     failure.
+  ///   - failure: the closure's own error, which matters more to the caller than another failure.
   private func outcome(
     of value: R?, _ failure: (any Error)?, in engine: Engine, _ tell: @escaping Completion,
     _ awaited: (transaction: Transaction, durability: Durability)? = nil,

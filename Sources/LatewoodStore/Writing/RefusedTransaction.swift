@@ -1,6 +1,6 @@
 import LatewoodBytes
 
-/// The changes of a transaction whose closure has run, but whose commit found no space besides the
+/// The changes of a transaction whose closure has run, but whose commit found no space outside the
 /// reserve.
 ///
 /// ```
@@ -8,8 +8,8 @@ import LatewoodBytes
 ///                                                                         \-> refused
 /// ```
 ///
-/// It does not keep the transaction itself, whose version would prevent dead blocks from being
-/// reclaimed.
+/// It does not keep the transaction itself, because the version of the transaction would prevent
+/// dead blocks from being reclaimed.
 struct RefusedTransaction: Error {
   let error: StorageError
   /// The records of its operations, one after the other.

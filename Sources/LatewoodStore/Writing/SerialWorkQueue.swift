@@ -1,10 +1,10 @@
 import Dispatch
 import LatewoodConcurrency
 
-/// Items that wait in line for one worker, which starts when the first one is added and ends when
-/// none is left.
+/// Items that wait in line for one worker. The worker starts when the first item is added and ends
+/// when the line is empty.
 ///
-/// However many items wait, one thread works on them.
+/// One thread works on the items, regardless of their number.
 final class SerialWorkQueue<Item: Sendable>: Sendable {
   private struct State {
     /// The items; those before `next` have been taken.

@@ -11,7 +11,7 @@ import Synchronization
 /// ```
 ///
 /// These numbers determine the price of a byte (`Backlog`). While the price is above zero, a commit
-/// owes its bytes (`WriterDebt`), and the next transaction waits until the debt is worked off.
+/// owes its bytes (`WriterDebt`), and the next transaction waits until the debt is paid off.
 ///
 /// Thread safety: all methods may be called from any thread.
 final class WritePacer: Sendable {
@@ -59,11 +59,11 @@ final class WritePacer: Sendable {
   /// The number of live bytes of the newest checkpoint's tree.
   var liveBytes: UInt64 { live.load(ordering: .relaxed) }
 
-  /// Counts bytes of log, of a commit or of the complete frames of an aborted transaction. Under
-  /// the writer lock.
+  /// Counts bytes of log, of a commit or of the complete frames of an aborted transaction. Called
+  /// under the writer lock.
   func didLog(_ bytes: UInt64) {
     if bytes == 0 { return }
-    // No other thread changes them.
+    // Only this thread changes them.
     pending.store(pendingBytes &+ bytes, ordering: .relaxed)
     committed.store(committedBytes &+ bytes, ordering: .relaxed)
     if price > 0 { debt.charge(bytes, at: MonotonicClock.nanoseconds) }
@@ -78,7 +78,7 @@ final class WritePacer: Sendable {
     wake()
   }
 
-  /// Records that a checkpoint has frozen the write buffer. Under the writer lock.
+  /// Records that a checkpoint has frozen the write buffer. Called under the writer lock.
   func didFreeze() {
     frozen.store(pendingBytes, ordering: .relaxed)
     pending.store(0, ordering: .relaxed)
@@ -115,8 +115,8 @@ final class WritePacer: Sendable {
 
   /// Whether there is enough log for a checkpoint.
   var isCheckpointDue: Bool {
-    // During an automatic compaction another tree could exceed the bound on space; the new file
-    // will have its own.
+    // During an automatic compaction, another tree could exceed the bound on space; the new file
+    // will have a separate tree.
     pendingBytes >= (lag.isBounded ? 2 * checkpointThreshold : checkpointThreshold)
   }
 
@@ -182,16 +182,16 @@ final class WritePacer: Sendable {
     }
   }
 
-  /// Wakes waiting writers after the price has dropped. They notice a rise when their wait ends.
+  /// Wakes waiting writers after the price has dropped. Writers notice a rise when their wait ends.
   func wake() {
-    // Either this sees the waiter, or the waiter sees what has changed before.
+    // Either this sees the waiter, or the waiter sees the preceding change.
     atomicMemoryFence(ordering: .sequentiallyConsistent)
     if hasWaiters { monitor.withLock { monitor.broadcast() } }
   }
 }
 
-/// Slows writers down in proportion to the bytes that they commit, so that log, file and recovery
-/// time stay bounded for values of every length.
+/// Slows writers down in proportion to the bytes that they commit, so that the log, the file and
+/// the recovery time stay bounded for values of every length.
 ///
 /// A commit during a backlog owes its bytes. The debt is paid with time, at the current price,
 /// before the next transaction of any thread begins. Without a backlog there is no debt.

@@ -29,7 +29,8 @@ struct OperandDescription: Sendable {
   var choices: [String] = []
   /// The kinds that depend on the word of the first operand.
   var kinds: [String: ArgumentKind] = [:]
-  /// Whether it is a database although its name differs: the shell fills in the first such operand.
+  /// Whether the operand is a database although its name differs. The shell fills in the first such
+  /// operand.
   var isDatabase = false
 
   static let database = OperandDescription(name: "DATABASE", summary: "path of the database file")

@@ -27,9 +27,9 @@ struct CSVRecords {
   private var names: [[UInt8]] = []
   /// The number of records so far, without the header.
   private(set) var count = 0
-  /// The line on which the last record began, from 1.
+  /// The line on which the last record began, counted from 1.
   private(set) var line = 1
-  /// The position of the next byte, from 1; columns count Unicode scalars.
+  /// The position of the next byte, counted from 1; columns count Unicode scalars.
   private var place = (line: 1, column: 1)
   private var cellPlace = (line: 1, column: 1)
   private var recordLength = 0

@@ -95,7 +95,7 @@ extension CommandDescription {
         try compact(database.store, at: arguments.text(0), rate: rate, on: console)
       }
     }
-    // Opened as documents, so that data that only old revisions need is removed first.
+    // Open the file as documents, so that data that only old revisions need is removed first.
     return try DocumentDatabase.open(arguments, .openExisting).closing { (database) throws(Failure) in
       try compact(database.store.store, at: arguments.text(0), rate: rate, on: console)
     }

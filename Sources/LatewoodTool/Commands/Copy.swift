@@ -94,8 +94,8 @@ extension CommandDescription {
     return .success
   }
 
-  /// Runs `body` with a progress line. However it ends, no unfinished files are left next to the
-  /// target.
+  /// Runs `body` with a progress line. Removes unfinished files next to the target, regardless of
+  /// how it ends.
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws -> R
@@ -105,7 +105,7 @@ extension CommandDescription {
     do {
       result = try TerminationSignals.removing(Store.unfinishedFiles(beside: target)) {
         try body { done, total in
-          // A progress line that cannot be written is no reason to stop.
+          // Failing to write a progress line does not justify stopping.
           do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
         }
       }

@@ -27,7 +27,7 @@ extension CommandDescription {
   ) { arguments, console throws(Failure) in
     let demo = try DemoRun(on: console)
     do throws(Failure) { try demo.run() } catch {
-      // The output was closed, so nothing can be added.
+      // The output is closed, so no more can be printed.
       if error == .brokenPipe {
         try demo.cleanUp()
       } else {

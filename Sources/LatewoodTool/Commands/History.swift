@@ -59,7 +59,7 @@ extension CommandDescription {
         checkpoint.isCompaction ? "compaction" : "",
       ])
     }
-    // On a narrow terminal the offset is dropped, which few users need.
+    // A narrow terminal drops the offset, because few users need it.
     if width(of: rows) > console.width { for row in rows.indices { rows[row].remove(at: 4) } }
     let widths = columns(of: rows)
     for (number, row) in rows.enumerated() {

@@ -55,7 +55,8 @@ extension CommandDescription {
             throw Failure(error)
           }
         }
-        // The list of those bodies is removed with them, and what the tree needs for each.
+        // The list of those bodies is removed with them, together with the tree's overhead for
+        // each.
         for list in info.keyspaces where list.name.hasPrefix("superseded/") {
           info.reclaimable &+= list.bytes &+ UInt64(list.entries) &* (8 + KeyspaceContent.entryOverhead)
         }
@@ -76,7 +77,7 @@ extension CommandDescription {
   }
 }
 
-/// The information that `info` shows about a database, from one open store.
+/// The information that `info` shows about a database, read from one open store.
 private struct DatabaseInfo {
   let path: String
   let statistics: Statistics
@@ -87,8 +88,7 @@ private struct DatabaseInfo {
   var collections: [CollectionFacts] = []
   /// Whether the keyspaces are those of documents.
   var holdsDocuments = false
-  /// The approximate bytes of bodies of old revisions, and of what goes with them, which a
-  /// compaction omits.
+  /// The approximate bytes that a compaction omits: bodies of old revisions and their overhead.
   var reclaimable: UInt64 = 0
 
   init(of database: Database) throws(Failure) {

@@ -92,7 +92,7 @@ extension SQLProgram {
     } catch { throw Failure(error, in: text) }
   }
 
-  /// Returns the value of a JSON text; any other text as a string.
+  /// Returns the value of a JSON text; returns any other text as a string.
   private static func value(_ text: String) throws(Failure) -> FleeceElement {
     do throws(FleeceError) { return try FleeceBody(JSON.fleece(from: text)).root } catch {}
     do throws(FleeceError) {

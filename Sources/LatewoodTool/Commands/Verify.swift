@@ -59,12 +59,12 @@ extension CommandDescription {
     return report.isSound && documents?.isSound != false ? .success : .no
   }
 
-  /// Returns the report on the bytes, and the report on the documents if there are any.
+  /// Returns the report on the bytes, and the report on the documents, if there are any.
   private static func check(
     _ arguments: Arguments, on console: Console
   ) throws(Failure) -> (VerifyReport, DocumentVerification?) {
     let progress = Progress("Verifying", on: console)
-    // The callback cannot throw, and a progress line that cannot be written is no reason to stop.
+    // The callback cannot throw, and failing to write a progress line does not justify stopping.
     func show(_ state: VerifyProgress) {
       do { try progress.update(state.bytesChecked, of: state.bytesTotal, unit: Quantity.bytes) } catch {}
     }

@@ -26,7 +26,7 @@ struct Completion: Equatable {
     var views: @Sendable (_ database: String, _ collection: String) -> [String]
     /// The first ids of documents that begin with a text.
     var documentIDs: @Sendable (_ database: String, _ collection: String, _ prefix: String) -> [String]
-    /// The first keys that begin with a text, and are text.
+    /// The first keys that begin with a text and are text themselves.
     var keys: @Sendable (_ database: String, _ keyspace: String, _ prefix: String) -> [String]
   }
 

@@ -61,7 +61,7 @@ extension Completion.Names {
       }
     })
 
-  /// The same, of paths that are changed first.
+  /// The same names, for paths that are transformed first.
   func at(_ place: @escaping @Sendable (String) -> String) -> Completion.Names {
     Completion.Names(
       keyspaces: { [keyspaces] in keyspaces(place($0)) },

@@ -48,13 +48,13 @@ final class Console {
     errorWidth = width
   }
 
-  /// Limits the width: fewer columns show nothing useful, and longer lines are hard to read.
+  /// Limits the width: fewer columns are not useful, and longer lines are hard to read.
   private static func width(of terminal: Int?) -> Int { min(max(terminal ?? 80, 40), 200) }
 
   /// The number of columns for prose.
   var proseWidth: Int { min(width, HelpText.width) }
 
-  /// Returns the next bytes of standard input; none at its end.
+  /// Returns the next bytes of standard input; an empty array at its end.
   func readInput() throws(Failure) -> [UInt8] {
     do { return try input.readSome() } catch { throw Failure(error) }
   }
@@ -109,8 +109,8 @@ final class Console {
     try error.flush()
   }
 
-  /// Reports an empty list on standard error, because standard output has only the listed items for
-  /// the next program of a pipe. JSON has an empty array instead.
+  /// Reports an empty list on standard error, because standard output contains only the listed
+  /// items, for the next program of a pipe. JSON output contains an empty array instead.
   func noteEmpty(_ text: String) throws(Failure) {
     if !printsJSON { try noteSentence(text) }
   }

@@ -10,7 +10,7 @@ final class Progress {
   private var isShown = false
 
   /// - Parameter verb: the activity, such as `Verifying`.
-  /// - Parameter delay: the time before anything is shown, in nanoseconds.
+  /// - Parameter delay: the time before the line appears, in nanoseconds.
   init(_ verb: String, on console: Console, delay: UInt64 = 250_000_000) {
     self.console = console
     self.verb = verb

@@ -27,7 +27,8 @@ struct Database {
     } catch { throw Failure(error) }
   }
 
-  /// Runs `body` and closes the database. An error of `body` takes precedence over one of closing.
+  /// Runs `body` and closes the database. An error of `body` takes precedence over an error of
+  /// closing.
   func closing<R>(_ body: (Database) throws(Failure) -> R) throws(Failure) -> R {
     let result: R
     do throws(Failure) { result = try body(self) } catch {
@@ -61,7 +62,7 @@ struct Database {
     } catch { throw Failure(error) }
   }
 
-  /// Returns the state selected by the arguments: the newest, or that of `--as-of`.
+  /// Returns the state selected by the arguments: the newest, or the state of `--as-of`.
   func snapshot(_ arguments: Arguments) throws(Failure) -> Snapshot {
     guard let transaction = try arguments.number(of: .asOf) else { return try newest() }
     return try snapshot(after: transaction)

@@ -5,8 +5,8 @@ import LatewoodTerminal
 enum ExportTarget {
   private static let unfinishedSuffix = ".exporting"
 
-  /// Runs `body` with the output, then gives the file its name. If `body` throws, or a signal ends
-  /// the process, no file is left.
+  /// Runs `body` with the output, then renames the file to its final name. If `body` throws, or a
+  /// signal ends the process, no file remains.
   ///
   /// - Parameter path: the path of the file; `-` for standard output.
   static func write<R>(
@@ -23,7 +23,7 @@ enum ExportTarget {
         try output.flush()
         try device.sync()
         device.close()
-        // Another process may have created it meanwhile.
+        // Another process may have created the file in the meantime.
         try checkAbsence(of: path, on: volume)
         try volume.rename(unfinished, to: path)
         try volume.syncDirectory(containing: path)

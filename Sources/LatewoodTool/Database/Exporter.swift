@@ -23,7 +23,7 @@ struct Exporter {
     do {
       shape = wanted ?? record?.shape ?? fallback
       if shape == .document, total != 1 {
-        // Several documents in a keyspace can no longer be exported as a single document, but as
+        // Several documents in a keyspace cannot be exported as a single document any more, but as
         // entries.
         guard wanted == nil else {
           throw Failure.badInput(

@@ -4,7 +4,7 @@ struct ImportKeyCheck: ImportTarget {
   let added = 0
   let replaced = 0
   let kept = 0
-  /// The number of the value with each key, from 1.
+  /// The number of the value with each key, counted from 1.
   private var numbers: [[UInt8]: Int] = [:]
 
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {

@@ -3,9 +3,10 @@ import LatewoodQuery
 
 /// The source of the keys for imported values.
 enum ImportKeys: Equatable {
-  /// The index in the source, from 0, in ten digits, so that keys are in the order of the source.
+  /// The index in the source, counted from 0, in ten digits, so that keys are in the order of the
+  /// source.
   case place
-  /// Members of the value, by their paths. A key of several has slashes between them.
+  /// Members of the value, given by their paths. Slashes separate several members in a key.
   case members([[[UInt8]]])
   /// A fixed key for a single value.
   case fixed([UInt8])

@@ -12,7 +12,7 @@ final class ImportSource {
   private(set) var position: UInt64 = 0
   private let device: (any Device)?
   private let console: Console
-  /// Bytes of standard input that did not fit the last time.
+  /// Bytes of standard input that did not fit into the last buffer.
   private var rest: ArraySlice<UInt8> = []
 
   init(path: String, console: Console) throws(Failure) {
@@ -96,7 +96,8 @@ final class ImportSource {
     while true {
       var failure: Failure?
       let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { target, count in
-        // SAFETY: the reader writes within the buffer, and says how many bytes it has written.
+        // SAFETY: the reader writes within the buffer, and returns the number of bytes that it has
+        // written.
         do throws(Failure) { count = try read(into: UnsafeMutableRawBufferPointer(target)) } catch {
           failure = error
         }

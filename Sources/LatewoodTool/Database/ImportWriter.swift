@@ -1,7 +1,7 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// The target of the values that an import has read.
+/// The target of the values that an import reads.
 protocol ImportTarget {
   var added: Int { get }
   var replaced: Int { get }
@@ -24,11 +24,11 @@ extension ImportTarget {
   ) throws(Failure) -> Bool { false }
 }
 
-/// Puts entries into a keyspace, many to a transaction, so that memory stays bounded regardless of
-/// the size of the source.
+/// Puts entries into a keyspace, many in each transaction, so that memory stays bounded regardless
+/// of the size of the source.
 ///
 /// Transactions are `.relaxed` until `finish` makes everything durable. An interrupted import keeps
-/// a first part of the source, and its `ImportRecord` says that it is not complete.
+/// the first part of the source, and its `ImportRecord` marks it as incomplete.
 struct ImportWriter: ImportTarget {
   enum Existing: String, CaseIterable { case replace, keep, fail }
 

@@ -205,12 +205,12 @@ struct Importer {
 
   private static let idMember = Array("_id".utf8)
 
-  /// Whether the ids of documents come from a member that documents cannot have, and that is
-  /// omitted.
+  /// Whether the ids of documents are taken from a member that documents cannot have, so that the
+  /// member is omitted.
   private var leavesOutID: Bool { isOfDocuments && keys == .members([[Self.idMember]]) }
 
-  /// Passes on the following values while each is on a separate line and the target parses it, so
-  /// that its text is read only once. Leaves everything else to `readNext`.
+  /// Passes on the following values as long as each is on a separate line and the target parses it.
+  /// Their text is then read only once. Leaves everything else to `readNext`.
   private mutating func putLines(into writer: inout some ImportTarget) throws(Failure) {
     guard form == .lines, !leavesOutID else { return }
     let keys = keys

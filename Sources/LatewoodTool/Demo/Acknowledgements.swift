@@ -8,7 +8,7 @@ struct Acknowledgements {
   /// Whether each number was one more than the previous.
   private(set) var isInOrder = true
 
-  /// Waits for more and reads it; returns false at the end.
+  /// Waits for more output and reads it; returns false at the end.
   mutating func read(from child: ChildProcess) throws(Failure) -> Bool {
     let bytes: [UInt8]
     do { bytes = try child.output.readSome() } catch { throw Failure(error) }

@@ -55,7 +55,7 @@ final class DemoRun {
         try CurrentProcess.executablePath(), arguments: [CommandDescription.demoWriter.name, path])
       let start = MonotonicClock.nanoseconds
       while try acknowledgements.read(from: child) {
-        // Half a second, or a thousand batches, so that the kill comes amid writes on fast and on
+        // Half a second, or a thousand batches, so that the kill hits ongoing writes on fast and on
         // slow disks.
         let elapsed = MonotonicClock.nanoseconds &- start
         if acknowledgements.last >= 1000 || (elapsed > 500_000_000 && acknowledgements.last > 0) { break }

@@ -1,5 +1,5 @@
-/// The data set of the demo: 200 cores bored from trees to count their rings. The trees and places
-/// are real; the measurements are invented, but the same in each run.
+/// The data set of the demo: 200 cores bored from trees to count their rings. The trees and
+/// locations are real. The measurements are invented, but the same in each run.
 enum TreeCores {
   private static let species: [(latin: String, name: String, yearlyMicrometres: Int)] = [
     ("abies-alba", "silver fir", 2100), ("acer-pseudoplatanus", "sycamore maple", 2600),

@@ -22,7 +22,7 @@ struct StateComparison {
       return before == after ? .changed : after ? .added : .removed
     }
 
-    /// Returns whether there is a value. A document whose winner is a tombstone counts as missing.
+    /// Returns whether the value exists. A document whose winner is a tombstone counts as missing.
     private func isThere(_ value: [UInt8]?, _ record: DocumentRecord?) -> Bool {
       guard records != nil else { return value != nil }
       return record?.tree.winner.map { !$0.isDeleted } ?? false
@@ -33,7 +33,7 @@ struct StateComparison {
   let new: Snapshot
   /// Whether both states are from one store.
   let areOfOneFile: Bool
-  /// Whether to compare records as documents: by their revisions, ignoring the places of bodies in
+  /// Whether to compare records as documents: by their revisions, ignoring the offsets of bodies in
   /// the file.
   let areDocuments: Bool
 
@@ -86,7 +86,7 @@ struct StateComparison {
     }
   }
 
-  /// Returns nil if both are the same document.
+  /// Returns the difference between two documents; nil if they are the same.
   private func difference(
     _ name: String, _ key: [UInt8], _ old: [UInt8]?, _ new: [UInt8]?
   ) throws -> Difference? {

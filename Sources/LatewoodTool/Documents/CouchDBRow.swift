@@ -10,7 +10,7 @@ struct CouchDBRow {
   static let advice =
     "CouchDB gives that for _all_docs?include_docs=true: {\"rows\":[{\"id\":...,\"doc\":{...}}]}"
 
-  /// Whether a text in compact JSON begins like the entire response.
+  /// Whether a text in compact JSON begins like a complete response.
   static func isResponse(_ text: [UInt8]) -> Bool {
     let start = text.prefix(120)
     return start.starts(with: #"{"total_rows":"#.utf8) && start.contains(#","rows":["#.utf8)
@@ -23,7 +23,7 @@ struct CouchDBRow {
   /// Whether the document has attachments, which are left out.
   let hasAttachments: Bool
 
-  /// - Throws: `Failure` without a place if `row` is not such a row.
+  /// - Throws: `Failure` without a position if `row` does not have this form.
   init(_ row: [UInt8]) throws(Failure) {
     guard let members = JSONText.members(of: row[...]) else {
       throw .badInput("this row is not an object", advice: Self.advice)

@@ -29,7 +29,8 @@ struct DocumentDatabase {
     }
   }
 
-  /// Runs `body` and closes the database. An error of `body` takes precedence over one of closing.
+  /// Runs `body` and closes the database. An error of `body` takes precedence over an error of
+  /// closing.
   func closing<R>(_ body: (DocumentDatabase) throws(Failure) -> R) throws(Failure) -> R {
     let result: R
     do throws(Failure) { result = try body(self) } catch {

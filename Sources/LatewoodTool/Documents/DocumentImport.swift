@@ -84,7 +84,7 @@ struct DocumentImport: ImportTarget {
         if removesOld { try Self.removeAll(writer, collection) }
         try writer.putLocal(ImportRecord.localName, in: collection, body: note)
         for document in batch {
-          // A save that may replace needs no check.
+          // A save that may replace documents does not need this check.
           if existing != .replace, try writer.reads(collection).head(of: document.id)?.isDeleted == false {
             if existing == .fail { throw ImportWriter.exists(Array(document.id.utf8), line: document.line) }
             counts.kept += 1

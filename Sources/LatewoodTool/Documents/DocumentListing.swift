@@ -108,7 +108,7 @@ struct DocumentListing {
       } else {
         query.range.lower = .excluded(startAfter)
       }
-      // There is nothing after the last id with the prefix.
+      // No document follows the last id with the prefix.
       if case .excluded(let high) = query.range.upper, !startAfter.lexicographicallyPrecedes(high) {
         query.limit = 0
       }

@@ -7,7 +7,7 @@ struct DocumentView {
   let record: DocumentRecord
   private let reads: DocumentReads
 
-  /// - Throws: `Failure` if there is no such document.
+  /// - Throws: `Failure` if the document does not exist.
   init(_ id: String, _ reads: DocumentReads) throws(Failure) {
     self.id = id
     self.reads = reads

@@ -10,7 +10,7 @@ import LatewoodDocuments
 /// ```
 ///
 /// A single child continues below its parent; several children begin branches. The branch of the
-/// winner comes last.
+/// winner is last.
 struct RevisionDrawing {
   private let tree: RevisionTree
   /// The lengths of the stored bodies.
@@ -42,7 +42,7 @@ struct RevisionDrawing {
         roots.append(node)
       }
     }
-    // The branches that lead to the winner, and so are drawn last.
+    // The branches that lead to the winner; they are drawn last.
     let main = Set(tree.winner.map { tree.history(of: $0.id).map(\.id) } ?? [])
     func ordered(_ nodes: [RevisionTree.Node]) -> [RevisionTree.Node] {
       nodes.sorted { main.contains($0.id) == main.contains($1.id) ? $0.id < $1.id : main.contains($1.id) }
@@ -79,8 +79,8 @@ struct RevisionDrawing {
     }
     let size = bodyLengths[node.id].map { Quantity.bytes(UInt64($0)) } ?? "no body"
     let room = width - Self.sizeWidth
-    // As much of the digest as fits, because its first digits identify it. If a tree is too wide,
-    // its margin is shortened first.
+    // Show as much of the digest as fits, because its first digits identify it. If a tree is too
+    // wide, its margin is shortened first.
     let margin = DisplayWidth.fitted(margin, to: max(3, room - words.count - 14))
     let name = DisplayWidth.fitted("\(node.id)", to: max(12, room - DisplayWidth.of(margin) - words.count))
     let text = DisplayWidth.padded(margin + name + words, to: room)

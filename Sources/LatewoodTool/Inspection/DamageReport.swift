@@ -36,7 +36,7 @@ struct DamageReport {
     }
   }
 
-  /// Whether every fault is in a structure that the file has twice.
+  /// Whether every fault is in a structure of which the file has two copies.
   var losesNothing: Bool { entries.allSatisfy { $0.loss == .nothing } }
 
   /// Advice for all faults together; empty without faults.

@@ -1,8 +1,8 @@
 import LatewoodInspection
 
-/// Finds the frames that were added to a file since the last look.
+/// Finds the frames that were added to a file since the last check.
 ///
-/// It opens the file again for each look: an open reader would prevent the writer from punching
+/// It opens the file again for each check: an open reader would prevent the writer from punching
 /// holes, and would not notice that a compaction has replaced the file.
 struct FrameFollower {
   private let path: String

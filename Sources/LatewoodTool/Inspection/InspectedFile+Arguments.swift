@@ -47,11 +47,11 @@ extension Arguments {
 }
 
 extension Console {
-  /// Reports faults on standard error, and refers to `verify` for details. JSON output contains
-  /// them itself.
+  /// Reports faults on standard error, and refers to `verify` for details. JSON output already
+  /// contains them.
   func tell(_ faults: [StorageError], path: String) throws(Failure) {
     guard !printsJSON, !faults.isEmpty else { return }
-    // Earlier output comes first, even if both streams go to the same place.
+    // Write earlier output first, in case both streams have the same destination.
     try output.flush()
     for fault in faults.prefix(8) {
       let place = fault.offset.map { " at offset \($0)" } ?? ""

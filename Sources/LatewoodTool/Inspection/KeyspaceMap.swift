@@ -1,10 +1,10 @@
 import LatewoodInspection
 
 /// The map of a file in letters, each of which stands for the same number of bytes and shows the
-/// keyspace that has the most live bytes among them.
+/// keyspace with the most live bytes in that cell.
 ///
-/// Every keyspace up to the 62nd has a letter or digit of its own, in the order of their live bytes
-/// in the file; all others share one. Letters are the same in a part of the file as in all of it.
+/// The first 62 keyspaces, in the order of their live bytes in the file, have a separate letter or
+/// digit each; all others share one. Letters are the same in a part of the file as in all of it.
 struct KeyspaceMap {
   private let blocks: BlockMap
   /// The keyspaces of the file, the largest first.
@@ -30,7 +30,7 @@ struct KeyspaceMap {
   /// Returns the letters of the map, from the first byte to the last.
   func cells() -> [BlockMap.Letter] {
     blocks.cells { bytes in
-      // Of several with equally many bytes, the keyspace with the lowest number.
+      // If several have equally many bytes, the keyspace with the lowest number wins.
       let most = bytes.filter { $0.key != nil }.max { ($0.value, $1.key ?? 0) < ($1.value, $0.key ?? 0) }
       return most?.key.map { letter($0) } ?? Self.nothing
     } of: {
@@ -40,11 +40,12 @@ struct KeyspaceMap {
 
   func lines(_ style: Style) -> [String] { blocks.rows(cells(), style) }
 
-  /// Returns the legend: letter, name, live bytes and share of each keyspace that has any here.
+  /// Returns the legend: letter, name, live bytes and share of each keyspace with live bytes in
+  /// this part.
   ///
   /// Small keyspaces share nodes. For the whole file, each keyspace is credited with its own bytes
-  /// in them, even if it has no letter in the map; in a part, a node counts for the keyspace that
-  /// has most of it.
+  /// in them, even if it has no letter in the map; in a part, a node counts for the keyspace with
+  /// the largest share of it.
   func legend(_ style: Style) -> [String] {
     let map = blocks.map
     let bytes = map.isWhole ? map.tree.keyspaces.mapValues(\.bytes).filter { $0.value > 0 } : map.liveBytes

@@ -6,7 +6,7 @@ import LatewoodInspection
 /// name of the file
 /// share of live bytes               hint about the pointer
 /// one bar: the share of each kind
-/// offset | row                      as many as the file needs, of the same length each
+/// offset | row                      as many as the file needs, all of the same length
 /// legend: kinds                     legend: keyspaces
 /// ```
 ///
@@ -146,8 +146,8 @@ extension MapDrawing {
 
   /// Draws a line of the legend: one or two small squares, words, bytes and share.
   ///
-  /// - Parameter finds: the keyspace that the line highlights; nil for a kind, which highlights
-  ///   itself.
+  /// - Parameter finds: the keyspace that the line highlights; nil for a kind, whose line
+  ///   highlights the kind itself.
   private func entry(
     _ x: Double, _ y: Double, _ styles: [String], _ words: String, _ bytes: UInt64, _ title: String,
     finds: String? = nil
@@ -178,7 +178,7 @@ extension MapDrawing {
     }
   /// The number of keyspaces that can be highlighted by their line.
   private static let found = 12
-  /// The number of keyspaces with colours of their own.
+  /// The number of keyspaces with separate colours.
   static let mostColours = 60
 
   private static func styleName(_ kind: Region.Kind) -> String { kind.rawValue }
@@ -203,7 +203,7 @@ extension MapDrawing {
     guard showsKeyspaces else { return "" }
     return ".node,.extent{fill:#8a857a}"
       + (0..<min(order.count, Self.mostColours)).map { place in
-        // The golden angle: hues of neighbours in the order are far apart. Hues that come close to
+        // The golden angle: hues of neighbours in the order are far apart. Hues that are close to
         // an earlier one differ in lightness.
         let hue = Int(Double(place) * 137.508) % 360
         let lightness = (isDark ? 62 : 42) + [0, 12, -10][place / 8 % 3]

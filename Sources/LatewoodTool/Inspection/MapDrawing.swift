@@ -7,11 +7,12 @@ import LatewoodInspection
 /// few thousand, regardless of the size of the file. The drawing is self-contained: no script, no
 /// font, no other file.
 struct MapDrawing {
-  /// A single shape: one region, or several that are each too narrow.
+  /// A single shape: one region, or several regions that are too narrow to be drawn separately.
   struct Shape {
     var range: Range<UInt64>
     var kind: Region.Kind
-    /// The keyspace that owns the most of the bytes that are of the shape's kind; nil if none does.
+    /// The keyspace that owns the most of the bytes that are of the shape's kind; nil if no
+    /// keyspace owns any.
     var keyspace: UInt32?
     /// The number of bytes of each keyspace, of nodes and of extents.
     var owners: [Owner: UInt64] = [:]
@@ -99,7 +100,7 @@ struct MapDrawing {
     var shape = last
     shape.add(region, length)
     (shape.range, shape.whole, shape.kind, shape.parts) = (range, range, kind, parts)
-    // What lies between the nodes of a keyspace, such as frame headers, does not hide the keyspace.
+    // Bytes between the nodes of a keyspace, such as frame headers, do not hide the keyspace.
     shape.keyspace = shape.largestOwner
     shapes[shapes.count - 1] = shape
   }
@@ -127,7 +128,7 @@ extension MapDrawing.Shape {
     owners[MapDrawing.Owner(kind: region.kind, keyspace: keyspace), default: 0] += length
   }
 
-  /// The keyspace with the most bytes of the shape's kind; of several, the one with the lowest
+  /// The keyspace with the most bytes of the shape's kind; among equals, the one with the lowest
   /// number.
   fileprivate var largestOwner: UInt32? {
     owners.filter { $0.key.kind == kind }

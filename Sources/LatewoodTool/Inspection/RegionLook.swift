@@ -6,7 +6,7 @@ struct RegionLook {
   let words: String
   /// One of the 256 terminal colours.
   let terminalColour: Int
-  /// The colours in a drawing on light and on dark ground.
+  /// The colours in a drawing, on a light and on a dark background.
   let light: String
   let dark: String
 }

@@ -7,7 +7,7 @@ struct JSONElements {
 
   private var scanner: JSONScanner
   private(set) var layout: Layout = .sequence
-  /// The line of the last element, from 1.
+  /// The line of the last element, counted from 1.
   private(set) var line = 1
   /// The number of elements so far.
   private(set) var count = 0
@@ -19,8 +19,8 @@ struct JSONElements {
 
   init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
 
-  /// Skips to the first byte that is not white space. Nil if there is none. Must be called once,
-  /// before `next`.
+  /// Skips to the first byte that is not white space. Returns nil if there is no such byte. Must be
+  /// called once, before `next`.
   ///
   /// - Parameter asSequence: whether an array at the top level is itself an element.
   mutating func begin(asSequence: Bool) throws(Failure) -> Layout? {
@@ -37,10 +37,10 @@ struct JSONElements {
     return layout
   }
 
-  /// Skips to the array at a path of names in the one object of the text. To be called instead of
+  /// Skips to the array at a path of names in the one object of the text. Called instead of
   /// `begin(asSequence:)`.
   ///
-  /// - Throws: `Failure` with the existing names, or if it is not an array.
+  /// - Throws: `Failure` with the existing names, or if the value is not an array.
   mutating func begin(at path: [[UInt8]]) throws(Failure) {
     try scanner.input.skipByteOrderMark()
     for (depth, name) in path.enumerated() {
@@ -74,17 +74,18 @@ struct JSONElements {
   }
 
   /// Passes the next line of a sequence to a closure, unchanged, and counts it as an element if the
-  /// closure returns true. Returns false if it does not, or if the buffer does not contain the
-  /// entire line: `next` then reads the element.
+  /// closure returns true. Returns false if the closure does, or if the buffer does not contain the
+  /// entire line. In both cases `next` reads the element.
   ///
-  /// - Parameter body: receives the line, which may not be JSON, or not one element; the index of
+  /// - Parameter body: receives the line, which need not be JSON or a single element; the index of
   ///   the element; and the number of the line.
   mutating func nextLine(
     _ body: (_ text: UnsafeRawBufferPointer, _ index: Int, _ line: Int) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
     guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || scanner.input.offset > endOfLast
     else { return false }
-    // A parser of the line would skip a byte order mark, which only the source may begin with.
+    // A parser of the line would skip a byte order mark, which is allowed only at the start of the
+    // source.
     guard try scanner.input.peek() != 0xEF else { return false }
     line = scanner.input.line
     let (index, number) = (count, line)
@@ -102,7 +103,7 @@ struct JSONElements {
     return try scanner.input.peek() == nil
   }
 
-  /// Returns a failure with the place of the last element.
+  /// Returns a failure with the position of the last element.
   func failure(_ reason: String, advice: String) -> Failure {
     var failure = Failure.badInput(reason, advice: advice)
     failure.line = line

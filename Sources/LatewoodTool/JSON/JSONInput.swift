@@ -4,7 +4,7 @@ import LatewoodBytes
 ///
 /// Invariants:
 /// 1. `bytes[position..<count]` has been read and not yet scanned; bytes before `position` are
-///    never needed again. `count` is at most the length of `bytes`, which never changes.
+///    never needed again. `count` is at most the length of `bytes`, which is constant.
 /// 2. A line ends only between tokens, because JSON allows no line break inside one. So only
 ///    `skipSpace` counts lines.
 /// 3. `column` counts Unicode scalars: bytes of the line without the continuation bytes that the
@@ -70,9 +70,9 @@ struct JSONInput {
     }
   }
 
-  /// Passes the rest of the line, without its line break, to a closure, and skips it if the closure
-  /// returns true. Returns false if the closure does, or if the buffer does not contain the entire
-  /// line.
+  /// Passes the rest of the line, without its line break, to a closure, and skips the line if the
+  /// closure returns true. Returns false if the closure does, or if the buffer does not contain the
+  /// entire line.
   mutating func takeLine(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {

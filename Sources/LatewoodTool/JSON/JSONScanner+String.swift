@@ -21,11 +21,11 @@ extension JSONScanner {
     }
   }
 
-  /// Copies a run of plain ASCII within the buffer at once: the fast path.
+  /// Copies a run of plain ASCII within the buffer in one step: the fast path.
   private mutating func copyPlainBytes(into output: inout [UInt8]) {
     let start = input.position
-    // SAFETY: `at` stays below `count`, which is never more than the buffer has (invariant 1 of
-    // JSONInput).
+    // SAFETY: `at` stays below `count`, which never exceeds the length of the buffer (invariant 1
+    // of JSONInput).
     let end = input.bytes.withUnsafeBufferPointer { bytes in
       var at = start
       while at < input.count {

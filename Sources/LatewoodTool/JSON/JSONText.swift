@@ -2,7 +2,7 @@
 /// brackets closed.
 enum JSONText {
   /// Returns the members of an object, in order, as slices: the name with its quotes, and the
-  /// value. Nil if it is not an object.
+  /// value. Returns nil for any other text.
   static func members(of text: ArraySlice<UInt8>) -> [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)]? {
     guard text.first == UInt8(ascii: "{") else { return nil }
     var members: [(name: ArraySlice<UInt8>, value: ArraySlice<UInt8>)] = []
@@ -18,7 +18,7 @@ enum JSONText {
     return members
   }
 
-  /// Returns an object without the members with a name; any other text unchanged.
+  /// Returns an object without the members of the given name; returns any other text unchanged.
   static func without(_ name: [UInt8], _ text: [UInt8]) -> [UInt8] {
     guard let members = members(of: text[...]) else { return text }
     var rest = Array("{".utf8)
@@ -31,8 +31,8 @@ enum JSONText {
     return rest + [UInt8(ascii: "}")]
   }
 
-  /// Returns the value at a path of names; nil if there is none. If members have the same name, the
-  /// last one counts.
+  /// Returns the value at a path of names; nil if it does not exist. If members have the same name,
+  /// the last one counts.
   static func value(at path: [[UInt8]], in text: [UInt8]) -> ArraySlice<UInt8>? {
     var value = text[...]
     for name in path {

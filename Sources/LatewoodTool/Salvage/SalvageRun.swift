@@ -26,7 +26,7 @@ struct SalvageRun {
   private(set) var keyspaces: [KeyspaceResult] = []
   private(set) var listed: [Listed] = []
   private(set) var dropped: UInt64 = 0
-  /// The number of faults in the salvaged documents; nil if there are no documents.
+  /// The number of faults in the salvaged documents; nil for a file without documents.
   private(set) var documentFaults: Int?
 
   var saved: Int { keyspaces.reduce(0) { $0 + $1.entries } }
@@ -164,7 +164,7 @@ struct SalvageRun {
         }
       }
     } catch {
-      // All entries are there, but they no longer form a database of documents.
+      // All entries exist, but they no longer form a database of documents.
       documentFaults = 1
     }
   }

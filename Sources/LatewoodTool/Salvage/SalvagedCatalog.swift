@@ -10,7 +10,7 @@ final class SalvagedCatalog: SalvageSink {
   private var entries: [[UInt8]: (value: [UInt8], trust: SalvageTrust)] = [:]
   /// The names by number.
   private(set) var names: [UInt32: String] = [:]
-  /// Whether the catalog is known to be complete: a number without a name is then that of a dropped
+  /// Whether the catalog is known to be complete: a number without a name then belongs to a dropped
   /// keyspace.
   private(set) var isWhole = true
 
@@ -28,7 +28,7 @@ final class SalvagedCatalog: SalvageSink {
       else { return }
       names[number] = text
     }
-    // Certain entries come first, so that an older name never replaces a newer one.
+    // Certain entries are first, so that an older name never replaces a newer one.
     for isCertain in [true, false] {
       for (key, entry) in entries where (entry.trust == .certain) == isCertain {
         let rest = key.dropFirst(5)

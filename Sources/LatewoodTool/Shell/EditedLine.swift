@@ -1,7 +1,7 @@
 /// A line that is being edited: the text before and after the cursor. The cursor moves by
 /// characters as people see them.
 struct EditedLine: Equatable {
-  /// The maximum length: enough for any command, but a file pasted by mistake must not fill memory.
+  /// The maximum length: enough for any command, while a file pasted by mistake cannot fill memory.
   static let longest = 64 << 10
 
   private(set) var before = ""

@@ -40,7 +40,7 @@ final class LineReader {
       }
       try draw()
       let bytes = try console.readInput()
-      // The terminal is gone.
+      // The terminal has disappeared.
       if bytes.isEmpty { return .end }
       keys.add(bytes)
     }

@@ -4,7 +4,7 @@ struct LineView {
   var prompt: String
   var style: Style
 
-  /// Returns the output that draws `line` with the cursor in its place.
+  /// Returns the output that draws `line` with the cursor at its position.
   func drawn(_ line: EditedLine, in width: Int) -> String {
     // The last column stays free, because terminals differ in what happens after it.
     let room = max(width - DisplayWidth.of(prompt) - 1, 8)

@@ -7,7 +7,7 @@ struct ShellCompletion {
   var names = Completion.Names.fromFile
 
   enum Outcome: Equatable {
-    /// Replace this many characters before the cursor by the text.
+    /// Replace this many characters before the cursor with the text.
     case replace(count: Int, text: String)
     /// Several words are possible.
     case choose([String])
@@ -43,8 +43,8 @@ struct ShellCompletion {
     return quoted == word ? word : String(quoted.dropLast())
   }
 
-  /// Returns the names in the directory of a path, directories with a slash. Hidden names only if
-  /// the path begins one.
+  /// Returns the names in the directory of a path, directories with a slash. Includes hidden names
+  /// only if the path begins one.
   private static func paths(from partial: String) -> [String] {
     let cut = partial.lastIndex(of: "/").map { partial.index(after: $0) } ?? partial.startIndex
     let (directory, start) = (String(partial[..<cut]), partial[cut...])

@@ -14,8 +14,8 @@ struct ShellHistory {
   private var unfinished = ""
   private let path: String?
 
-  /// - Parameter path: a file for the lines, readable by this user only, and no link; nil to keep
-  ///   them for this session only.
+  /// - Parameter path: a file for the lines, which must be readable only by this user and not be a
+  ///   link; nil to keep them for this session only.
   init(path: String?) throws(Failure) {
     self.path = path
     guard let path else { return }
@@ -26,7 +26,7 @@ struct ShellHistory {
       let start = size > Self.fileLimit ? size - Self.fileLimit : 0
       let bytes = try Self.read(device, from: start, to: size)
       var pieces = bytes.split(separator: UInt8(ascii: "\n"))
-      // The first piece of a longer file is the end of a line.
+      // In a longer file, the first piece is the end of a line.
       if start > 0, !pieces.isEmpty { pieces.removeFirst() }
       lines = pieces.suffix(Self.longest).compactMap { String(validating: $0, as: UTF8.self) }
       if start > 0 {

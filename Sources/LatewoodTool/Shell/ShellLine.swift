@@ -2,8 +2,8 @@ import LatewoodBytes
 
 /// Converts the words of a line of the shell into the arguments of the tool.
 enum ShellLine {
-  /// - Parameter hasInput: false if the lines come from standard input, so that no command can read
-  ///   it.
+  /// - Parameter hasInput: false if the lines come from standard input, so that commands cannot
+  ///   read it.
   static func arguments(_ words: [String], database: String, hasInput: Bool) throws(Failure) -> [[UInt8]] {
     let name = words.first ?? ""
     guard name != "latewood" else {
@@ -20,7 +20,7 @@ enum ShellLine {
     guard let place = command.databaseOperand else { return result }
     let (index, operands) = position(ofOperand: place, in: words, of: command)
     if !hasInput, !words.contains("--help") {
-      // The line's operands do not include the one that is filled in.
+      // The operands on the line do not include the one that the shell fills in.
       for (number, operand) in operands.enumerated() where operand == "-" {
         let described = number < place ? number : number + 1
         guard described < command.operands.count else { continue }
@@ -66,7 +66,7 @@ enum ShellLine {
 }
 
 extension CommandDescription {
-  /// The reason why the shell does not run it; nil if it does.
+  /// The reason why the shell does not run the command; nil if it does.
   var refusalInShell: String? {
     if name == "shell" { return "is what runs here already" }
     if name == "help" || name == "man" || databaseOperand != nil { return nil }

@@ -103,7 +103,7 @@ final class ShellSession {
         CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
     } catch { throw Failure(error) }
     guard let status else {
-      // On a terminal an interrupt did this; the ^C is on the screen already.
+      // On a terminal this was an interrupt, and the screen already shows ^C.
       if isAtTerminal { try console.note("") }
       return isAtTerminal ? .no : .inputOutput
     }

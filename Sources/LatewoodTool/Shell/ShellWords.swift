@@ -10,7 +10,7 @@ struct ShellWords: Equatable {
   var last: String?
   /// The quote that is open at the end.
   var openQuote: Character?
-  /// Whether the line ends in a backslash without a character after it.
+  /// Whether the line ends in a backslash that does not precede a character.
   var endsInBackslash = false
   /// The column, from 0, at which the open quote begins.
   var openColumn = 0

@@ -22,7 +22,7 @@ struct TerminalKeys {
     while let first = pending.first {
       let (key, length) =
         first == 0x1B ? sequence() : first < 0x20 || first == 0x7F ? control(first) : character()
-      // No length: the bytes are the beginning of a sequence.
+      // Without a length, the bytes are the beginning of a sequence.
       guard let length else { return nil }
       pending.removeFirst(min(length, pending.count))
       if let key { return key }

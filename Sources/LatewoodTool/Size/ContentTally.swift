@@ -43,7 +43,7 @@ struct LargeEntry {
   let valueBytes: UInt64
 }
 
-/// One of the largest documents, or of those that were saved most often.
+/// One of the largest documents, or one of the documents that were saved most often.
 struct NotableDocument {
   let collection: String
   let size: DocumentSize

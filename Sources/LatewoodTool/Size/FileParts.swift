@@ -12,8 +12,8 @@ struct FileParts {
   let fileBytes: UInt64
   let allocatedBytes: UInt64
   let hasWriter: Bool
-  /// The bytes in the newest checkpoint, by the name of the keyspace; the catalog has a name that
-  /// no keyspace can have.
+  /// The bytes in the newest checkpoint, by the name of the keyspace; the name of the catalog is
+  /// not valid for keyspaces.
   private(set) var keyspaces: [(name: String, facts: LiveTree.KeyspaceUsage)] = []
   private(set) var catalogBytes: UInt64 = 0
   /// The inner nodes of the tree, and the overhead of nodes with entries of several keyspaces.
@@ -23,7 +23,8 @@ struct FileParts {
   /// Reads the entire file once, except its holes. Memory: up to 150 bytes for each node and each
   /// large value, as for a map of the file.
   ///
-  /// - Throws: ``Failure`` `damaged` if the tree or the log is, so that nothing adds up.
+  /// - Throws: ``Failure`` `damaged` if the tree or the log is damaged, so that sums are
+  ///   impossible.
   init(at path: String) throws(Failure) {
     let file = try InspectedFile.opened(at: path)
     defer { file.close() }
@@ -41,7 +42,7 @@ struct FileParts {
     var named: UInt64 = 0
     for (number, facts) in map.tree.keyspaces.sorted(by: { $0.key < $1.key }) {
       let (sum, overflow) = named.addingReportingOverflow(facts.bytes)
-      // Only where references lead to the same bytes twice.
+      // This happens only if two references lead to the same bytes.
       guard !overflow, sum <= live else {
         throw Self.failure(.damaged(at: 0, "parts of the tree overlap"), path)
       }

@@ -1,5 +1,5 @@
-/// The largest of many items, the largest first; of equals, the earliest. Keeps only the requested
-/// number.
+/// The largest of many items, largest first; equal items are in the order of their arrival. Keeps
+/// only the requested number.
 struct LargestItems<Item> {
   private(set) var items: [(item: Item, size: UInt64)] = []
   private let limit: Int
@@ -13,7 +13,7 @@ struct LargestItems<Item> {
       guard let least = items.last, least.size < size else { return }
       items.removeLast()
     }
-    // The first that is smaller: sizes descend.
+    // The first smaller item: sizes descend.
     var (low, high) = (0, items.count)
     while low < high {
       let middle = (low + high) / 2

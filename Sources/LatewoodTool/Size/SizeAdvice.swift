@@ -3,10 +3,10 @@ import LatewoodDocuments
 /// Advice on reducing the size of a file, with the command for it.
 struct SizeAdvice: Equatable {
   let text: String
-  /// The exact command; nil if there is none.
+  /// The exact command; nil if no command helps.
   var command: String?
 
-  /// Returns the advice about a file: at least one, the most effective first.
+  /// Returns the advice about a file: at least one item, the most effective first.
   static func all(about report: SizeReport) -> [SizeAdvice] {
     [
       compaction(report), expiry(report), pruning(report), kinds(report), log(report), sparse(report),
@@ -71,8 +71,8 @@ struct SizeAdvice: Equatable {
     bytes >= 64 << 10 && bytes >= report.savings.compactedBytes / 20
   }
 
-  /// Returns the advice about a kind that takes much space and can be removed; nil if there is
-  /// none.
+  /// Returns the advice about a kind that takes much space and can be removed; nil if no kind
+  /// qualifies.
   private static func kinds(_ report: SizeReport) -> SizeAdvice? {
     func bytes(_ kind: SpaceKind) -> UInt64 { report.sum.first { $0.name == kind.rawValue }?.bytes ?? 0 }
     let whole = max(report.parts.live, 1)

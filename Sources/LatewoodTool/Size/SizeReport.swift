@@ -14,7 +14,7 @@ struct SizeReport {
     var fileBytes: UInt64 = 0
   }
 
-  /// A collection; without a name, everything that belongs to no collection.
+  /// A collection; without a name, everything outside of collections.
   struct Collection {
     var name: String?
     var documents: UInt64 = 0
@@ -57,10 +57,10 @@ struct SizeReport {
   var largestEntries = LargestItems<LargeEntry>(limit: 0)
   var savings = SizeSavings()
 
-  /// Returns the report on a database. Reads everything once; keeps only sums and the `limit`
-  /// largest items besides the map of the file.
+  /// Returns the report on a database. Reads everything once; keeps only sums, the `limit` largest
+  /// items and the map of the file.
   static func of(_ path: String, limit: Int) throws(Failure) -> SizeReport {
-    // The store first, because it has the best errors for a file that cannot be opened.
+    // Open the store first, because it has the best errors for a file that cannot be opened.
     try Database.reading(path).closing { (database) throws(Failure) in
       var report = SizeReport(path: path, parts: try FileParts(at: path))
       report.holdsDocuments = try database.holdsDocuments()

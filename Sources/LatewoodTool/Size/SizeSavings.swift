@@ -23,7 +23,7 @@ struct SizeSavings {
   static let triedDepths = [10, 5, 1]
 
   /// The bytes that a compaction of a file of documents leaves out, although the newest state of
-  /// the store has them.
+  /// the store contains them.
   var removedBytes: UInt64 {
     supersededBytes &+ unneeded.unneededBytes &+ unfinishedUploadBytes &+ expiredBytes &+ tooDeepBytes
   }

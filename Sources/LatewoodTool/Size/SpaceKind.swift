@@ -33,7 +33,7 @@ enum SpaceKind: String, CaseIterable {
   }
 }
 
-/// The place of a keyspace among documents, by its name: FORMAT.md, section 13.
+/// The role of a keyspace in a database of documents, derived from its name: FORMAT.md, section 13.
 struct SpaceRole: Equatable {
   let kind: SpaceKind
   /// The collection; nil if it does not belong to one.

@@ -4,8 +4,8 @@ import LatewoodInspection
 /// The space that a file takes at one moment, divided as by `info`, `map` and `size`.
 ///
 /// The store's own `logBytes` is everything after the replay offset, including the nodes of
-/// checkpoints there, which are live or dead: in a file that was just closed these can be most of
-/// it.
+/// checkpoints there, which are live or dead: in a file that was just closed, they can make up most
+/// of `logBytes`.
 struct SpaceSample {
   let fileBytes: UInt64
   let allocatedBytes: UInt64

@@ -4,8 +4,7 @@ enum DisplayWidth {
     text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
-  /// Returns `text`, or as much of it as fits into `width` columns together with a mark for the
-  /// omission.
+  /// Returns `text`, or as much of it as fits into `width` columns with a mark for the omission.
   static func fitted(_ text: String, to width: Int) -> String {
     // Text with fewer bytes than columns, which is common, cannot be too wide.
     if text.utf8.count <= width || of(text) <= width { return text }
@@ -20,8 +19,8 @@ enum DisplayWidth {
     return String(result) + "…"
   }
 
-  /// Returns the same for text that `Style` may have coloured: escape sequences take no columns and
-  /// are all kept.
+  /// Like the function above, for text that `Style` may have coloured: escape sequences take no
+  /// columns and are all kept.
   static func fitted(styled text: String, to width: Int) -> String {
     let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
     var plain = String(parts.first ?? "")

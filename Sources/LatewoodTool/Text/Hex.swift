@@ -11,8 +11,8 @@ enum Hex {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Returns nil if the number of digits is odd or there are other characters. Digits may be of
-  /// either case.
+  /// Decodes hexadecimal digits of either case. Returns nil if their number is odd or the text
+  /// contains other characters.
   static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
     guard text.count.isMultiple(of: 2) else { return nil }
     var bytes: [UInt8] = []

@@ -1,6 +1,6 @@
-/// Values as one short line.
+/// The form of a value in one short line.
 enum ValueText {
-  /// Returns as much of a value as fits into `width` columns: as text with white space collapsed,
+  /// Returns as much of a value as fits into `width` columns: as text with collapsed white space,
   /// or in hexadecimal. Long values are not read to their end.
   static func shown(_ value: RawSpan, in width: Int) -> String {
     // A character takes at most four bytes. The cut may be inside a character, so up to three bytes
@@ -20,7 +20,7 @@ enum ValueText {
 }
 
 extension RawSpan {
-  /// Returns a copy.
+  /// Returns a copy of the bytes.
   func bytes() -> [UInt8] { bytes(upTo: byteCount) }
 
   func bytes(upTo count: Int) -> [UInt8] {

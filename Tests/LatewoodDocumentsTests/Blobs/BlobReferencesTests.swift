@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Finding the blobs that a body refers to.
+/// The search for the blobs that a body refers to.
 @Suite struct BlobReferencesTests {
   private static let digest = BlobDigest(Array(0..<32 as Range<UInt8>))
 
@@ -15,7 +15,7 @@ import Testing
   @Test func `a reference is found at any position in the body`() throws {
     let digest = try #require(Self.digest)
     let text = "sha256-" + Base64.encode(digest.bytes)
-    // Around it, bytes that the mark ends with.
+    // The reference is surrounded by bytes that also end the mark.
     for filler in ["-", "x", "sha256", "256-"] {
       for count in 0...24 {
         let before = #""a":"\#(String(repeating: filler, count: count))""#

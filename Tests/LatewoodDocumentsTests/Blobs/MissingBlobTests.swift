@@ -3,7 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Bodies that refer to blobs before their content arrives, beside sweeps.
+/// Bodies that refer to blobs before their content arrives, while sweeps run.
 @Suite struct MissingBlobTests {
   private func content(_ number: Int) -> [UInt8] {
     [UInt8](repeating: UInt8(number), count: 700 * number)

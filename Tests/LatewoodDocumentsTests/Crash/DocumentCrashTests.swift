@@ -62,7 +62,7 @@ import Testing
         if !report.isSound { Issue.record("\(report.faults) after going on: \(label)") }
         #expect(try store.body("after") == "the crash", "\(label)")
       }
-      // Not closed, which would take longer than everything else.
+      // The store is not closed, because that would take longer than everything else.
       volume.crash()
     } catch {
       Issue.record("\(error): \(label)")
@@ -82,7 +82,7 @@ final class DocumentCrashScript {
     var collections: [String] = []
   }
 
-  /// The states after each acknowledged step; the first is that of an empty database.
+  /// The states after each acknowledged step, beginning with the empty database.
   private(set) var states = [State()]
   /// The index of the newest state that no power failure can undo.
   private(set) var durable = 0

@@ -43,7 +43,7 @@ import Testing
     let documents = try store.defaultCollection()
     let steps: [(DocumentStore) throws -> Void] = [
       { try save(0..<12, 1, $0) },
-      // One step of several: the rest is done after a crash.
+      // The first of several steps; the others follow after a crash.
       { store in
         try store.write { writer in
           _ = try writer.buildIndex("n", definition("n:desc"), in: documents, limit: 5)

@@ -54,7 +54,7 @@ import Testing
     try store.close()
   }
 
-  /// Makes another database at the path of the copy, and returns its identity.
+  /// Creates another database at the path of the copy, and returns its identity.
   private func older(on volume: SimulatedVolume) throws -> [UInt8] {
     let store = try open(volume, at: Self.target)
     try store.save("old", "as it was")
@@ -82,7 +82,7 @@ import Testing
       try check(copy, store, "")
       #expect(try copy.body("old") == nil)
       try copy.close()
-      // Again, and then where there is none.
+      // Install again, and then at a path without a database.
       try volume.remove(Self.target)
       try store.replace(at: Self.target, on: volume)
     }

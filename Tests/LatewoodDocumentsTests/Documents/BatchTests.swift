@@ -107,8 +107,7 @@ import Testing
           let old = try store.reads(documents).document("counter")
           let count = old.flatMap { Int(String(decoding: $0.body, as: UTF8.self)) } ?? 0
           do {
-            // Two threads that both count from 5 to 6 make the same edit; only one of them saves
-            // it.
+            // Two threads that both count from 5 to 6 make the same edit, but only one can save it.
             try store.save("counter", "\(count + 1)", over: old?.head.winner)
             break
           } catch let error as DocumentError where error.code == .conflict {}

@@ -48,7 +48,8 @@ import Testing
     try save("any", "{}")
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
-    // Long common starts, starts that are equal in eight bytes, and ends within the first eight.
+    // Long common prefixes, keys that agree in their first eight bytes, and keys that end within
+    // them.
     for width in [0, 1, 3, 9, 40] {
       let prefix = [UInt8](repeating: 0x40, count: width)
       let keys = (0..<count).map { _ in
@@ -78,7 +79,7 @@ import Testing
     }
     #expect(try steps("all", "t[]", memory: 1 << 20) == [10])
     #expect(try steps("each", "t[]", memory: 1) == Array(1...10) + [10])
-    // Two documents have more than the memory, one has less.
+    // The entries of two documents exceed the memory; those of one document fit.
     #expect(try steps("pairs", "t[]", memory: 2000) == [2, 4, 6, 8, 10, 10])
     #expect(try steps("small", "n", memory: 2000) == [10])
     #expect(try store.verify(deep: true).faults == [])

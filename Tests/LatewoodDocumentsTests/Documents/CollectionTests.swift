@@ -71,7 +71,7 @@ import Testing
               try store.dropCollection("birds")
             }
           } catch let error as DocumentError where error.code == .notFound {
-            // Dropped meanwhile.
+            // The collection was dropped in the meantime.
           }
         }
       }

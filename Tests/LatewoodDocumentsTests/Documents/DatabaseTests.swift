@@ -43,7 +43,7 @@ import Testing
     try writer.save("b", "two")
     #expect(try await second.value == "b")
     try writer.save("c", "three")
-    // At once, regardless of the last look.
+    // Immediately, regardless of the time of the last check.
     _ = try reader.refresh()
     #expect(try reader.body("c") == "three")
     #expect(try reader.verify().isSound)

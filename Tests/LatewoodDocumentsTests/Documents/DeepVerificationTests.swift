@@ -9,7 +9,7 @@ import Testing
   /// A planted fault: changes of keys and values in the store below.
   struct Planting: Sendable, CustomTestStringConvertible {
     var testDescription: String
-    /// The place that the fault is reported for.
+    /// The location that the fault is reported for.
     var place: String
     var plant: @Sendable (Transaction, Store) throws -> Void
   }
@@ -110,8 +110,8 @@ import Testing
     Planting(
       testDescription: "a tree with the same revision twice", place: "_default/edited",
       plant: replacing("documents", Array("edited".utf8)) { old in
-        // The last revision is its flags and 20 bytes, then possibly the place of its body; they
-        // are repeated after a leaf of their own.
+        // The last revision consists of its flags, 20 bytes and possibly the position of its body.
+        // These bytes are repeated after a separate leaf.
         old + old.dropFirst(3).prefix(22)
       }),
     Planting(

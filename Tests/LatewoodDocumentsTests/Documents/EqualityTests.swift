@@ -5,14 +5,13 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Requests for the documents with one value in one field, which are answered without a plan,
-/// compared with looking at every document.
+/// Queries for one value in one field, which are answered without a plan, compared with a check of
+/// every document.
 @Suite struct EqualityTests {
   private let store: DocumentStore
   private let collection: CollectionHandle
 
-  /// Values of which several documents have the same, with keys around the length at which they are
-  /// cut.
+  /// Values shared by several documents, with keys around the length at which keys are cut.
   private static let values: [String] = {
     let long = (1019...1023).map { String(repeating: "z", count: $0) }
     return ["0", "1", "1.5", "null", "true", "\"\"", "\"x\"", "[1]", "[1,2]", "{\"x\":1}"]

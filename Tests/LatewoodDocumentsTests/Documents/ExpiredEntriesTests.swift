@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// What an index supplies of documents that have expired and are not purged yet.
+/// Index entries of documents that have expired but are not purged yet.
 @Suite struct ExpiredEntriesTests {
   @Test(arguments: ["n", "n:desc"])
   func `a range of entries read together omits expired documents`(part: String) throws {

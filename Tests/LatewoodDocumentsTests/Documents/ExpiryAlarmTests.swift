@@ -6,7 +6,7 @@ import Testing
 
 /// The alarm that purges documents, with a clock and timers that the test controls.
 @Suite struct ExpiryAlarmTests {
-  /// Timers that fire when the test says so.
+  /// Timers that fire on the command of the test.
   private final class Timers: Sendable {
     private let waiting = Guarded<[(wait: UInt64, action: @Sendable () -> Void)]>([])
     var waits: [UInt64] { waiting.withLock { $0.map(\.wait) } }

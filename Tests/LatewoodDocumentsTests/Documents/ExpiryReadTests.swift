@@ -2,7 +2,7 @@ import LatewoodDocuments
 import LatewoodStore
 import Testing
 
-/// Documents that have expired and are not purged yet, and documents that return after deletion.
+/// Documents that have expired but are not purged yet, and documents that return after deletion.
 @Suite struct ExpiryReadTests {
   private let clock = TestClock()
   private let directory: TestDirectory

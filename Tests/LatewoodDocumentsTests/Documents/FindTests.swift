@@ -78,7 +78,7 @@ import Testing
     for definition in ["year", "year:desc", "year,title", "title,year:desc"] {
       let parts = try definition.split(separator: ",").map { try IndexDefinition.Part(parsing: String($0)) }
       try store.createIndex("index", IndexDefinition(parts), in: collection)
-      // An index by title has all films, and leaves the range of years to be checked.
+      // An index by title contains all films; the range of years still has to be checked.
       let isRange = parts[0].path == year
       #expect(try total(seventies) == (expected, isRange ? 0 : found.count), "\(definition)")
       let all = films.reduce(0) { $0 + $1.year }

@@ -120,14 +120,14 @@ import Testing
     let first = try save("a", #"{"mail":"x@y"}"#)
     let error = try #require(refusal(.notUnique) { try save("b", #"{"mail":"x@y"}"#) })
     #expect(error.message.contains("document a "))
-    // Nothing of it is left, and a batch can continue after it.
+    // The failed operation leaves no trace, and the batch can continue.
     try store.write { [collection] writer in
       refusal(.notUnique) {
         try writer.save("b", in: collection, body: JSON.fleece(from: #"{"mail":"x@y"}"#), parent: nil)
       }
     }
     #expect(try store.reads(collection).head(of: "b") == nil)
-    // Missing values are no duplicates, and a document may keep its own values.
+    // Missing values do not count as duplicates, and a document may keep its own values.
     try save("c", "{}")
     try save("d", #"{"mail":null}"#)
     try save("e", #"{"mail":null}"#)
@@ -196,7 +196,7 @@ import Testing
       }
     }
     #expect(try store.reads(collection).indexList().isEmpty)
-    // Records of the index in the failed batch must not leak into the next.
+    // Records of the index in the failed batch cannot leak into the next.
     try store.createIndex("z", definition("y"), in: collection)
     try save("c", #"{"y":0}"#)
     #expect(try ids(in: "z") == ["a", "c"])
@@ -226,7 +226,7 @@ import Testing
     var list: [IndexProgress] = []
     try store.createIndex("n", definition("n"), in: collection) { step in
       list.append(step)
-      // Documents before and after the place that the build has reached.
+      // Documents before and after the position that the build has reached.
       try save("doc 0\(list.count)", #"{"n":5}"#)
       try save("doc 9\(list.count)", #"{"n":5}"#)
       if let head = try store.reads(collection).head(of: "doc 10007") {
@@ -251,7 +251,7 @@ import Testing
       }
     }
     #expect(try ids(in: "n").count == 7)
-    // The last step has built this one: it was not there before.
+    // The last step has built this index: it did not exist before.
     #expect(throws: OnPurpose.self) {
       try store.createIndex("m", definition("n"), in: collection) { step in
         #expect(step.isReady && !step.wasReady)
@@ -307,7 +307,7 @@ import Testing
     try store.createIndex("x", definition("x"), in: collection)
     let first = try save("a", #"{"x":1}"#)
     try save("b", #"{"x":2}"#)
-    // The body stands at the end of the record.
+    // The body is at the end of the record.
     let records = try #require(try store.store.existingKeyspace("documents/people"))
     let record = try #require(try store.store.get("a", in: records))
     try store.store.write { try $0.put("a", record.dropLast(4) + [0xEE, 0xEE, 0xEE, 0xEE], in: records) }

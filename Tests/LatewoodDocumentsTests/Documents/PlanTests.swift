@@ -77,7 +77,7 @@ import Testing
     return (request, text)
   }
 
-  /// Returns the result of looking at every document, with plain sorting.
+  /// Returns the result of checking every document and sorting plainly.
   private func bruteForce(_ request: FindRequest, _ reads: DocumentReads) throws -> [String] {
     var found: [(key: [UInt8], id: String)] = []
     try reads.forEachDocument { id, _ in
@@ -166,7 +166,7 @@ import Testing
     var covered = 0
     let rounds = Effort.count(400, low: 240)
     for round in 0..<rounds {
-      // Some documents have expired by then, and are not purged.
+      // Some documents have expired by then but are not purged.
       if round == rounds / 2 { clock.advance(20) }
       if round == rounds * 3 / 4 { try store.purgeExpired() }
       let reads = try store.reads(collection)
@@ -289,7 +289,7 @@ import Testing
     #expect(try plan(#"{"$or":[{"year":1990},{"title":"t1"}]}"#).uses.map(\.index) == ["year", "title"])
   }
 
-  /// An index, and whether it is what a scan would suggest.
+  /// An index, and whether a scan would suggest it.
   private struct Existing: Sendable {
     var parts: [String]
     var condition: String?
@@ -307,12 +307,12 @@ import Testing
     Existing(parts: ["year"], condition: among, selector: among, isEnough: true),
     Existing(parts: ["year"], condition: #"{"year":1900}"#, selector: among, isEnough: false),
     Existing(parts: ["tags[]"], selector: #"{"tags":{"$elemMatch":{"$gte":"x"}}}"#, isEnough: true),
-    // Fields that are compared for equality may come in any order, and others may follow.
+    // Fields that are compared for equality may stand in any order, and others may follow them.
     Existing(parts: ["year:desc", "title", "tags"], selector: both, isEnough: true),
     Existing(parts: ["title", "year", "tags"], selector: both, isEnough: true),
     Existing(parts: ["title", "tags", "year"], selector: both, isEnough: false),
-    // An order needs exactly its fields, in one of both directions. Then a scan, which is sorted
-    // and read again, costs more.
+    // An order needs exactly its fields, forwards or backwards. A scan costs more then, because its
+    // result has to be sorted and read again.
     Existing(parts: ["title"], sort: "title", isEnough: true, isUsed: true),
     Existing(parts: ["title:desc"], sort: "title", isEnough: true, isUsed: true),
     Existing(parts: ["title", "year"], sort: "title", isEnough: false),

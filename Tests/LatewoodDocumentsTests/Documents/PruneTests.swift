@@ -14,7 +14,7 @@ import Testing
     collection = try store.defaultCollection()
   }
 
-  /// Saves a document as often as is asked for, and returns the revisions, the oldest first.
+  /// Saves a document a number of times, and returns the revisions, oldest first.
   @discardableResult
   private func save(
     _ id: String, _ edits: Int, in collection: CollectionHandle? = nil
@@ -53,7 +53,7 @@ import Testing
     }
     try store.expectSound()
     #expect(try store.prune(keeping: 3) == PruneCount() && prunable(3) == PruneCount())
-    // The number is for that call only.
+    // The number applies to that call only.
     #expect(store.depth == RevisionTree.usualDepth)
     try store.save("a", "more", over: edits[6])
     #expect(try store.reads(collection).record(of: "a")?.tree.nodes.count == 4)

@@ -50,8 +50,8 @@ import Testing
     }
     #expect(failures.keys.sorted() == Array(stride(from: 7, to: 64, by: 8)))
     #expect(failures.values.allSatisfy { $0 is OnPurpose })
-    // One, and a few for batches that were already starting; with a thread for each there are 56
-    // and more.
+    // One thread, and a few for batches that were already starting. With a thread for each batch
+    // there would be 56 or more.
     #expect(volume.trace.count { $0.kind == .sync } - before <= 20)
     for index in 0..<64 {
       #expect(try store.body("\(index)") == (index % 8 == 7 ? nil : "body \(index)"))
@@ -93,7 +93,7 @@ import Testing
     let store = store
     try await store.write { writer in
       store.atEndOfBatch { isCommitted in ends.withLock { $0.append(isCommitted) } }
-      // A batch inside joins it.
+      // A nested batch joins the outer one.
       try store.write { _ in
         store.atEndOfBatch { isCommitted in ends.withLock { $0.append(isCommitted) } }
       }

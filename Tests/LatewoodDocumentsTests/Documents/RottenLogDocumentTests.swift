@@ -5,7 +5,7 @@ import LatewoodStore
 import Testing
 
 /// Documents whose commits no checkpoint has merged, in a file that is changed through another
-/// descriptor while it is open: a read gives the right answer or an error, and nothing traps.
+/// descriptor while it is open: a read returns the right answer or an error, and nothing traps.
 @Suite struct RottenLogDocumentTests {
   private static let count = 12
 
@@ -46,7 +46,7 @@ import Testing
     let directory = try TestDirectory()
     var options = TestClock().options()
     options.store.checkpointsInBackground = false
-    // A cache would have copies of the log and would not notice the damage.
+    // A cache would hold copies of the log and hide the damage.
     options.store.reading = .mapped
     options.store.durability = .relaxed
     let store = try DocumentStore.open(at: directory.database, options: options)

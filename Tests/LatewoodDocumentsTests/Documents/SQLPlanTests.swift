@@ -7,7 +7,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Statements give the same rows with indexes as without.
+/// Statements return the same rows with and without indexes.
 @Suite struct SQLPlanTests {
   private let store: DocumentStore
   private let collection: CollectionHandle
@@ -141,7 +141,7 @@ import Testing
     }
     var plans: [String: Int] = [:]
     for round in 0..<400 {
-      // Some documents have expired by then, and are not purged.
+      // Some documents have expired by then but are not purged.
       if round == 200 { clock.advance(20) }
       let (text, hidden) = statement(&random)
       let explanation = try store.reads(collection).explain(program(text))
@@ -247,11 +247,11 @@ import Testing
           return try take(row)
         }
       }
-      // The rest of the part comes, and no more.
+      // The rest of the part is returned, and no more.
       #expect(taken.count > last && taken.count < all.count && taken == Array(all.prefix(taken.count)))
     }
 
-    // In the middle of a part, whose rows do not come.
+    // In the middle of a part, whose remaining rows are not returned.
     let checks = Guarded(0)
     limits.check = {
       try checks.withLock { count in

@@ -6,7 +6,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Random histories of documents with bodies around the length up to which they stand in records,
+/// Random histories of documents with bodies around the greatest length that is stored in records,
 /// with indexes and a view, compared with the bodies that were given.
 @Suite struct BodyPlaceModelTests {
   @Test(arguments: 0..<8) func `every revision keeps its body when the body is moved`(number: Int) throws {
@@ -30,7 +30,7 @@ private struct BodyPlaceRun {
   private var bodies: [String: [RevisionID: [UInt8]]] = [:]
   /// The histories of inserted revisions.
   private var histories: [String: [[RevisionID]]] = [:]
-  /// Bodies that no sweep can have removed: they belonged to a leaf since the last.
+  /// Bodies that no sweep can have removed: they have belonged to a leaf since the last sweep.
   private var kept: [String: Set<RevisionID>] = [:]
   private var last = ""
 
@@ -207,7 +207,7 @@ private struct BodyPlaceRun {
     kept[id, default: []].insert(revision)
   }
 
-  /// After a sweep only the bodies of leaves are sure to be there.
+  /// Keeps only the bodies of leaves: after a sweep, no other body is certain to exist.
   private mutating func rekeep() throws {
     kept = [:]
     let reads = try store.reads(documents)

@@ -107,7 +107,7 @@ final class DocumentModelRun {
   private func save(
     _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
   ) throws {
-    // A few around the length up to which a body stands in the record.
+    // A few around the greatest length of a body that is stored in the record.
     let length =
       random.oneIn(4)
       ? DocumentRecord.bodyLimit - 1 + random.below(3) : 8 + random.below(random.oneIn(4) ? 3000 : 60)
@@ -139,7 +139,7 @@ final class DocumentModelRun {
     model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
   }
 
-  /// Inserts a branch of another replica that starts from nothing known here.
+  /// Inserts a branch of another replica, without a common ancestor.
   private func insert(
     _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
   ) throws {

@@ -127,7 +127,7 @@ import Testing
       if random.oneIn(8) { clock.advance(UInt64(random.below(6))) }
       if random.oneIn(30) { try store.purgeExpired() }
       try commit(&random)
-      // Some results skip commits and then receive several of them at once.
+      // Some results skip commits and then receive several of them together.
       for index in lives.indices where random.oneIn(10) || number == commits - 1 {
         let update = try await lives[index].update()
         let expected = try rerun(requests[index], store.reads(collection))
@@ -157,8 +157,8 @@ import Testing
   }
 
   @Test func `every update is a single state, even while others commit`() async throws {
-    // Each commit moves one unit between two documents and sometimes purges one of them before
-    // saving it. The sum stays the same.
+    // Each commit moves one unit between two documents. Sometimes it purges one before saving it.
+    // The sum stays the same.
     let names = (0..<10).map { "doc \($0)" }
     for name in names { try save(name, #"{"n":100}"#) }
     let (store, collection) = (store, collection)
@@ -209,7 +209,8 @@ import Testing
     var all = live(request)
     _ = try await all.next()
     try save("announced", "{}")
-    // Announcements wait for those of earlier batches, of which this one has not ended.
+    // Announcements wait until earlier batches have made theirs, and this earlier batch has not
+    // ended.
     let hub = try store.opened().hub
     let ticket = hub.takeTicket()
     try save("waiting", "{}")
@@ -237,7 +238,7 @@ import Testing
     let update = try #require(try await all.update())
     #expect(made.take() == 1 && update.rows.count == 900)
     #expect(update.changes?.map(\.offset) == [499, 0] && update.changes?.map(\.isRemoval) == [true, false])
-    // Not found before the change, and not found after it.
+    // The document is not in the result before or after the change.
     try save("doc 1002", #"{"n":3}"#)
     #expect(try await all.update() == nil && made.take() == 0)
     // A revision that loses changes nothing.

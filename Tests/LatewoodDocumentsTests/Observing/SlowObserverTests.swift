@@ -19,7 +19,7 @@ import Testing
       list.withLock { $0.append(event) }
     }
 
-    /// Returns all events once there are no more.
+    /// Waits for the end of the events and returns all of them.
     func finish() -> [CollectionEvent] {
       isOpen.withLock { $0 = true }
       gate.signal()

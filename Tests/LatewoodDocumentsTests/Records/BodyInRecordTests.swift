@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Short bodies, which stand in the records of their documents, and their moves.
+/// Short bodies, which are stored in the records of their documents, and their moves.
 @Suite struct BodyInRecordTests {
   private static let limit = DocumentRecord.bodyLimit
 
@@ -126,15 +126,15 @@ import Testing
   @Test func `when another leaf becomes the winner, one body moves out`() throws {
     try insert("a", ["2-aa", "1-aa"], "mine")
     #expect(try apart() == [])
-    // It loses: the winner's body is no longer that of the latest change.
+    // The new revision loses: the body of the winner does not belong to the latest change any more.
     try insert("a", ["2-11", "1-aa"], "loser")
     #expect(try apart() == [1, 2] && store.body("a") == "mine")
     try store.expectSound()
-    // It wins, and its body stands in the record.
+    // The new revision wins, and its body is in the record.
     try insert("a", ["2-ff", "1-aa"], "theirs")
     #expect(try apart() == [1, 2] && store.body("a") == "theirs" && head(of: "a").bodyLength == 6)
     try store.expectSound()
-    // A tombstone for the winner: the one before wins again.
+    // A tombstone for the winner: the previous winner wins again.
     try store.delete("a", over: RevisionID("2-ff"))
     #expect(try store.body("a") == "mine" && head(of: "a").bodyLength == 0)
     #expect(try body("2-ff", of: "a") == bytes("theirs") && body("2-11", of: "a") == bytes("loser"))
@@ -169,11 +169,11 @@ import Testing
     try insert("b", ["3-bb", "2-bb"], nil)
     #expect(try store.reads(documents).winner(of: "b")?.body == nil)
     #expect(try head(of: "b").body == 0)
-    // The body comes later.
+    // The body arrives later.
     try insert("b", ["3-bb", "2-bb"], "late")
     #expect(try store.body("b") == "late" && head(of: "b").bodyLength == 4)
     try store.expectSound()
-    // That of an ancestor is stored apart.
+    // The body of an ancestor is stored apart.
     try insert("b", ["2-bb"], "ancestor")
     #expect(try store.body("b") == "late" && body("2-bb", of: "b") == bytes("ancestor"))
     #expect(try head(of: "b").bodyLength == 0)
@@ -225,7 +225,7 @@ import Testing
       return true
     }
     #expect(sizes.map(\.bodyBytes) == [100, 2000] && sizes.map(\.bodyBytesInRecord) == [100, 0])
-    // The longer record names the place, the shorter one the length of the body.
+    // The longer record contains the position of the body, the shorter one its length.
     #expect(sizes[0].recordBytes == sizes[1].recordBytes)
   }
 }

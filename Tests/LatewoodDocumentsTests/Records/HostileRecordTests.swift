@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Records that no writer makes, in a file whose checksums are all right.
+/// Records that writers never produce, in a file whose checksums are all right.
 @Suite struct HostileRecordTests {
   private func revision(_ text: String) -> RevisionID {
     bytes(text).withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
@@ -49,7 +49,8 @@ import Testing
     let swapped = sound[..<head] + sound[(head + branch)...] + sound[head..<(head + branch)]
     refusal(.corruptRevisions) { try decode(Array(swapped)) }
     var twice = Array(sound[..<(head + branch)] + sound[head..<(head + branch)])
-    // Clear the conflict flag: two equal revisions are no conflict, which is not the point here.
+    // Clear the conflict flag: two equal revisions are not a conflict, and that would hide the
+    // fault tested here.
     twice[1] = 0
     refusal(.corruptRevisions) { try decode(twice) }
     var silent = sound
@@ -77,7 +78,7 @@ import Testing
       refusal(.corruptRevisions) { try decode(bytes) }
       refusal(.corruptRevisions) { _ = try bytes.withUnsafeBytes { try DocumentRecord.Head($0) } }
     }
-    // Every shorter record is refused by the full reader, and no reader reads behind the end.
+    // Every shorter record is refused by the full reader, and no reader reads past the end.
     for count in sound.indices {
       refusal(.corruptRevisions) { try decode(Array(sound[..<count])) }
       _ = try? Array(sound[..<count]).withUnsafeBytes { try DocumentRecord.Head($0) }
@@ -85,7 +86,7 @@ import Testing
     var empty = sound
     empty[lengthAt] = 0
     refuse(empty)
-    // One byte more than there are behind the winner, as many as there are, and far more.
+    // One byte more than follows the winner, exactly as many as follow it, and far more.
     for length in [UInt8(4 + 1), UInt8(sound.count - lengthAt - 1), 0x7F] {
       var greedy = sound
       greedy[lengthAt] = length
@@ -94,16 +95,16 @@ import Testing
     var huge: [UInt8] = []
     huge.append(varint: .max)
     refuse(Array(sound[..<lengthAt] + huge + sound[(lengthAt + 1)...]))
-    // The winner also names a place of its own.
+    // The winner also contains a position.
     refuse(try encoded(bytes("body"), place: 8))
-    // Another revision claims the place.
+    // Another revision claims the same position.
     let two = try encoded(bytes("body"), others: 1)
     try decode(two)
     var stolen = two
     let place = try #require(two.firstIndex { $0 == 90 || $0 == 91 })
     stolen[place] = 7
     refusal(.corruptRevisions) { try decode(stolen) }
-    // There is no sequence 0.
+    // Sequences start at 1.
     var nowhere = sound
     nowhere[2] = 0
     refuse(nowhere)
@@ -131,7 +132,7 @@ import Testing
       let told = try decodeEntry(entry(text))
       #expect("\(told.revision)" == text && told.id == "id")
     }
-    // Hexadecimal digits, control characters, no UTF-8, an end within a character.
+    // Hexadecimal digits, control characters, invalid UTF-8, an end within a character.
     let (sound, told) = (try record("1-wxyz"), try entry("1-wxyz"))
     let (place, toldPlace) = (sound.count - 4, 3)
     for bad in [
@@ -145,7 +146,8 @@ import Testing
       entry.replaceSubrange(toldPlace..<(toldPlace + 4), with: bad)
       refusal(.corruptData) { _ = try decodeEntry(entry) }
     }
-    // Lengths that no text has: none, one more than the longest, more than there are.
+    // Invalid lengths of a text: zero, one more than the longest, and more than the remaining
+    // bytes.
     for length: UInt8 in [0, 47, 255] {
       var hostile = sound + [UInt8](repeating: 0x78, count: 70)
       hostile[place - 1] = length
@@ -157,7 +159,7 @@ import Testing
       entry[toldPlace - 1] = length
       if length < 255 { refusal(.corruptData) { _ = try decodeEntry(entry) } }
     }
-    // A text of 33 bytes or more without its flag is no digest.
+    // A text of 33 bytes or more without its flag is not a valid digest.
     var unflagged = try record("1-" + longest)
     unflagged[4] &= ~DocumentRecord.NodeFlag.isText
     refusal(.corruptRevisions) { try decode(unflagged) }

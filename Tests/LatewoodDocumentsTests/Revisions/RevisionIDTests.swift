@@ -19,9 +19,9 @@ import Testing
       #expect(RevisionDigest(text: id.digest.bytes) == id.digest)
     }
     #expect(try RevisionID("1-5ac") != RevisionID("1-5AC"))
-    // The same bytes, as text and as what digits spell.
+    // The same bytes, written as text and as digits.
     #expect(try RevisionID("1-5ac") != RevisionID("1-356163"))
-    // Equal for Unicode, but not for replicas that compare bytes.
+    // Canonically equivalent in Unicode, but different to replicas that compare bytes.
     #expect(try RevisionID("1-\u{E9}") != RevisionID("1-e\u{301}"))
     for text in [
       "", "1", "1-", "-00", "0-00", "01-00", "+1-00", " 1-00", "1-a\n", "1-\0", "1-\u{7F}", "1-\u{9F}",

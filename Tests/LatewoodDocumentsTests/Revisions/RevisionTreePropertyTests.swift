@@ -48,7 +48,7 @@ import Testing
       #expect(tree.nodes.count == all.count, "\(random.replay)")
       #expect(try merged(all.shuffled(using: &random)) == tree, "\(random.replay)")
       #expect(try merged((all + all).shuffled(using: &random)) == tree, "\(random.replay)")
-      // Histories that do not go back to the root leave gaps that others close.
+      // Histories that do not go back to the root leave gaps that other histories close.
       let cut = all.map { revision in
         let length = 1 + random.below(revision.history.count)
         return Revision(history: Array(revision.history[..<length]), isDeleted: revision.isDeleted)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Bytes of views that no writer makes, in a file whose checksums are all right: they give errors,
-/// or other rows, and never a trap.
+/// Bytes of views that writers never produce, in a file whose checksums are all right: they cause
+/// errors or other rows, but never a trap.
 @Suite struct HostileViewTests {
   private let store: DocumentStore
   private let collection: CollectionHandle
@@ -23,7 +23,7 @@ import Testing
     _ = try store.reads(view, of: collection)
   }
 
-  /// Does everything with the view, whatever it throws.
+  /// Uses the view in every way, and ignores errors.
   private func use() {
     func attempt(_ body: () throws -> Void) {
       do { try body() } catch {}
@@ -58,7 +58,7 @@ import Testing
     attempt { try store.write { [collection] in _ = try $0.purge("doc 4", in: collection) } }
   }
 
-  /// Changes an entry in many ways, uses the view after each, and puts everything back.
+  /// Changes an entry in many ways, uses the view after each, and restores everything.
   private func damage(_ space: String, _ key: [UInt8]) throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)

@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodDocuments
 
 /// Power failures at every call while views are built, kept, built anew and dropped. After each,
-/// every view has the rows that its documents are listed with, and catching it up gives what the
-/// documents emit.
+/// every view has the rows that are recorded for its documents; after catching up, it has the rows
+/// that the documents emit.
 @Suite struct ViewCrashTests {
   private static let imagesPerCall = Effort.count(64, low: 8)
 
@@ -50,7 +50,7 @@ import Testing
     let documents = try store.defaultCollection()
     let steps: [(DocumentStore) throws -> Void] = [
       { try save(0..<12, 1, $0) },
-      // One step of several: the rest is done after a crash.
+      // The first of several steps; the others follow after a crash.
       { try step(SampleView.values("values", version: 1, .sum), $0, limit: 5) },
       { try save(3..<14, 2, $0) },
       { try whole(SampleView.values("values", version: 1, .sum), $0) },

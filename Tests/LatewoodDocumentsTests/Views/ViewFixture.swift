@@ -109,7 +109,7 @@ extension DocumentStore {
     return rows
   }
 
-  /// What the documents emit to a view, from the documents alone, in order.
+  /// The rows that the documents emit to a view, computed from the documents alone, in order.
   func recomputedRows(_ view: ViewDefinition, in collection: CollectionHandle) throws -> [ShownRow] {
     var rows: [(key: [UInt8], row: ShownRow)] = []
     let reads = try reads(collection)

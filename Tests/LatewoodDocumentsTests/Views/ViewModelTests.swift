@@ -5,8 +5,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Random changes of documents, by writers that know the views and by others, compared with what
-/// the documents emit. `LATEWOOD_SEED` replays a run.
+/// Random changes of documents, by writers with and without knowledge of the views, compared with
+/// what the documents emit. `LATEWOOD_SEED` replays a run.
 @Suite struct ViewModelTests {
   @Test func `views contain the rows their documents emit, with any kind of writer`() throws {
     let seed = SeededRandom.seed()
@@ -22,7 +22,7 @@ import Testing
         SampleView.values(version: versions[0], random.below(2) == 0 ? .sum : .none),
         SampleView.tags(version: versions[1]),
       ]
-      // Some know none of the views, some begin to know them in between.
+      // Some writers do not know the views, and some learn of them in between.
       let known = views.filter { _ in random.below(3) > 0 }
       for operation in 0..<random.below(60) {
         if operation == 10 { for view in known { try store.register(view, of: documents) } }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// Ranges, ranks and groups of views: answers that a CouchDB gave, and what it does not have.
+/// Ranges, ranks and groups of views: answers recorded from CouchDB, and features that CouchDB
+/// lacks.
 @Suite struct ViewQueryTests {
   /// A recorded query.
   private struct Recorded {

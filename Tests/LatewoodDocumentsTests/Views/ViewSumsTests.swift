@@ -33,7 +33,7 @@ import Testing
     return range
   }
 
-  /// What the rows add up to, one by one.
+  /// The sum of the rows, added one by one.
   private func scanned(_ range: ViewRange, _ reads: ViewReads) throws -> ViewStats {
     var stats = ViewStats()
     try reads.forEachRow(in: range) { row in
@@ -72,7 +72,7 @@ import Testing
         #expect(try store.verify(deep: true).faults == [], "round \(round); \(random.replay)")
       }
     }
-    // All of them go, and nothing is left.
+    // All rows are deleted, and no sums remain.
     try store.write { [collection] writer in
       for number in 0..<keys * 2 { _ = try writer.purge("doc \(number)", in: collection) }
     }
@@ -116,7 +116,7 @@ import Testing
       total += walk.visited
       walks += 1
     }
-    // About 15 on either side at each of four levels, whatever the number of rows.
+    // About 15 on either side at each of four levels, regardless of the number of rows.
     #expect(total / walks < 200, "\(total) sums and rows in \(walks) walks")
     print("ViewSumsTests: \(total / walks) sums and rows for a range of \(count) rows on average")
   }

@@ -50,14 +50,14 @@ import Testing
     try store.saveJSON("a", #"{"tags":["y","z"]}"#, in: collection)
     #expect(try behind() == 0)
     #expect(try keys(view) == [#"a ["y",1]"#, #"a ["z",1]"#])
-    // Another branch wins, and then is taken away again.
+    // Another branch wins and is then removed again.
     let far = RevisionID(generation: 9, digest: first.revision.digest)
     let body = try JSON.fleece(from: #"{"tags":["far"]}"#)
     try store.write { [collection] writer in
       _ = try writer.insert("a", in: collection, history: [far], body: body)
     }
     #expect(try keys(view) == [#"a ["far",1]"#])
-    // One that loses changes no rows, and the view stays caught up.
+    // A losing revision changes no rows, and the view stays caught up.
     let near = RevisionID(generation: 1, digest: far.digest)
     try store.write { [collection] writer in
       _ = try writer.insert("a", in: collection, history: [near], body: body)
@@ -73,7 +73,7 @@ import Testing
     }
     #expect(try keys(view).contains(#"b ["b",1]"#))
     clock.advance(9)
-    // Expired and not purged: there for nobody, counted by nobody.
+    // Expired but not purged: neither returned nor counted.
     let reads = try store.reads(view, of: collection)
     #expect(try reads.count() == (try reads.shownRows().count))
     #expect(try !keys(view).contains(#"b ["b",1]"#))
@@ -126,7 +126,7 @@ import Testing
         switch try body.value(for: "how")?.string() {
         case "throw": throw MapFailure()
         case "nan":
-          // Writers make no such number: a double, and a pointer back to it.
+          // No writer encodes a number like this: as a double, and as a pointer back to it.
           let bytes: [UInt8] = [0x28, 0, 0, 0, 0, 0, 0, 0, 0xF8, 0x7F, 0x80, 0x05]
           return try FleeceBody(bytes).withRoot { key throws(FleeceError) in emitter.emit(key) }
         case "long": try writer.string(String(repeating: "x", count: ViewRow.keyLimit))
@@ -221,7 +221,8 @@ import Testing
     }
     #expect(try step() == 15)
     #expect(try store.verify(deep: true).faults == [])
-    // Changed before and behind the place that it has come to: neither is mapped twice.
+    // The changes lie before and behind the position that the build has reached; neither document
+    // is mapped twice.
     try store.saveJSON("doc 3", #"{"k":103}"#, in: collection)
     try store.saveJSON("doc 20", #"{"k":120}"#, in: collection)
     #expect(try behind() == 17)

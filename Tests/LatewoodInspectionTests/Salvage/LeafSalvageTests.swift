@@ -15,8 +15,8 @@ import Testing
     var keys: [[UInt8]]
   }
 
-  /// Returns the leaves of a compacted file, in which every entry is there once: no log and no
-  /// older leaf can replace them.
+  /// Returns the leaves of a compacted file, in which every entry occurs once: neither the log nor
+  /// an older leaf can replace it.
   private func leaves(of bytes: [UInt8]) throws -> [Leaf] {
     let reader = try FileReader(DamagedFile(bytes))
     let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)

@@ -8,7 +8,7 @@ final class SalvageComparison: SalvageSink {
   /// A salvaged entry that the sound file contains.
   struct Found {
     var trust: SalvageTrust
-    /// The value if it differs from that of the sound file; nil if it is the same.
+    /// The value if it differs from the value in the sound file; nil if both are equal.
     var otherValue: [UInt8]?
   }
 
@@ -64,7 +64,7 @@ final class SalvageComparison: SalvageSink {
   func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {}
 
   private func place(of key: [UInt8]) -> Int? {
-    // Most keys come in order.
+    // Most keys arrive in order.
     if last + 1 < keys.count, keys[last + 1] == key { last += 1 } else { last = places[key] ?? last }
     return last >= 0 && keys[last] == key ? last : nil
   }

@@ -5,18 +5,18 @@ struct SalvageFigure: CustomStringConvertible {
   let fileLength: Int
   let entries: Int
   private(set) var blocks = 0
-  /// The number of entries with a byte in the block.
+  /// The number of entries with at least one byte in the block.
   private var lying = 0
   /// The number of entries that were not saved in any version.
   private var lost = 0
   private var most = 0
-  /// The number of entries that were lost although none of their bytes lay in the block.
+  /// The number of entries that were lost although they had no byte in the block.
   private var lostBeyond = 0
   private(set) var blocksThatCostMore = 0
   private var unproven = 0
   private var older = 0
-  /// The number of entries saved under a key that did not exist, or with another value than the
-  /// newest; never as certain, unless the report names the place.
+  /// The number of entries saved under a key that did not exist, or with a value other than the
+  /// newest. Such entries are never reported as certain, unless the report names the location.
   private(set) var wrong = 0
 
   init(fileLength: Int, entries: Int) {

@@ -119,7 +119,7 @@ import Testing
       leaf..<leaf + Int(root.reference.length),
       with: [UInt8](repeating: 0, count: Int(root.reference.length)))
     let (entries, report) = try Salvage.all(of: bytes)
-    // The log from the first transaction on survives, and replaces the leaf.
+    // The whole log survives from its first transaction, and replaces the leaf.
     #expect(entries == whole)
     #expect(entries[key(number, "key-150")] == nil && entries[key(number, "key-165")] == nil)
     #expect(report.lostRanges.map(\.what) == [.leaf] && report.missing == 0)

@@ -49,12 +49,12 @@ struct SQLBench {
   }
 
   /// Returns the rows of a statement in JSON. Documents are read as the engine reads them: by the
-  /// predicate of the program, in its order, and no more than are wanted.
+  /// predicate of the program, in its order, and not more than needed.
   func rows(_ text: String, _ parameters: [String: String] = [:]) throws -> [String] {
     try parts(text, parameters).parts.flatMap { $0 }
   }
 
-  /// Returns the rows of a statement in JSON, those of each part of the run, and the most memory
+  /// Returns the rows of a statement in JSON, grouped by the parts of the run, and the most memory
   /// that the run kept.
   func parts(
     _ text: String, _ parameters: [String: String] = [:], goesOn: @escaping (String) -> Bool = { _ in true }

@@ -4,7 +4,8 @@ import Testing
 
 @testable import LatewoodQuery
 
-/// Sorting and grouping in parts that fit into memory, compared with doing it at once.
+/// Sorting and grouping in parts that fit into memory, compared with sorting and grouping
+/// everything in one part.
 @Suite struct SQLPartTests {
   private struct Item {
     let a: Int
@@ -28,7 +29,7 @@ import Testing
     names.shuffled(using: &random).prefix(1 + random.below(2)).map { ($0, random.oneIn(2)) }
   }
 
-  /// Returns an ORDER BY with something that no search of documents can sort by.
+  /// Returns an ORDER BY with an expression that a search of documents cannot sort by.
   private static func clause(_ terms: [Term]) -> String {
     " ORDER BY 0, " + terms.map { $0.name + ($0.isDescending ? " DESC" : "") }.joined(separator: ", ")
   }
@@ -128,7 +129,7 @@ import Testing
       #expect(mostKept <= memory)
       #expect(parts.flatMap { $0 }.count == 1000)
       for part in parts { #expect(part.reduce(0) { $0 + $1.utf8.count } <= memory) }
-      // At least half of the memory is used, with up to 300 bytes beside the text of a row.
+      // At least half of the memory is used, with up to 300 bytes in addition to the text of a row.
       #expect(parts.count <= 1000 * 1300 * 2 / memory + 1)
     }
   }

@@ -3,8 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Backups of files that have the same beginning and then went different ways, and backups on disks
-/// that lose what they were given.
+/// Backups of files that share a beginning and then diverge, and backups on disks that lose writes.
 @Suite struct BackupBranchTests {
   private func fill(_ store: Store, _ byte: UInt8, count: Int = 30) throws {
     let keyspace = try store.keyspace("a")
@@ -30,7 +29,7 @@ import Testing
     #expect(try store.verify().isSound)
   }
 
-  /// The block of the last frame was given back, so the frame itself cannot tell the files apart.
+  /// The block of the last frame was released, so the frame cannot distinguish the files.
   @Test func `a restored backup that was changed cannot continue a newer backup of the original`() throws {
     let volume = SimulatedVolume()
     let store = try CrashScript.open(volume, at: "one")
@@ -49,7 +48,7 @@ import Testing
       let bytes = try volume.liveBytes(of: "two")
       if bytes.count > end, bytes[length..<end].allSatisfy({ $0 == 0 }) { break }
     }
-    // The frame itself is in a partial block, which is not given back.
+    // The frame itself is in a partial block, which is not released.
     for (index, byte) in try volume.liveBytes(of: "two")[start..<length].enumerated() where byte != 0 {
       try volume.corrupt("two", at: start + index, xor: byte)
     }
@@ -73,8 +72,8 @@ import Testing
       do {
         try store.backup(to: "backup")
         let lost = volume.trace.dropFirst(first).first { $0.fault == .lost }
-        // Losses in the source's own checkpoint before the backup, and in root slots, of which the
-        // other one still works, need not be noticed.
+        // Two losses may go unnoticed: one in the source's own checkpoint before the backup, and
+        // one in a root slot, because the other slot still works.
         if lost?.path.hasPrefix("backup") == true, let lost, lost.offset >= 16384 {
           Issue.record("\(lost) was not noticed")
         }

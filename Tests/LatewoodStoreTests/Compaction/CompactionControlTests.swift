@@ -5,12 +5,12 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Who waits for a running compaction, and what becomes of its failure.
+/// Waiting for a running compaction, and the callers that receive its failure.
 @Suite struct CompactionControlTests {
   private static let full = StorageError(.outOfSpace, "the disk is full")
 
-  /// Begins a run, lets another thread ask for a compaction meanwhile, and ends the run with
-  /// `result`. Returns what the other thread got.
+  /// Begins a run, lets another thread request a compaction, and ends the run with `result`.
+  /// Returns the outcome for the other thread.
   private static func outcome(
     isAutomatic: Bool, _ result: Result<CompactionReport, StorageError>
   ) throws -> Result<CompactionReport?, StorageError> {
@@ -28,7 +28,8 @@ import Testing
       other.withLock { $0 = got }
       done.signal()
     }
-    // It is asked under the lock that `end` needs, so that it waits by the time of the end.
+    // The request is made under the lock that `end` needs, so the other thread is already waiting
+    // when the run ends.
     asked.wait()
     control.end(result)
     done.wait()

@@ -1,7 +1,7 @@
 import LatewoodStore
 import Testing
 
-/// Compactions that are given up.
+/// Compactions that are abandoned.
 @Suite struct CompactionRequestTests {
   private let directory: StoreDirectory
   private let options = Store.Options.compactedByHand
@@ -32,7 +32,7 @@ import Testing
         }
       }
       #expect(calls == call)
-      // The last call comes when the new file is in its place.
+      // The last call is made when the new file has replaced the old one.
       #expect(try (store.statistics().fileID == before) == (last < 1), "call \(call)")
       #expect(store.compactionProgress == nil)
       #expect(try directory.others() == [])

@@ -112,7 +112,7 @@ import Testing
     }
     var meanwhile: UInt64 = 0
     Patience.wait { written.load(ordering: .relaxed) > 0 }
-    // Four rounds, or more if the other thread does not get to write in these.
+    // Four rounds, or more if the other thread has no chance to write in these.
     for round in 0..<100 where round < 4 || meanwhile == 0 {
       meanwhile += try store.compact(bytesPerSecond: 8 << 20).transactionsMeanwhile
     }

@@ -130,7 +130,7 @@ import Testing
         let before = try store.snapshot().transaction
         #expect(throws: OnPurpose.self) {
           try store.write { transaction in
-            // So long that it is written to the file at once.
+            // Long enough to be written to the file immediately.
             try transaction.put("pear", [UInt8](repeating: 1, count: 2 << 20), in: fruit)
             throw OnPurpose()
           }
@@ -193,7 +193,7 @@ import Testing
       })
     try store.checkpoint()
     try Patience.wait { try store.statistics().fileID != fileID }
-    // The next compaction must not join this one.
+    // The next compaction must be a separate run.
     Patience.wait { store.compactionProgress == nil }
     #expect(try store.content()["old"] == [:])
     #expect(try store.count(in: kept) == 1000)

@@ -12,7 +12,7 @@ import Testing
   init() throws { directory = try StoreDirectory() }
 
   private static var isRoot: Bool {
-    // Only root can give a file away.
+    // Only root can change the owner of a file.
     get throws {
       let directory = try StoreDirectory()
       let path = try directory.write([1], to: "a")
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  /// Whether the file system supports an attribute. If not, there is nothing to be lost.
+  /// Whether the file system supports an attribute. If not, nothing can be lost.
   private func takes(_ name: String, _ bytes: [UInt8], on path: String) -> Bool {
     do throws(StorageError) { try Directories.setAttribute(path, name, bytes) } catch {
       print("OwnershipTests: without \(name): \(error.reason)")
@@ -95,7 +95,7 @@ import Testing
       #expect(try Directories.attribute(directory.store, list) == Self.accessList)
       #expect(try permissions(of: directory.store) == 0o640)
       try Directories.setAttribute(directory.store, list, nil)
-      // New files in the directory get other attributes than this one has.
+      // New files in the directory get other attributes than this file.
       try Directories.setAttribute(directory.path, "system.posix_acl_default", Self.accessList)
       try Directories.setPermissions(directory.store, 0o600)
       try store.compact()
@@ -205,7 +205,7 @@ import Testing
     #expect(volume.trace.allSatisfy { $0.kind != .write || $0.path != "db.compacting" })
     #expect(try store.statistics().compactionFailure != nil)
     volume.canGiveFilesAway = true
-    // Otherwise it could join an automatic one that has already been refused.
+    // Otherwise it could join an automatic compaction that has already been refused.
     Patience.wait { store.compactionProgress == nil }
     try store.compact()
     #expect(try store.statistics().compactionFailure == nil)

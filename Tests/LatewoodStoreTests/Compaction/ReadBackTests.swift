@@ -9,11 +9,11 @@ import Testing
 @Suite struct ReadBackTests {
   /// The way in which the new file is read back.
   enum Way: CaseIterable {
-    /// Past the cache, behind the thread that writes it.
+    /// Past the cache, following the thread that writes the file.
     case behind
-    /// Without such reads: everything at the end.
+    /// Without reads past the cache: everything at the end.
     case atTheEnd
-    /// After so many commits meanwhile that the tree is no longer the copied one.
+    /// After so many commits during the compaction that the tree is no longer the copied one.
     case withCheckpoints
   }
 
@@ -94,15 +94,15 @@ import Testing
         #expect(!isOfNewFile || lost.length < 4096 || lost.offset < 16384, "\(lost)")
         try store.sync()
         if isOfNewFile { try checkDisk(content, "\(lost)") }
-        // A commit that only the cache has does not concern the compaction: begin again with an
-        // intact file.
+        // A commit that exists only in the cache does not concern the compaction: begin again with
+        // an intact file.
         if lost.path == "db" { try compact(store, fruit, way) }
       }
       call += stride
     }
     print("ReadBackTests: \(way), \(refused) of \(call) calls refused")
-    // With commits meanwhile only every ninth call is tried, or fewer, and most are not to the new
-    // file.
+    // With commits during the compaction, at most every ninth call is tried, and most of those
+    // calls do not concern the new file.
     #expect(refused >= (way == .withCheckpoints ? 1 : 10 / stride))
     #expect(try store.verify().isSound)
     try store.close()
@@ -127,7 +127,7 @@ import Testing
     try store.close()
   }
 
-  /// Without nodes to read back, nothing has shown that there are no reads past the cache.
+  /// Without nodes to read back, the lack of reads past the cache has not been noticed yet.
   @Test func `commits that reached only the cache fail the compaction of an empty store`() throws {
     func compact(on volume: SimulatedVolume) throws -> [String: [[UInt8]: [UInt8]]] {
       volume.supportsReadsFromDisk = false

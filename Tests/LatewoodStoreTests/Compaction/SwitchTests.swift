@@ -8,8 +8,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Events in the last moment of a compaction, just before and while the new file replaces the old
-/// one.
+/// Events at the last moment of a compaction, immediately before and during the replacement of the
+/// old file.
 @Suite struct SwitchTests {
   private let volume = SimulatedVolume(seed: 11)
   private let store: Store
@@ -31,7 +31,7 @@ import Testing
     for number in 0..<20 { try store.put("key \(number)", "again", in: fruit) }
   }
 
-  /// Runs `body` on another thread, until `join`, which records errors as issues.
+  /// Runs `body` on another thread. `join` waits for it and records errors as issues.
   private func inBackground(_ body: @escaping @Sendable () throws -> Void) {
     let failures = failures
     DispatchQueue(label: "test").async(group: threads) {
@@ -44,8 +44,8 @@ import Testing
     #expect(failures.withLock { $0 } == [])
   }
 
-  /// Compacts. Calls `atLast` once, when everything has been copied, followed and verified, so that
-  /// only later commits are still missing.
+  /// Compacts. Calls `atLast` once, after everything has been copied, followed and verified: only
+  /// later commits are still missing.
   @discardableResult private func compact(
     _ atLast: @escaping @Sendable () -> Void
   ) throws -> CompactionReport {
@@ -66,7 +66,7 @@ import Testing
     return try result.get()
   }
 
-  /// Expects the old file in its place, alone, with exactly this content.
+  /// Expects the old file at its path, alone, with exactly this content.
   private func expectOldFile(holding content: Content) throws {
     #expect(volume.liveNames == ["db"])
     volume.kill(process: 1)
@@ -240,7 +240,7 @@ import Testing
     func compact(on volume: SimulatedVolume, failing call: Int? = nil) throws -> (Store, Int) {
       var options = CrashScript.options()
       options.compaction = .manual
-      // Otherwise dead blocks may wait, and giving them back fails.
+      // Otherwise dead blocks may wait, and releasing them fails.
       options.punchesHoles = false
       let store = try Store.open(
         at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)

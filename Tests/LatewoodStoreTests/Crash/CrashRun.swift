@@ -48,8 +48,8 @@ final class CrashRun {
     return volume.crashImages(seed: seed, random: random)
   }
 
-  /// Opens an image and checks its content, which it returns. If `goesOn`, writes to it and opens
-  /// it once more.
+  /// Opens an image, checks its content and returns it. With `goesOn`, also writes to the image and
+  /// opens it once more.
   func check(_ image: CrashImage, goesOn: Bool, label: @autoclosure () -> String) throws -> Content? {
     let volume = try image.makeVolume()
     do {
@@ -68,7 +68,7 @@ final class CrashRun {
       let faults = try store.verify().faults
       if !faults.isEmpty { Issue.record("\(faults): \(label())") }
       if goesOn { try goOn(store, volume, content, label()) }
-      // Not closed, which would take longer than everything else.
+      // The store is not closed, because that would take longer than everything else.
       volume.crash()
       return content
     } catch {
@@ -95,8 +95,8 @@ final class CrashRun {
     if !faults.isEmpty { Issue.record("\(faults) after going on: \(label)") }
   }
 
-  /// Writes to an image, loses power again at each call of that, including those of the recovery,
-  /// and recovers from that too.
+  /// Writes to an image, loses power again at each call (including the calls of the recovery), and
+  /// recovers from this second loss.
   ///
   /// - Parameters:
   ///   - content: the content of the image, which every recovery must show.

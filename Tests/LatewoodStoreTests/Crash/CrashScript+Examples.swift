@@ -130,7 +130,7 @@ extension CrashScript {
       .transaction(.synchronous, [put(5, 29, in: "more")]),
     ])
 
-  /// A script of which every call fails once, in every way.
+  /// A script in which every call fails once in every way.
   static let faulty = CrashScript(
     name: "a bit of everything",
     steps: [

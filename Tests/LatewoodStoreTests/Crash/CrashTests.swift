@@ -10,8 +10,8 @@ extension Effort {
   static let points =
     Int(CurrentProcess.environmentVariable("LATEWOOD_CRASH_POINTS") ?? "") ?? count(60_000, low: 4_000)
 
-  /// The number of images for each second cut. There are not millions of different first cuts, so
-  /// those alone do not make millions of points.
+  /// The number of images for each second cut. First cuts alone cannot make millions of points,
+  /// because there are not that many different ones.
   static let secondCuts = max(6, points / 60_000)
 
   /// A damage test tries one in this many bits and lengths.
@@ -21,9 +21,9 @@ extension Effort {
   static let everyBit = CurrentProcess.environmentVariable("LATEWOOD_EVERY_BIT") != nil
 }
 
-/// Power cuts at every call, with every subset of what was not synced lost, kept or torn.
+/// Power cuts at every call, with every subset of the unsynced data lost, kept or torn.
 ///
-/// A *point* is one call at which the power goes, with one image of what the disk then has. At each
+/// A *point* is one call at which the power is cut, with one image of the resulting disk. At each
 /// point the store must open, show a state from the last one acknowledged as durable up to the one
 /// in flight, be sound in every byte, and accept further writes.
 @Suite struct CrashTests {

@@ -59,7 +59,7 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
     }
   }()
 
-  /// The whole file is sealed: it says that everything was durable.
+  /// The whole file is sealed: its last frame records that everything was durable.
   init(
     _ name: String, _ first: [[CrashScript.Operation]], checkpoint: Bool, _ second: [[CrashScript.Operation]],
     closes: Bool, from start: [UInt8]? = nil
@@ -105,21 +105,21 @@ struct DamageFixture: CustomTestStringConvertible, Sendable {
   ) -> [(offset: Int, before: [UInt8], after: [UInt8])] {
     var result: [(offset: Int, before: [UInt8], after: [UInt8])] = []
     for call in trace where call.kind == .write && call.offset >= 16384 {
-      // Nothing there is ever written twice, so before it there were zeros.
+      // These bytes are written only once, so there were zeros before.
       let range = call.offset..<min(call.offset + call.length, bytes.count)
       result.append((call.offset, [UInt8](repeating: 0, count: range.count), Array(bytes[range])))
     }
     return result
   }
 
-  /// The right content of a file that is cut off at `length`; empty if it lacks a commit that was
-  /// durable according to its slots.
+  /// The possible contents of a file that is cut off at `length`; empty if the file lacks a commit
+  /// that was durable according to its slots.
   func contents(of length: Int, floor: Int) -> [Content] {
     if commits.contains(where: { $0.end > length && $0.end <= floor }) { return [] }
     return commits.filter { $0.end <= length }.suffix(1).map(\.content)
   }
 
-  /// The offset of the last frame, which only says that everything before it was durable.
+  /// The offset of the last frame, which only records that everything before it was durable.
   var seal: Int { bytes.count - 56 }
 
   /// The ranges of frames and nodes, which contain their own offsets.

@@ -3,7 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Opens damaged copies of one file and checks their content.
+/// Opens damaged copies of one file and checks their contents.
 final class DamageRun {
   enum Outcome: Equatable {
     /// The content of the store, and whether its verification reports a fault.
@@ -30,16 +30,16 @@ final class DamageRun {
   }
 
   static func look(at volume: SimulatedVolume) throws -> Outcome {
-    // After a power cut the store writes nothing when it is released, which would take longer than
-    // everything else.
+    // After a power cut, the store does not write when it is released. Such writes would take
+    // longer than everything else.
     defer { volume.crash() }
     do {
       let store = try CrashScript.open(volume, .openExisting)
       let content = try store.content()
       for (name, entries) in content {
         guard let keyspace = try store.existingKeyspace(name) else { continue }
-        // Gets take another path than scans. Only some keys, because all would take as long as
-        // everything else.
+        // Gets and scans take different paths. Only some keys are read, because all of them would
+        // take as long as everything else.
         for (key, value) in entries where (key.last ?? 0) % 8 == 0 {
           if try store.get(key, in: keyspace) != value { Issue.record("a get and a scan differ") }
         }

@@ -5,8 +5,8 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Damage to a file that is recorded as durable to its end gives the right answer or an error,
-/// never a wrong answer.
+/// Damage to a file that is recorded as durable to its end: reads return the right answer or an
+/// error, never a wrong answer.
 @Suite struct DamageTests {
   /// Whether a byte belongs to a field of a header or slot, or to the log.
   private static func isField(_ offset: Int) -> Bool {
@@ -40,7 +40,7 @@ import Testing
       for bit in 0..<8 where isField || Effort.everyBit || bit == offset % 8 {
         if (offset * 8 + bit) % stride != 0 { continue }
         let outcome = try run.open { try $0.corrupt(CrashScript.path, at: offset, xor: 1 << UInt8(bit)) }
-        // The rest of a header is covered by its checksum, the rest of a slot by nothing.
+        // The rest of a header is covered by its checksum; the rest of a slot is not covered.
         let mustReport = offset < 8192 || offset < 16384 && isField
         run.judge(
           outcome, right: [fixture.newest], mustReport: mustReport,
@@ -64,8 +64,8 @@ import Testing
       if length % Effort.damageStride != 0 { continue }
       let volume = SimulatedVolume()
       try volume.place(Array(fixture.bytes[..<length]), at: CrashScript.path)
-      // A commit cannot be missed if everything that recorded it is cut off too, nor can bytes of
-      // padding.
+      // A missing commit is not noticed if everything that recorded it is cut off too; neither are
+      // missing bytes of padding.
       let right =
         fixture.contents(of: length, floor: floor) + fixture.contents(of: (length + 7) & ~7, floor: floor)
       run.judge(
@@ -98,7 +98,7 @@ import Testing
       }
       var right = [fixture.newest]
       if let first = changed.first?.0, let last = changed.last?.0, last >= fixture.seal {
-        // Without the seal, only the slots still say that commits before it were durable.
+        // Without the seal, only the slots record that earlier commits were durable.
         right += fixture.contents(of: first, floor: floor)
       }
       run.judge(
@@ -131,7 +131,7 @@ import Testing
   @Test(arguments: DamageFixture.all)
   func `a slot with stale contents is not taken for the newest state`(_ fixture: DamageFixture) throws {
     let empty = try DamageRun(fixture.bytes)
-    // If the write of a slot is lost, the slot of the new file is still there.
+    // If the write of a slot is lost, the slot of the new file still exists.
     let seed = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
     for place in 0..<2 {
       let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
@@ -162,7 +162,7 @@ import Testing
     let other = try history([1, 9, 8])
     let run = try DamageRun(fixture.bytes)
     #expect(fixture.structures == other.structures)
-    // Otherwise every checksum would differ, which is not the question here.
+    // Otherwise every checksum would differ, and the test would show nothing.
     #expect(fixture.bytes[..<8192] == other.bytes[..<8192])
     for range in fixture.structures {
       let outcome = try run.open { volume in

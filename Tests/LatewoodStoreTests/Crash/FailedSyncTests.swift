@@ -155,7 +155,7 @@ import Testing
     try again.close()
   }
 
-  /// The next slot would be written over the only one that the disk has.
+  /// The next slot would overwrite the only slot on the disk.
   @Test(arguments: [true, false])
   func `a root slot that a failed sync left in the cache is not used`(_ readsPastCache: Bool) throws {
     /// Refuses a commit for lack of space, so that the checkpoint before the next one syncs its

@@ -3,13 +3,13 @@ import LatewoodSimulation
 /// The faults of one run of a script, and the calls at which they happen.
 struct FaultPlan: CustomStringConvertible {
   enum Kind: CaseIterable {
-    /// The device fails. Of a write no bytes arrive, or the first ones.
+    /// The device fails. A write transfers no bytes, or only the first ones.
     case inputOutput, shortInputOutput
     /// A sync fails and loses some bytes, which the cache still shows.
     case syncLosingSome
-    /// There is no space for one call. Of a write no bytes arrive, some, or all.
+    /// One call finds no space. A write transfers no bytes, some, or all.
     case outOfSpace, shortOutOfSpace, wholeOutOfSpace
-    /// There is no space for five calls.
+    /// Five calls find no space.
     case longOutOfSpace
   }
 

@@ -12,8 +12,8 @@ final class FaultRun {
   private var process = 1
   private var store: Store?
   private var random: SeededRandom
-  /// Whether something failed for another reason than lack of space, so that this store can only be
-  /// read.
+  /// Whether an operation failed for a reason other than lack of space, so that this store can only
+  /// be read.
   private var isPoisoned = false
   /// The number of errors that calls threw.
   private(set) var errors = 0
@@ -26,12 +26,12 @@ final class FaultRun {
     self.plan = plan
     volume = SimulatedVolume(seed: seed)
     random = SeededRandom(seed: seed)
-    // Either a process has mapped the whole file, or none has.
+    // Either a process has mapped the whole file, or no process has.
     volume.pinsCache = random.oneIn(2)
     plan.inject(into: volume)
   }
 
-  /// Whether the disk works from here on.
+  /// Whether the disk has no faults left.
   private var isOver: Bool { volume.callCount >= plan.end && volume.spaceLimit == nil }
 
   /// The number of calls that fail before there is space again.
@@ -67,16 +67,16 @@ final class FaultRun {
       let isDone = try attempt { try CrashScript.commit(operations, durability, to: store, &progress) }
       if isDone { return }
       let tried = progress.states.removeLast()
-      // The store will not try it again, but after a fault of the device its frame may be complete
-      // in the file or in the cache. A commit refused for lack of space does not come back, unless
-      // this disk wrote it nevertheless and then refused to overwrite it.
+      // The store will not try the commit again. After a fault of the device, however, its frame
+      // may be complete in the file or in the cache. A commit refused for lack of space does not
+      // come back, unless this disk wrote it anyway and then refused to overwrite it.
       let refusals = volume.trace.dropFirst(call).count { $0.kind == .write && $0.fault != nil }
       if !wasPoisoned, isPoisoned || refusals > 1 { progress.ghosts.append(tried) }
       if try store.content() != before { report("a transaction that failed is visible") }
       try checkPowerCut()
     case .sync:
-      // A commit that failed for lack of space may come back until there is a checkpoint beyond it,
-      // which a sync does not write.
+      // A commit that failed for lack of space may come back until a checkpoint lies beyond it. A
+      // sync does not write one.
       let ghosts = progress.ghosts
       let isDone = try attempt(mayBeDone: true) { try store.sync() }
       if isDone { progress.makeDurable() }
@@ -130,7 +130,7 @@ final class FaultRun {
   /// Whether a call was made to the new file of a compaction.
   private func isOfNewFile(_ call: SimulatedCall) -> Bool { call.path.hasPrefix("db.compacting") }
 
-  /// Finds out whether the store still writes.
+  /// Determines whether the store still writes.
   private func probe(_ store: Store) throws {
     do {
       try store.checkpoint()
@@ -163,7 +163,7 @@ final class FaultRun {
     }
   }
 
-  /// Checks the error of a call that failed while the disk did.
+  /// Checks the error of a call that failed because of the disk.
   private func check(_ error: any Error) {
     guard let error = error as? StoreError else { return report("\(error) is not an error of the store") }
     errors += 1
@@ -244,7 +244,7 @@ final class FaultRun {
   }
 
   /// Checks the content of a store that was just opened: the newest state, or after failures an
-  /// allowed one. From here on that is the expected state.
+  /// allowed one. That state is expected afterwards.
   private func checkOpened(_ opened: Store) throws {
     let content = try opened.content()
     let mayDiffer = isPoisoned || !progress.ghosts.isEmpty
@@ -280,8 +280,8 @@ final class FaultRun {
     if !faults.isEmpty { report("\(faults) after going on") }
   }
 
-  /// Checks the content of the disk, whatever the cache shows. Without a pinned cache, other checks
-  /// do that.
+  /// Checks the content of the disk, regardless of the cache. Other checks cover disks without a
+  /// pinned cache.
   private func checkDisk(_ expected: Content) throws {
     guard volume.pinsCache else { return }
     let disk = SimulatedVolume()

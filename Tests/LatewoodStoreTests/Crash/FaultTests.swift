@@ -4,8 +4,8 @@ import LatewoodStore
 import Testing
 
 /// A disk that fails at every call, in every way. Calls throw the failure, acknowledged commits
-/// stay, and reads continue. The store can write again: at once after a lack of space, and
-/// otherwise after it was opened again.
+/// stay, and reads continue. After a lack of space the store can write again immediately; after
+/// other failures it has to be reopened.
 @Suite struct FaultTests {
   static let scripts = [CrashScript.faulty] + CrashScript.all.filter { $0.share >= 0.002 }
   private let seed = SeededRandom.seed()
@@ -35,7 +35,8 @@ import Testing
     #expect(totals.errors > 0)
   }
 
-  /// With low effort, each call of most scripts fails in one of the ways, another one in each run.
+  /// With low effort, each call of most scripts fails in only one way, and in a different way in
+  /// each run.
   @Test(arguments: scripts)
   func `a fault at any call loses no acknowledged commit`(_ script: CrashScript) throws {
     let calls = try CrashRun.countCalls(of: script)
@@ -67,7 +68,7 @@ import Testing
   }
 
   /// A process that is killed after a failed sync leaves its root slot in the cache. The next
-  /// process must not build on it: behind the gap of a full disk, only that slot would lead to its
+  /// process cannot build on it: behind the gap of a full disk, only that slot would lead to its
   /// commits.
   @Test func `a slot whose sync failed is not trusted`() throws {
     func run(losing lost: Int?) throws -> (first: Int, calls: Int) {

@@ -50,8 +50,8 @@ import Testing
   }
 
   @Test func `history ends at a checkpoint whose predecessor does not lie before it`() throws {
-    // The third newest names the oldest as its predecessor, and that one names the second oldest,
-    // which lies after it. Following a reference forward could loop.
+    // The third newest checkpoint names the oldest as its predecessor; the oldest names the second
+    // oldest, which lies after it. Following a reference forward could loop.
     var bytes = try volume.liveBytes(of: CrashScript.path)
     let seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
     for (checkpoint, previous) in [(2, whole[4].offset), (4, whole[3].offset), (3, 0)] {

@@ -48,7 +48,7 @@ import Testing
     for cut in [0, 1, 7, 8, 9, 55, 56, 57, 63, 64, 65, 128, last.count - 9, last.count - 8] {
       let report = try report(Array(bytes[..<(last.lowerBound + cut)]), as: "cut \(cut)")
       #expect(report.isSound, "\(cut): \(report.faults)")
-      // The first bytes are a checksum, and zeros are no tail.
+      // The first bytes are a checksum; if they were zeros, they would not count as a tail.
       let isTorn = bytes[last.lowerBound..<last.lowerBound + cut].contains { $0 != 0 }
       let expected = UInt64(last.lowerBound)..<UInt64(last.lowerBound + cut)
       #expect(report.tornTail?.range == (isTorn ? expected : nil), "\(cut)")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Commits around the lengths at which they are written in other ways: the bytes that they count,
-/// and the file that they leave behind.
+/// Commits around the lengths at which they are written differently: their counted bytes, and the
+/// resulting file.
 @Suite(.serialized) struct LargeCommitTests {
   private static let mebibyte = 1 << 20
   private let directory: StoreDirectory

@@ -5,8 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// The price that writers pay for their bytes when checkpoints or a compaction do not keep up with
-/// them.
+/// The waits imposed on writers when checkpoints or a compaction do not keep up with them.
 @Suite struct WriterPaceTests {
   @Test func `the price of a byte rises with the backlog, up to a limit`() {
     func price(_ bytes: UInt64) -> Double { Backlog(bytes: bytes, free: 1000, headroom: 400).price }
@@ -42,7 +41,7 @@ import Testing
     let pace = WriterDebt()
     pace.charge(1_000_000, at: 0)
     #expect(pace.wait(price: 1000, at: 0) == 1_000_000_000)
-    // Half of it is paid; then the price drops.
+    // The writer has paid half of its debt when the price drops.
     #expect(pace.wait(price: 1000, at: 500_000_000) == 500_000_000)
     #expect(pace.wait(price: 10, at: 500_000_000) == 5_000_000)
     #expect(pace.isOwed)
@@ -104,7 +103,7 @@ import Testing
     }
   }
 
-  /// The ways in which a writer that owes days of waiting is let go at once.
+  /// The ways in which a writer that owes days of waiting is released immediately.
   enum Release: CaseIterable {
     case checkpoint, reclaim, compaction, pause
   }

@@ -57,8 +57,8 @@ import Testing
     try #require(nodes.count > 24, "three levels")
   }
 
-  /// Runs all kinds of reads. Each returns something, right or wrong, or throws an error that the
-  /// file is damaged.
+  /// Runs all kinds of reads. Each returns a result, right or wrong, or throws an error that
+  /// reports a damaged file.
   private func readAll(isWhole: Bool) throws {
     try allowingDamage(isWhole) {
       var seen = 0

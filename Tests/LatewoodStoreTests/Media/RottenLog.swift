@@ -15,8 +15,8 @@ final class RottenLog {
   private(set) var sorted: [[UInt8]] = []
   /// The range of the log that is not in a checkpoint.
   let log: Range<Int>
-  /// The number of damages that may give a wrong answer: by chance, one changed record in 8,192 has
-  /// the same tag. Without tags nearly every one would.
+  /// The number of damages that may lead to a wrong answer: by chance, one changed record in 8,192
+  /// has the same tag. Without tags nearly every one would.
   var toleratedDamages = 0
   private var missedDamages: Set<String> = []
   private var damage = ""
@@ -26,7 +26,7 @@ final class RottenLog {
   ///   - extents: whether some of their values are too long to be inline in the tree.
   init(entries number: Int = 60, extents: Bool = false) throws {
     var options = Store.Options()
-    // A cache would have copies of the log and would not notice the damage.
+    // A cache would hold copies of the log and hide the damage.
     options.reading = .mapped
     options.compaction = .manual
     options.checkpointsInBackground = false
@@ -42,7 +42,7 @@ final class RottenLog {
     old = try store.snapshot()
     let start = Int(try store.statistics().logEnd)
     other = try store.keyspace("late")
-    // Runs of equal heads, in which the bytes after the first four decide.
+    // Runs of equal heads, in which the bytes after the first four decide the order.
     try store.write { transaction in
       for index in 0..<number / 2 {
         try transaction.put("same \(1000 + index * 7 % 997)", Self.value(index, extents), in: space)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Commits that are not in a checkpoint, and whose bytes in the file change while the store is
+/// Commits that no checkpoint has merged, and whose bytes in the file change while the store is
 /// open: lost and stray writes, decay.
 @Suite struct RottenLogTests {
   /// The new content of a damaged block.
@@ -15,7 +15,7 @@ import Testing
       switch self {
       case .zeros: [UInt8](repeating: 0, count: count)
       case .ones: [UInt8](repeating: 0xFF, count: count)
-      // Each byte says that the number continues.
+      // Each byte signals that the number continues.
       case .longNumbers: [UInt8](repeating: 0x80, count: count)
       case .text: [UInt8](repeating: UInt8(ascii: "s"), count: count)
       case .noise: random.bytes(count)
@@ -186,7 +186,7 @@ import Testing
     refusal(.poisoned) { try store.compact() }
     rotten.readAll("after the checkpoint")
     try store.close()
-    // Opening the file gives no wrong answer: it is refused, or later commits are missing.
+    // Opening the file does not lead to wrong answers: it is refused, or later commits are missing.
     do {
       let again = try Store.open(
         at: "db", on: rotten.volume.process(2), mode: .readOnly, options: .init(), environment: .system)
@@ -254,7 +254,7 @@ import Testing
     let directory = try StoreDirectory()
     let path = directory.store
     var options = Store.Options()
-    // A cache would have copies of the log and would not notice the damage.
+    // A cache would hold copies of the log and hide the damage.
     options.reading = .mapped
     options.checkpointsInBackground = false
     options.compaction = .manual

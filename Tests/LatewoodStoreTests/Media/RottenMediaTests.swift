@@ -11,7 +11,7 @@ import Testing
   private let store: Store
   private let space: Keyspace
 
-  /// The place of a value: inline in a leaf, or where the commit wrote it.
+  /// The location of a value: inline in a leaf, or at the offset to which the commit wrote it.
   enum Place: CaseIterable {
     case leaf, value
 
@@ -21,7 +21,7 @@ import Testing
 
   init() throws {
     var options = Store.Options()
-    // A cache would have copies and would not notice the damage.
+    // A cache would hold copies and hide the damage.
     options.reading = .mapped
     options.compaction = .manual
     options.checkpointsInBackground = false
@@ -35,7 +35,7 @@ import Testing
     Array("<\(number)>".utf8) + [UInt8](repeating: UInt8(number % 200), count: place.length)
   }
 
-  /// Makes a tree and reads all of it. Returns the offset of an entry's value in the file.
+  /// Creates a tree and reads all of it. Returns the offset of an entry's value in the file.
   private func fill(_ place: Place) throws -> Int {
     try store.write { transaction in
       for number in 0..<Self.count {
@@ -137,7 +137,7 @@ import Testing
     let offset = try #require(try offset(of: value(1234, place)))
     try store.close()
     var options = Store.Options()
-    // A cache would have copies and would not notice the damage.
+    // A cache would hold copies and hide the damage.
     options.reading = .mapped
     options.checksumLifetime = 0.02
     options.compaction = .manual

@@ -28,7 +28,7 @@ import Testing
       at: "db", on: volume, mode: .openOrCreate, options: options(reading), environment: .system)
   }
 
-  /// Makes a closed database, and returns the offset of an entry's value.
+  /// Creates and closes a database, and returns the offset of an entry's value.
   private func make(_ number: Int) throws -> UInt64 {
     let store = try open(.mapped)
     let space = try store.keyspace("s")
@@ -42,7 +42,8 @@ import Testing
     return UInt64(at)
   }
 
-  /// The value of 1233 is in a leaf, that of 1234 where the commit wrote it.
+  /// The value of 1233 is in a leaf; the value of 1234 is at the offset to which the commit wrote
+  /// it.
   @Test(arguments: [1233, 1234], [Store.Reading.mapped, .buffered(cacheBytes: 1 << 20)])
   func `an unreadable block is an error only for its own entries`(
     _ number: Int, _ reading: Store.Reading
@@ -80,7 +81,7 @@ import Testing
 
   @Test func `one call makes a window readable, unless one of its blocks is unreadable`() throws {
     let offset = try make(1234)
-    // The values of every tenth entry are where commits wrote them.
+    // The values of every tenth entry are outside of leaves, where commits wrote them.
     let numbers = Array(stride(from: 4, to: Self.count, by: 10))
     for isBroken in [false, true] {
       if isBroken { volume.makeUnreadable("db", offset & ~511..<(offset & ~511) + 512) }
@@ -88,7 +89,7 @@ import Testing
       let space = try store.keyspace("s")
       let windows = Int(try store.statistics().logEnd / AddressSpace.windowLength)
       #expect(windows > 4)
-      // The nodes are behind the values, and in windows of their own.
+      // The nodes lie behind the values, in separate windows.
       for number in 0..<Self.count where number % 10 != 4 {
         _ = try store.contains("key \(number)", in: space)
       }
@@ -106,7 +107,7 @@ import Testing
       #expect(calls > 1)
       if isBroken {
         #expect((1...2).contains(readAlone))
-        // 64 KiB have no more values than that.
+        // 64 KiB hold at most this number of values.
         #expect(calls <= windows + 1 + 2 * 64, "\(calls) calls")
       } else {
         #expect(calls <= windows + 1, "\(calls) calls")

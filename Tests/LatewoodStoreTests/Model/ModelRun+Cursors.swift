@@ -69,7 +69,7 @@ extension ModelRun {
       case 0:
         try transaction.delete(key, in: space)
         expected.delete(key)
-        // Reading a deleted entry must not move the cursor.
+        // Reading a deleted entry does not move the cursor.
         if random.oneIn(2) { refusal(.invalidRange) { _ = try cursor.key() } }
       case 1 where random.oneIn(4):
         let (range, low, high) = keys.range(&random, expected)

@@ -16,7 +16,7 @@ final class ModelRun {
   let disk: SimulatedVolume
   private let reading: FileReading
   let options: Store.Options
-  /// Whether the reader stays open, which keeps blocks from being given back.
+  /// Whether the reader stays open, which keeps blocks from being released.
   let keepsFollower: Bool
   var process = 1
   var store: Store
@@ -24,17 +24,17 @@ final class ModelRun {
   var held: [Held] = []
   /// The models of requested checkpoints, by their transactions.
   var past: [UInt64: OrderedModel] = [:]
-  /// The reader in another process; nil at times, so that blocks can be given back.
+  /// The reader in another process; nil at times, so that blocks can be released.
   var follower: Store?
   var operations = 0
   var reopenings = 0
   var compactions = 0
   var pastStates = 0
-  /// The number of bytes given back.
+  /// The number of bytes released.
   var punched: UInt64 = 0
 
-  /// - Parameter reading: the way in which the volume reads its files, whatever the options of a
-  ///   store say.
+  /// - Parameter reading: the way in which the volume reads its files, regardless of the options of
+  ///   a store.
   init(seed: UInt64, style: Int, reading: FileReading = .mapped) throws {
     self.reading = reading
     random = SeededRandom(seed: seed)
@@ -95,7 +95,7 @@ final class ModelRun {
   }
 
   /// Overwrites some entries and writes checkpoints, without any reader, so that blocks must be
-  /// given back.
+  /// released.
   private func giveBack() throws {
     let name = keys.space(&random)
     let chosen = (0..<64).map { _ in keys.key(&random) }
@@ -164,7 +164,7 @@ final class ModelRun {
 
   func checkpoint() throws {
     if random.oneIn(3) {
-      // Without snapshots, their space can be given back.
+      // Without snapshots, their space can be released.
       for old in held { try compareAll(old.snapshot, old.model) }
       held = []
     }
@@ -177,7 +177,7 @@ final class ModelRun {
     past[statistics.transaction] = model
   }
 
-  /// Compacts. Held snapshots keep the old file; earlier checkpoints are gone with it.
+  /// Compacts. Held snapshots keep the old file. Earlier checkpoints are lost with it.
   func compact() throws {
     try store.compact()
     compactions += 1

@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// The state that a transaction found is seen by every later read, even if it contains a commit of
+/// Every later read sees the state that a transaction found, even if it contains a commit of
 /// another thread that is not published yet.
 @Suite struct FoundStateTests {
   private let volume = SimulatedVolume(seed: 1)
@@ -30,7 +30,7 @@ import Testing
     #expect(try store.get("k", in: space) == Array("old".utf8))
   }
 
-  /// Expects that no commit is under way, so that commits lost on a full disk can be undone.
+  /// Expects that no commit is in progress, so that commits lost on a full disk can be undone.
   private func expectNobodyOnTheWay() { #expect(store.engine.head.isSettled) }
 
   @Test(arguments: [Durability.relaxed, .synchronous])

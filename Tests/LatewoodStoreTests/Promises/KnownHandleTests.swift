@@ -5,8 +5,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// A keyspace handle is looked up at most once for each state of the catalog, and one that was
-/// dropped is never taken for another.
+/// A keyspace handle is validated at most once for each state of the catalog, and the handle of a
+/// dropped keyspace is never mistaken for another one.
 @Suite struct KnownHandleTests {
   /// Whether a handle is known without the catalog.
   private func isKnown(_ handle: Keyspace, _ store: Store) throws -> Bool {

@@ -11,7 +11,7 @@ import Testing
   import Darwin
 #endif
 
-/// The address space that open stores take, and views of a file that outgrows its mapping.
+/// The address space that open stores occupy, and views of a file that outgrows its mapping.
 struct MappingTests {
   private let directory: StoreDirectory
 

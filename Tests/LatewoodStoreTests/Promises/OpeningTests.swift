@@ -6,8 +6,8 @@ import LatewoodStore
 import LatewoodTerminal
 import Testing
 
-/// Files of the real file system that cannot be opened: each error gives the reason, and nothing is
-/// changed.
+/// Files of the real file system that cannot be opened: each error states the reason, and the files
+/// are not changed.
 @Suite struct OpeningTests {
   private let directory: StoreDirectory
 
@@ -39,7 +39,7 @@ import Testing
         on: FileVolume(), path: directory.store, readOnly: isReadOnly, environment: .system)
       defer { file.close() }
       let report = try file.recover { _, _, _ in }
-      // That of the checkpoint, and the seal that closing writes.
+      // The frame of the checkpoint, and the seal that closing writes.
       #expect(report.framesReplayed == 2)
       #expect(report.bytesReplayed == 0)
     }
@@ -85,7 +85,7 @@ import Testing
     for mode in [Store.OpenMode.openOrCreate, .openExisting, .createNew] {
       #expect(throws: StoreError.self) { _ = try Store.open(at: magic, mode: mode) }
     }
-    // No lock file beside any of them, nor beside the directory that they are in.
+    // There is no lock file next to any of them, or next to their directory.
     #expect(try Directories.names(in: directory.path).sorted() == ["empty", "long", "magic", "short"])
     #expect(try !FileVolume().exists(directory.path + ".lock"))
   }

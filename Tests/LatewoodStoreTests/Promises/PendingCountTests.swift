@@ -28,14 +28,14 @@ import Testing
       options.nodeSize = 1024
       store = try Store.open(at: "db", on: volume, mode: .createNew, options: options, environment: .system)
       keyspace = try store.keyspace("counted")
-      // Neighbouring keyspaces that must not be counted.
+      // Neighbouring keyspaces, whose entries are not counted.
       let others = [try store.keyspace("after"), try store.keyspace("far after")]
       try store.write { transaction in
         for other in others { try transaction.put("a", "b", in: other) }
       }
     }
 
-    /// Makes a transaction of random changes, some of which say whether the key was there.
+    /// Makes a transaction of random changes, some of which report whether the key existed.
     mutating func write(_ steps: Int, fails: Bool = false) throws {
       var next = model
       do {

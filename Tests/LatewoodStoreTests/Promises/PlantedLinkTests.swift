@@ -3,12 +3,12 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Another user can make files in the database's directory, so names that the engine will use may
-/// be taken by symbolic links.
+/// Another user can create files in the database's directory, so symbolic links may occupy names
+/// that the engine will use.
 @Suite struct PlantedLinkTests {
   private let directory: StoreDirectory
-  /// The targets of the links: a file that must not be written to, and a path at which none may be
-  /// made.
+  /// The targets of the links: a file that must not be written to, and a path at which no file may
+  /// be created.
   private let victim: String
   private let nowhere: String
 

@@ -2,7 +2,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Calls that are refused because of their arguments, because they come too late, or because of the
+/// Calls that are refused because of their arguments, because of their time, or because of the
 /// wrong store.
 @Suite struct RefusalTests {
   @Test func `a value has at most 2 GiB`() throws {
@@ -10,7 +10,7 @@ import Testing
     let space = try store.keyspace("a")
     let byte: [UInt8] = [1]
     try byte.withUnsafeBytes { bytes in
-      // SAFETY: the bytes are never looked at, because the count alone is refused.
+      // SAFETY: the bytes are never accessed, because the count alone is refused.
       let huge = UnsafeRawBufferPointer(start: bytes.baseAddress, count: (1 << 31) + 1)
       refusal(.valueTooLarge) { try store.put("k", huge, in: space) }
       try store.write { transaction in

@@ -64,7 +64,7 @@ import Testing
   @Test func `after a close, no commit has to be replayed, even if the power fails then`() throws {
     let disk = SimulatedVolume()
     var options = CrashScript.options()
-    // Giving space back would make the slot durable for another reason.
+    // Releasing space would make the slot durable for another reason.
     options.punchesHoles = false
     let store = try Store.open(
       at: CrashScript.path, on: disk, mode: .createNew, options: options, environment: .system)

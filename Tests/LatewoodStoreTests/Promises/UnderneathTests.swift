@@ -25,10 +25,10 @@ import Testing
     return (store, space)
   }
 
-  /// Waits until the next commit looks the path up again: see `PathCheck.interval`.
+  /// Waits until the next commit checks the path again: see `PathCheck.interval`.
   private func waitForLookup() { Monitor.sleep(milliseconds: 3) }
 
-  /// The mishaps of an open file.
+  /// The mishaps that can befall an open file.
   enum Mishap: CaseIterable {
     case removed, renamed, replacedByDatabase, replacedByDirectory, replacedByLink
   }
@@ -51,7 +51,7 @@ import Testing
     }
   }
 
-  /// Checks that whatever is at the path now was not changed.
+  /// Checks that the file at the path, if any, was not changed.
   private func checkPath(_ mishap: Mishap) throws {
     switch mishap {
     case .removed: #expect(try !volume.exists(directory.store))
@@ -77,7 +77,7 @@ import Testing
     let error = refusal(.fileMoved) { try store.put("k", "after", in: space) }
     #expect(error?.path?.hasSuffix("db.latewood") == true)
     #expect(error?.advice.contains("copy(to:)") == true)
-    // From now on the store knows it.
+    // Now the store knows about it.
     refusal(.fileMoved) { try store.put("k", "after", in: space) }
     refusal(.fileMoved) {
       try store.write(durability: .relaxed) { try $0.put("k", "after", in: space) }
@@ -194,7 +194,7 @@ import Testing
     try untouched.close()
   }
 
-  /// Times are only shown to people, and decide nothing.
+  /// Times are only shown to people; no decision depends on them.
   @Test(arguments: [-1, 1]) func `a clock that jumps ten years does no harm`(_ direction: Int) throws {
     let now = Guarded<UInt64>(1_700_000_000_000_000)
     let clock = Environment(

@@ -75,7 +75,7 @@ import Testing
     start(commit) { refusal(.inputOutput) { try store.put("k", "new", in: space, durability: .synchronous) } }
     gate.waitForSync()
     start(found) {
-      // It reads the commit, so it must wait for it and fail with it.
+      // This call reads the commit, so it must wait for the commit and fail with it.
       #expect(throws: StoreError.self) {
         try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) }
       }
@@ -103,10 +103,10 @@ import Testing
       } catch { Issue.record(error) }
     }
     #expect(relaxed.wait(timeout: Patience.deadline) == .success, "it waits for the sync")
-    // Like every commit, it is seen together with the commits before it.
+    // Like every commit, it becomes visible together with the commits before it.
     #expect(try seen() == "new")
-    // The commits of a failed sync are seen until the store is closed; whether they are in the file
-    // is known only after that.
+    // The commits of a failed sync stay visible until the store is closed. Only then does it turn
+    // out whether they are in the file.
     volume.inject(.inputOutput(), atCall: volume.callCount)
     gate.open()
     try #require(commit.wait(timeout: Patience.deadline) == .success)

@@ -3,7 +3,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Files that are asked for, deleted and installed without being open.
+/// Files that are examined, deleted and installed without being open.
 @Suite struct WholeFileTests {
   private let directory: StoreDirectory
 

@@ -7,7 +7,7 @@ import Testing
   import Glibc
 #endif
 
-/// One writer at a time, whatever happens to the files and the process.
+/// One writer at a time, regardless of events around the files and the process.
 @Suite struct WriterTests {
   private let directory: StoreDirectory
   private var options = Store.Options()
@@ -27,7 +27,7 @@ import Testing
       try store.compact()
       try FileVolume().remove(directory.store + ".lock")
       refusal(.lockedByOtherProcess) { _ = try Store.open(at: directory.store, options: options) }
-      // The refused open has removed nothing, and readers can open the file.
+      // The refused open has not removed anything, and readers can open the file.
       let reader = try Store.open(at: directory.store, mode: .readOnly)
       try reader.close()
       try store.put("k", "w", in: store.keyspace("a"))

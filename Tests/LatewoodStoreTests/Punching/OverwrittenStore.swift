@@ -3,7 +3,7 @@ import LatewoodDevice
 
 @testable import LatewoodStore
 
-/// A store of few keys that are all overwritten at once, so that much of its file becomes dead.
+/// A store of few keys that are all overwritten together, so that much of its file becomes dead.
 enum OverwrittenStore {
   static func options(threshold: UInt64 = 1, whole: Int = 1) -> Store.Options {
     var options = Store.Options()

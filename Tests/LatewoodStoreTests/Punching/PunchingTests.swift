@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Dead parts of the file are given back to the file system, as soon as nobody needs them and no
+/// Dead parts of the file are released to the file system as soon as nothing needs them, and no
 /// sooner.
 @Suite struct PunchingTests {
   @Test func `a file that is overwritten repeatedly stays small, on a real file system`() throws {
@@ -48,7 +48,7 @@ import Testing
       try again.statistics().allocatedSize < statistics.liveBytes * 2 + statistics.reservedBytes)
   }
 
-  /// Everything that is neither live nor in the log is given back, except for parts of blocks.
+  /// Everything that is neither live nor in the log is released, except for parts of blocks.
   @Test func `all dead blocks are punched`() throws {
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
@@ -89,7 +89,7 @@ import Testing
     try OverwrittenStore.fill(store, 1)
     let snapshot = try store.snapshot()
     for byte in 2...5 { try OverwrittenStore.fill(store, UInt8(byte)) }
-    // Only the log before it may be given back.
+    // Only the log before it may be released.
     let punched = try store.statistics().punchedBytes
     #expect(try OverwrittenStore.shows(1, snapshot, store))
     #expect(try OverwrittenStore.shows(5, store, store))

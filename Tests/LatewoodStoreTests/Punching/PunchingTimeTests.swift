@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// The time and the manner of giving dead parts of the file back.
+/// The time and manner in which dead parts of the file are released.
 @Suite struct PunchingTimeTests {
   @Test func `no block is punched while punching is paused or turned off`() throws {
     let store = try OverwrittenStore.open(SimulatedVolume())
@@ -44,7 +44,7 @@ import Testing
     volume.beforeAccess = { access in
       guard access.kind == .punch else { return }
       pieces.wrappingAdd(1, ordering: .relaxed)
-      // Longer than readers are kept out at once.
+      // Longer than the time for which readers are kept out in one step.
       Monitor.sleep(milliseconds: 11)
     }
     defer { volume.beforeAccess = nil }
@@ -71,7 +71,7 @@ import Testing
     let volume = SimulatedVolume()
     let store = try OverwrittenStore.open(volume)
     volume.beforeAccess = { access in
-      // Longer than readers are kept out at once.
+      // Longer than the time for which readers are kept out in one step.
       if access.kind == .lock { Monitor.sleep(milliseconds: 11) }
     }
     defer { volume.beforeAccess = nil }

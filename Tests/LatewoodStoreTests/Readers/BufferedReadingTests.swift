@@ -29,8 +29,8 @@ import Testing
     (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * $0)) }
   }
 
-  /// Some values are in leaves, some are where the commit wrote them, and some are longer than
-  /// anything the cache keeps a proof of.
+  /// Some values are in leaves, some stay where the commit wrote them, and some are too long for
+  /// the cache to keep a proof of them.
   private static func value(_ number: Int, _ round: Int = 0) -> [UInt8] {
     let length = number % 97 == 0 ? 70_000 : number % 10 == 0 ? 3000 : 100
     let seed = number &* 7 &+ round &* 13
@@ -48,8 +48,8 @@ import Testing
     return space
   }
 
-  /// Waits until a checkpoint's log is no longer in memory. The last version of the store that
-  /// needs it may be released by another thread, a little later.
+  /// Waits until the log of a checkpoint is no longer in memory. Another thread may release the
+  /// last version that needs it a little later.
   private func shrinks(_ store: Store, to limit: UInt64) throws -> Bool {
     try Patience.wait { try store.statistics().cachedBytes <= limit }
   }
@@ -165,7 +165,7 @@ import Testing
     }
     #expect(seen == 3 * 32_000)
     #expect(greatest <= limit)
-    // The idle cursor has kept nothing in memory, but it has kept its place.
+    // The idle cursor has not kept anything in memory, but it has kept its position.
     #expect(try idle.key() == Self.key(777))
     #expect(try idle.value() == [UInt8](repeating: UInt8(truncatingIfNeeded: 777), count: 1000))
     #expect(try idle.next() && idle.key() == Self.key(778))

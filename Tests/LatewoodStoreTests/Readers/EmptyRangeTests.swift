@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What a scan passes over on its way.
+/// The entries that a scan skips on its way.
 @Suite struct EmptyRangeTests {
   private let store: Store
   private let space: Keyspace
@@ -17,7 +17,7 @@ import Testing
   private static func key(_ letter: String, _ number: Int) -> String { "\(letter)\(10_000 + number)" }
 
   /// Scans a range of the newest state. Returns the keys in it, and the entries of write buffers
-  /// that were passed over.
+  /// that were skipped.
   private func scan(_ range: KeyRange) throws -> (found: Int, steps: Int) {
     let view = try store._reader().state.view
     let (low, high) = range.fullKeys(in: space.id)
@@ -47,7 +47,7 @@ import Testing
     #expect(empty.found == 0 && empty.steps < 8, "\(empty)")
     let before = try scan(.between("a", "c"))
     #expect(before.found == Self.count && before.steps < 8, "\(before)")
-    // What is deleted inside of a range has to be passed over.
+    // Entries that are deleted inside a range have to be skipped.
     let deleted = try scan(.between("c", "d"))
     #expect(deleted.found == 0 && deleted.steps >= Self.count - 1, "\(deleted)")
   }

@@ -5,7 +5,7 @@ import Testing
 
 /// Scans of small leaves with a change at, before or after every key, so that changes and bounds of
 /// ranges fall on the first and last entry of each leaf. The suffixes of keys have all lengths
-/// around those that are copied in another way.
+/// around those that are copied differently.
 @Suite struct LeafEdgeTests {
   private struct Undone: Error {}
 
@@ -56,7 +56,7 @@ import Testing
     return found
   }
 
-  /// Compares scans of a transaction with those of a model, then drops the transaction.
+  /// Compares scans of a transaction with scans of a model, then drops the transaction.
   private func check(
     _ what: String, around index: Int, over pending: [[UInt8]: [UInt8]] = [:],
     _ change: (Transaction) throws -> Void,
@@ -143,7 +143,7 @@ import Testing
     return pending
   }
 
-  /// A checkpoint that failed leaves a frozen buffer under the one that takes the range delete.
+  /// A failed checkpoint leaves a frozen buffer below the buffer that receives the range delete.
   @Test func `a deleted range hides frozen entries, and later puts appear`() throws {
     let pending = try freeze()
     for index in stride(from: 0, to: keys.count - 1, by: Effort.count(1, low: 5)) {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Reads that begin where the one before was.
+/// Reads that begin at the position of the previous read.
 @Suite struct NearbyReadTests {
   private static let count = 6000
 

@@ -8,7 +8,7 @@ import Testing
 
   init() throws { directory = try StoreDirectory() }
 
-  /// Large enough for each entry to have blocks of its own; most are extents.
+  /// Large enough for each entry to occupy separate blocks; most are extents.
   private static let length = 20_000
   private static let count = 60
 
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// Opens the file, overwrites everything several times, and closes it. Returns the number of
-  /// bytes given back.
+  /// bytes released.
   private func overwriteAll() throws -> UInt64 {
     let store = try open()
     for byte in 2..<6 as Range<UInt8> { try fill(store, byte) }

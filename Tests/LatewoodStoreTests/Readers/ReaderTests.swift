@@ -5,7 +5,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Read-only stores beside one that writes the same file of the real file system.
+/// Read-only stores next to a store that writes the same file of the real file system.
 @Suite struct ReaderTests {
   private let directory: StoreDirectory
   private let options: Store.Options

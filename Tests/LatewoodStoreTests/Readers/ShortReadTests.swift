@@ -119,7 +119,7 @@ import Testing
     #expect(store.engine.readers.waitingCount == 0)
   }
 
-  /// A key that reads from the store while its bytes are used, and passes them twice.
+  /// A key that reads from the store while its bytes are used, and supplies them twice.
   private struct CuriousKey: ByteSource {
     let store: Store
     let space: Keyspace

@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// Scans of a tree to which few changes are pending: most leaves are passed on whole.
+/// Scans of a tree to which few changes are pending: most leaves are returned whole.
 @Suite struct SparseChangesTests {
   private static func key(_ number: Int) -> [UInt8] { Array("key \(1_000_000 + number)".utf8) }
 
@@ -31,7 +31,7 @@ import Testing
   }
 
   /// With `isFrozen`, a checkpoint fails between the two rounds of changes, so that both write
-  /// buffers have some.
+  /// buffers contain some.
   @Test(arguments: [1, 7, 100, 1000], [false, true])
   func `a scan returns every change in order`(_ distance: Int, _ isFrozen: Bool) throws {
     let volume = SimulatedVolume()

@@ -51,7 +51,7 @@ import Testing
     let writers = Countdown(3)
     volume.beforeAccess = { access in
       guard engine.disk.loan.isUnderWay else { return }
-      // The compaction goes on when each of the others is about to begin a transaction.
+      // The compaction continues when every other thread is about to begin a transaction.
       while !writers.isOver { Monitor.sleep(milliseconds: 1) }
       Monitor.sleep(milliseconds: 2)
     }

@@ -5,11 +5,11 @@ import Testing
 
 @testable import LatewoodStore
 
-/// A disk without any space left is freed by deleting.
+/// On a disk without any space left, deleting frees space.
 @Suite struct FilledDiskTests {
   private static let path = "db"
 
-  /// What the values of a store look like.
+  /// The form of the values in a store.
   struct Shape: Sendable, CustomTestStringConvertible {
     var valueLength: Int
     /// The number of entries in one transaction.
@@ -93,7 +93,7 @@ import Testing
   }
 
   /// Puts a part of as many entries as there were before half of them were deleted, each in a
-  /// transaction of its own. A put may be refused, after which the store looks for space.
+  /// separate transaction. A put may be refused, after which the store looks for space.
   private static func put(aPart part: Int, of count: Int, _ shape: Shape, _ store: Store) throws -> [Int] {
     let numbers = 10_000_000..<10_000_000 + count / part
     for number in numbers {
@@ -150,7 +150,8 @@ import Testing
     try store.close()
   }
 
-  /// A reader keeps what was deleted, and does not say when it has ended: refused puts look again.
+  /// A reader keeps the deleted entries and does not announce its end: refused puts have to check
+  /// again.
   @Test(arguments: shapes[1...3])
   func `puts find the space that a reader kept, once it ends`(_ shape: Shape) throws {
     let volume = Self.disk(for: shape)
@@ -160,7 +161,7 @@ import Testing
     do {
       let snapshot = try store.snapshot()
       left = try Self.deleteHalf(all, store)
-      // Puts are refused after some time, if not at once, because the snapshot has everything.
+      // Puts are refused sooner or later, because the snapshot keeps everything.
       left += try Self.fill(store, shape, from: 20_000_000)
       #expect(try snapshot.count(in: try store.keyspace("a")) == all.count)
     }

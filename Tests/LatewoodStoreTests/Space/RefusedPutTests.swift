@@ -5,7 +5,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// A put for which there is no space is refused only after space has been looked for.
+/// A put is refused for lack of space only after a search for space.
 @Suite struct RefusedPutTests {
   private static let path = "db"
 

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Latewood
 
-/// If others change what work in the background has decided by, nothing of it is committed, or it
-/// runs again.
+/// If others change the data that background work relied on, the work is not committed, or it runs
+/// again.
 @Suite struct BackgroundConflictTests {
   private let database: Database
   private let people: TypedCollection<Person>
@@ -95,7 +95,7 @@ import Testing
       }
     }
     #expect(attempts.withLock { $0 } == 3)
-    // A conflict that the closure throws itself is its own affair.
+    // A conflict that the closure throws itself does not make it run again.
     attempts.withLock { $0 = 0 }
     await refused(.conflict) {
       try await database.background(retries: 2) { _ in
@@ -144,7 +144,7 @@ import Testing
       }
     }
     try await work { try other.save(MutableDocument(id: "a")) }
-    // What the work itself saves is no change by somebody else.
+    // The work's own saves do not count as changes by others.
     try await database.background { state in
       let people = try state.collection("people", of: Person.self)
       try people.save(Person(id: "emil", city: "Lagos"))

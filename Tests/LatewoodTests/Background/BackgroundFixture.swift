@@ -21,8 +21,7 @@ struct Person: Codable, Identifiable, Equatable {
   }
 }
 
-/// Runs a closure on another thread, and waits for its end. A queue of its own always gets a
-/// thread.
+/// Runs a closure on another thread, and waits for its end. A separate queue always gets a thread.
 func elsewhere(_ body: @escaping @Sendable () throws -> Void) throws {
   let failure = Guarded<(any Error)?>(nil)
   let done = DispatchSemaphore(value: 0)

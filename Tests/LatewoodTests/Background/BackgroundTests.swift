@@ -5,8 +5,8 @@ import Testing
 
 @testable import Latewood
 
-/// Work in the background reads one state, keeps nobody waiting, and commits what it has decided in
-/// one batch or not at all.
+/// Background work reads one state, does not block anyone, and commits its decisions in one batch
+/// or not at all.
 @Suite struct BackgroundTests {
   private struct OnPurpose: Error {}
 
@@ -66,7 +66,7 @@ import Testing
         return true
       }
       #expect(ids == ["anna", "bela", "carl"])
-      // The newest state is there at the same time.
+      // The newest state can be read at the same time.
       #expect(try people.count == 3 && people.contains("dora"))
     }
     #expect(try await people.query().where { $0.city == "Porto" }.documentIDs() == ["anna", "bela", "dora"])
@@ -153,7 +153,8 @@ import Testing
 
   @Test func `work whose task is cancelled ends at its next call, and commits no change`() async throws {
     let (begun, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    // The calls at which the work ends; the last makes none, and its end is not waited for.
+    // The calls at which the work ends. The last case makes no call, and the test does not wait for
+    // its end.
     let calls: [@Sendable (BackgroundDatabase, BackgroundCollection) throws -> Void] = [
       { state, _ in try state.checkCancellation() },
       { state, _ in _ = try state["people"] },
@@ -234,7 +235,7 @@ import Testing
         goOn.wait()
       }
     }
-    // The work is at its end or behind it: either check must notice.
+    // The work is ending or has ended: both checks must notice.
     task.cancel()
     goOn.signal()
     await #expect(throws: CancellationError.self) { try await task.value }

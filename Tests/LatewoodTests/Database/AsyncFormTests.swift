@@ -6,8 +6,8 @@ import Testing
 @testable import Latewood
 @testable import LatewoodDocuments
 
-/// Every call that may wait has a form that does not block its caller: it does the same, gives its
-/// thread back meanwhile, and changes nothing if its task is cancelled.
+/// Every call that may wait has a form that does not block its caller. That form does the same,
+/// frees its thread while it waits, and changes nothing if its task is cancelled.
 @Suite struct AsyncFormTests {
   private struct Film: Codable, Identifiable, Equatable {
     var id: String
@@ -15,7 +15,7 @@ import Testing
     var score: Double?
   }
 
-  /// A call, and what the database shows of it.
+  /// A call, and its effect on the database.
   private struct Call: Sendable {
     let name: String
     let run: @Sendable () async throws -> Void
@@ -230,8 +230,8 @@ import Testing
     }
   }
 
-  /// Returns whether the thread of a call's task is free while the call cannot end: because the
-  /// queues stand still, and with `isWriting` another batch is running, too.
+  /// Returns whether the thread of a call's task is free while the call cannot end. The call cannot
+  /// end because the queues stand still and, with `isWriting`, because another batch is running.
   private func isFree(_ call: Call, isWriting: Bool = false) async throws -> Bool {
     let database = database
     let go = DispatchSemaphore(value: 0)
@@ -240,7 +240,7 @@ import Testing
       guard isWriting else { return started.finish() }
       try await database.inBatch {
         started.finish()
-        // A call that blocks holds up the next job, which then comes too late, but not never.
+        // A call that blocks holds up the next job, which then runs late, but does run.
         _ = go.wait(timeout: .now() + .seconds(20))
       }
     }
@@ -384,7 +384,7 @@ import Testing
 
   // MARK: Cancelling
 
-  /// What the calls above would change.
+  /// The state that the calls above would change.
   private func state() throws -> [String] {
     try database.collectionNames + documents.indexes.map(\.name) + documents.localDocumentNames
       + documents.expirations().map(\.id) + [

@@ -149,7 +149,7 @@ import Testing
     go.signal()
     await #expect(throws: CancellationError.self) { try await task.value }
     #expect(try people.count == 0)
-    // Cancelled before it begins.
+    // The task is cancelled before it begins.
     let late = Task {
       while !Task.isCancelled { await Task.yield() }
       do {

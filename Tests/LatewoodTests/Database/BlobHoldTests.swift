@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// A blob stays while it may still be put into a document, and while anything refers to it.
+/// A blob stays while it may still be put into a document, and while there is a reference to it.
 @Suite struct BlobHoldTests {
   private struct OnPurpose: Error {}
   private let directory: TestDirectory

@@ -58,7 +58,7 @@ import Testing
     } catch let error as DatabaseError { #expect(error.code == .notFound) }
   }
 
-  /// What a batch leaves for the test that has started it.
+  /// Values that a batch leaves for the test that started it.
   private final class Kept: @unchecked Sendable {
     var content: BlobContent?
   }

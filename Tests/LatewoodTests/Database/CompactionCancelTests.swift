@@ -4,7 +4,7 @@ import Testing
 
 @testable import Latewood
 
-/// Compactions of a database that are given up.
+/// Compactions of a database that are abandoned.
 @Suite struct CompactionCancelTests {
   private struct OnPurpose: Error {}
 
@@ -43,7 +43,7 @@ import Testing
     let fileID = try blocking { try database.statistics().fileID }
     let (begun, begins) = AsyncStream.makeStream(of: Void.self)
     let task = Task {
-      // Slow enough not to end meanwhile, however long the cancelling task waits for a thread.
+      // Slow enough not to end first, however long the cancelling task waits for a thread.
       try await database.compact(bytesPerSecond: 500) { _ in begins.yield() }
     }
     for await _ in begun { break }

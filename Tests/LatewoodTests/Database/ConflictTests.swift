@@ -52,7 +52,7 @@ import Testing
       }
       #expect(try people.document(id, revision: "1-" + String(repeating: "a", count: 40)) == nil)
     }
-    // A local document has no revisions, whatever its name is.
+    // A local document has no revisions, regardless of its name.
     for name in ["a", "none"] {
       try people.setLocalDocument(name, ["n": 1])
       let document = try people.localDocument(name)

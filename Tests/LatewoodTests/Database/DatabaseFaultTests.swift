@@ -3,7 +3,7 @@ import Latewood
 import LatewoodStore
 import Testing
 
-/// What a verification finds says where it is.
+/// A fault found by a verification names its location.
 @Suite struct DatabaseFaultTests {
   private let directory: TestDirectory
   private let blob: Blob
@@ -21,7 +21,7 @@ import Testing
     try database.close()
   }
 
-  /// Changes the file below the documents, and returns what a verification then finds.
+  /// Changes the file below the documents, and returns the faults that a verification then finds.
   private func faults(_ change: (Store) throws -> Void) throws -> [DatabaseFault] {
     let store = try Store.open(at: directory.file, mode: .openExisting)
     try change(store)

@@ -6,7 +6,7 @@ import Testing
 
 /// A caller's code, including `deinit`, never runs under a lock that its own calls would need.
 @Suite struct DeadlockTests {
-  /// Runs a closure when its last reference goes.
+  /// Runs a closure when its last reference is released.
   private final class Farewell: Sendable {
     private let action: @Sendable () -> Void
     init(_ action: @escaping @Sendable () -> Void) { self.action = action }
@@ -101,7 +101,7 @@ import Testing
           tokens.withLock { $0 = [token] }
         }
         other = nil
-        // The first listener has been told of the end before all of these.
+        // The first listener was notified of the end before all of these.
         for _ in 0..<500 {
           let token = try database.addListener { _ in }
           tokens.withLock { $0.append(token) }

@@ -3,8 +3,8 @@ import Latewood
 import LatewoodConcurrency
 import Testing
 
-/// Revision ids are digests of content, so equal edits have equal ids: a save must not take
-/// somebody else's edit for its own.
+/// Revision ids are digests of content, so equal edits have equal ids. A save never mistakes the
+/// edit of somebody else for its own.
 @Suite struct EqualEditTests {
   private let database: Database
   private let people: DocumentCollection

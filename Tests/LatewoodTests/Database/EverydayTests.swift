@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Calls that apps make every day, beside saving and reading.
+/// Everyday calls of apps, in addition to saving and reading.
 @Suite struct EverydayTests {
   private let database: Database
   private let people: DocumentCollection
@@ -133,7 +133,7 @@ import Testing
     #expect(try people.expirations(before: list[1].date).map(\.id) == ["b"])
     #expect(try people.expirations(before: list[1].date + 1).map(\.id) == ["b", "a"])
     #expect(try people.expirations(before: .distantPast).isEmpty)
-    // At least as long as was asked for, and not more than two seconds longer.
+    // At least as long as requested, and at most two seconds longer.
     let left = list[0].date.timeIntervalSince(list[1].date)
     #expect(abs(left + 3600) <= 1)
     #expect(list[0].date > Date.now)

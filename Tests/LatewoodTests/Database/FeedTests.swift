@@ -126,7 +126,7 @@ import Testing
       try people.resolveConflicts(choosing: #require(try people.document("a")))
     }
     try people.purge("a")
-    // The ancestors of a known revision are no revision that was added.
+    // The ancestors of a known revision do not count as added revisions.
     try people.insert(MutableDocument(id: "b"), history: ["2-ab"])
     try people.insert(MutableDocument(id: "b"), history: ["2-ab", "1-cd"])
     queue.sync {}
@@ -135,7 +135,7 @@ import Testing
     #expect(changes[5].addedRevisionID == "2-ab" && changes[5].isFromReplica)
     #expect(changes[6].addedRevisionID == nil && changes[6].reason == .saved)
     #expect(changes[0].addedRevisionID == first.revisionID && !changes[0].isFromReplica)
-    // A revision that has lost.
+    // A losing revision.
     #expect(changes[1].addedRevisionID == "1-00" && changes[1].isFromReplica)
     #expect(changes[1].revisionID == first.revisionID)
     #expect(changes[2].addedRevisionID == "3-ab" && changes[2].isFromReplica)

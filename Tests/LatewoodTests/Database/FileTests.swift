@@ -18,7 +18,7 @@ import Testing
     try people.close()
     #expect(try all.delete("people"))
     #expect(try !all.delete("people"))
-    // Its lock file is gone too.
+    // Its lock file has been removed, too.
     let names = try FileManager.default.contentsOfDirectory(atPath: directory.path)
     #expect(!names.contains { $0.hasPrefix("people") })
     for name in ["", "1a", "A", "a b", "_x", "a.b", String(repeating: "a", count: 240)] {

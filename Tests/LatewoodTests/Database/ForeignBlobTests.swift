@@ -45,7 +45,7 @@ import Testing
     _ = try database.saveBlob(content)
     #expect(try database.content(of: blob).data() == content)
     try expectMissing(0, blobs: 1)
-    // From here on only the document refers to it.
+    // Now only the document refers to it.
     try database.close()
     let again = try Database.open(at: directory.file)
     try again.compact()

@@ -2,8 +2,8 @@ import Latewood
 import LatewoodSimulation
 import Testing
 
-/// Revisions of other databases, whose digests may be any text: every replica keeps them as they
-/// are named, and chooses the same winner.
+/// Revisions of other databases, whose digests may be any text: every replica keeps their names
+/// unchanged, and chooses the same winner.
 @Suite struct ForeignRevisionTests {
   private static let longest = String(repeating: "Z", count: 46)
   /// The longest digest of hexadecimal digits.
@@ -21,14 +21,14 @@ import Testing
 
   private static func fill(_ people: DocumentCollection, _ leaves: [String]) throws {
     for leaf in leaves {
-      // Generations may be skipped only by leaving out the history.
+      // Only a revision without its history may skip generations.
       let history = leaf.hasPrefix("2-") ? [leaf, "1-5ac"] : [leaf]
       #expect(try people.insert(try document(leaf), history: history), "\(leaf)")
       #expect(try !people.insert(try document(leaf), history: history), "\(leaf)")
     }
   }
 
-  /// Checks everything that can be asked about the document.
+  /// Checks every property of the document that can be queried.
   private static func check(_ database: Database, without gone: Set<String> = []) throws {
     let people = try database.defaultCollection
     let expected = leaves.filter { !gone.contains($0) }

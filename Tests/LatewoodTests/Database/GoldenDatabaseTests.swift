@@ -3,8 +3,8 @@ import Latewood
 import LatewoodSimulation
 import Testing
 
-/// The file of documents in Tests/golden, as an app sees it: every release opens the files of those
-/// before it, and finds all that is in them.
+/// The file of documents in Tests/golden, as an app sees it: every release opens the files of
+/// earlier releases and finds their complete contents.
 @Suite struct GoldenDatabaseTests {
   private let directory: TestDirectory
   private let database: Database

@@ -4,7 +4,7 @@ import LatewoodSimulation
 import Testing
 
 /// A file in the form of release 0.2.0, which kept every body apart from the record of its
-/// document. It is opened as it is, and what changes gets today's form.
+/// document. It is opened without a conversion, and changed documents get today's form.
 @Suite struct OlderDatabaseTests {
   private let directory: TestDirectory
 
@@ -13,7 +13,7 @@ import Testing
     try Repository.write(try Repository.read("Tests/golden-older/bodies-apart.latewood"), to: directory.file)
   }
 
-  /// Expects what is in the file, but for film 0, which the tests change.
+  /// Expects the contents of the file, except for film 0, which the tests change.
   private func expectContents(of database: Database, films count: Int = 40) throws {
     let people = try database.defaultCollection
     let films = try database.collection("films", of: GoldenFilm.self)

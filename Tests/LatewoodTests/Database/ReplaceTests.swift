@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Databases that take the place of others.
+/// Databases that replace others.
 @Suite struct ReplaceTests {
   private let directory: TestDirectory
   private let target: String

@@ -6,7 +6,7 @@ import LatewoodSimulation
 import LatewoodStore
 import Testing
 
-/// Several handles of one file in one process.
+/// Several handles to one file in one process.
 @Suite struct SecondHandleTests {
   private let directory: TestDirectory
 
@@ -92,7 +92,7 @@ import Testing
     try await people.save(MutableDocument(id: "a"))
     #expect(await Self.waits(for: seen))
     try await first.close()
-    // It waits for changes, and nobody saves.
+    // The call waits for changes, but there are no saves.
     let error = await #expect(throws: DatabaseError.self) { try await reader.value }
     #expect(error?.code == .notOpen)
     try await people.save(MutableDocument(id: "b"))

@@ -7,8 +7,8 @@ import Testing
 
 @testable import Latewood
 
-/// A file of a version that this release does not know is refused with an error that names the
-/// version and says what to do, and is not changed.
+/// A file of an unknown version is refused and not changed. The error names the version and gives
+/// advice.
 @Suite struct VersionTests {
   private let directory: TestDirectory
   private let sound: [UInt8]

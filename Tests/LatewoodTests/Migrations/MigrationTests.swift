@@ -4,7 +4,7 @@ import LatewoodConcurrency
 import LatewoodSimulation
 import Testing
 
-/// Migrations of collections: what runs, in what order, how often, and from where.
+/// Migrations of collections: which ones run, in which order, how often, and from which document.
 @Suite struct MigrationTests {
   private struct OnPurpose: Error, Equatable {}
 
@@ -43,7 +43,7 @@ import Testing
     return migrator
   }
 
-  /// How often the documents were migrated, by id.
+  /// The number of times that each document was migrated, ordered by id.
   private func counts(_ database: Database? = nil) throws -> [Int] {
     try (database ?? self.database)["people"].documents().map { $0.int("n") }
   }
@@ -256,7 +256,7 @@ import Testing
     #expect(try people.document("p000")?.isEmpty == true)
   }
 
-  // MARK: Going on
+  // MARK: Continuing
 
   @Test func `after an error, earlier batches stay and the next run continues after them`() throws {
     try fill(10)
@@ -274,7 +274,7 @@ import Testing
       #expect(try counts() == Array(repeating: 1, count: 6) + Array(repeating: 0, count: 4))
       #expect(try !migrator.hasCompletedMigrations(in: database))
     }
-    // A handle of its own, after the file was closed.
+    // A separate handle, after the file was closed.
     try database.close()
     let again = try Self.open(directory.file)
     var told: [Int] = []
@@ -357,7 +357,7 @@ import Testing
     try later.save(contentsOf: (0..<4).map { try MutableDocument(id: Self.id($0)) })
     try migrator.migrate(database)
     #expect(try counts() == [1, 1, 1, 1])
-    // Done is done: the documents of a later collection are up to date.
+    // Completed migrations are not repeated: the documents of a later collection are up to date.
     try database.dropCollection("people")
     try database["people"].save(MutableDocument(id: "a", ["n": 5]))
     try migrator.migrate(database)
@@ -424,7 +424,7 @@ import Testing
     var cents: Int
   }
 
-  /// The code of the article *Migrations*, as it stands there.
+  /// The code of the article *Migrations*, verbatim.
   @Test func `the examples in the article behave as described`() throws {
     try people.save(MutableDocument(id: "anna", ["name": "Anna Maria Lima"]))
     try people.save(MutableDocument(id: "ben", ["first": "Ben"]))

@@ -2,8 +2,8 @@ import Latewood
 import LatewoodSimulation
 import Testing
 
-/// A single column, which is read in a way of its own, has the values that it has among others, and
-/// that the documents have.
+/// A single column, which has a separate reading path, contains the same values as that column
+/// among others, and as the documents.
 @Suite struct ColumnTests {
   private static let values = [
     "null", "true", "false", "0", "-1", "1.0", "2.5", "9007199254740993", "18446744073709551615",
@@ -15,7 +15,7 @@ import Testing
     do { return try rows().map { "\($0)" }.joined(separator: ",") } catch { return "\(type(of: error))" }
   }
 
-  /// Returns the column, which is the same read in any way.
+  /// Returns the column after checking that all ways of reading it agree.
   private func column<Column: Codable & Sendable>(
     _ query: Query<Document>, _ type: Column.Type, _ replay: String
   ) -> String {

@@ -164,7 +164,7 @@ import Testing
     #expect(try await films.dropView("by year"))
   }
 
-  /// Returns the numbers of rows and of groups that a batch sees of its own save.
+  /// Saves in a batch, and returns the numbers of rows and groups that the batch then sees.
   private func saveInBatch(_ view: DocumentView) throws -> (Int, Int) {
     try database.inBatch {
       var film = try MutableDocument(id: "new")
@@ -185,7 +185,7 @@ import Testing
     #expect(try opened(writer).count() == 1)
     let reader = try Database.open(at: path, mode: .readOnly)
     #expect(try opened(reader).count() == 1)
-    // In one process they share the view, so that a reader cannot take it away from the writer.
+    // In one process they share the view, so a reader cannot remove it from the writer.
     #expect { _ = try reader.defaultCollection.view("ids", version: 2) { _, _ in } } throws: {
       ($0 as? DatabaseError)?.code == .conflict
     }

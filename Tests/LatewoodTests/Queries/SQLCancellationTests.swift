@@ -3,7 +3,7 @@ import Testing
 
 @testable import Latewood
 
-/// Statements whose task is cancelled.
+/// Statements in tasks that are cancelled.
 @Suite struct SQLCancellationTests {
   @Test func `cancelling a task ends a sort that keeps rereading its input`() async throws {
     let database = try Database.inMemory()

@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  /// The films of two decades, from `shared/data` beside the repository or one level up. If they
+  /// The films of two decades, from `shared/data` next to the repository or one level up. If they
   /// are missing, a few made-up films replace them.
   private static func films() throws -> [Film] {
     let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)

@@ -2,8 +2,8 @@ import Foundation
 import Latewood
 import Testing
 
-/// Statements about people and tweets, from `shared/data` beside the repository or one level up. If
-/// there are none, the tests say so and pass.
+/// Statements about people and tweets, from `shared/data` next to the repository or one level up.
+/// If they are missing, the tests report this and pass.
 @Suite struct SharedDataQueryTests {
   private static func read(_ name: String) -> Data? {
     let root = #filePath.split(separator: "/", omittingEmptySubsequences: false).dropLast(4)

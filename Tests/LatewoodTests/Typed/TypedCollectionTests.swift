@@ -75,7 +75,7 @@ import Testing
     #expect(try people.save(mine, .lastWriteWins).revisionID.hasPrefix("3-"))
     #expect(try people.save(Person(id: "anna", name: "New"), .lastWriteWins).revisionID.hasPrefix("4-"))
     refusal(.conflict) { try people.save(other) }
-    // What a save returns can be saved again.
+    // The value returned by a save can be saved again.
     var last = try #require(try people.document("anna"))
     for age in 40..<43 {
       last.age = age

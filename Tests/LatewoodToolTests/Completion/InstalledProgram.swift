@@ -12,7 +12,7 @@ enum InstalledProgram {
     }
   }
 
-  /// Runs a line of sh; returns the output to both streams, and the exit status.
+  /// Runs a line of sh; returns the output of both streams and the exit status.
   static func shell(_ line: String, _ arguments: [String] = []) throws -> (output: String, status: Int32?) {
     let child = try ChildProcess("/bin/sh", arguments: ["-c", "exec 2>&1; " + line, "sh"] + arguments)
     let output = String(decoding: try child.output.readAll(), as: UTF8.self)

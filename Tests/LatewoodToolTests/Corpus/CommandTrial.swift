@@ -61,7 +61,7 @@ final class CommandTrial {
     if isJSON, ![.success, .no].contains(code) {
       #expect(error.hasPrefix("{\"error\":{\"code\":\"") && JSONText.compact(Array(error.utf8)) != nil, what)
     }
-    // For a file that must not be opened, all commands of the store report the same.
+    // All commands of the store report the same error for a file that is rejected.
     if file.kind == .rejected, code != .usage, Self.opening.contains(command.name) {
       #expect(code == .cannotOpen, what)
     }
@@ -78,7 +78,7 @@ final class CommandTrial {
   /// Commands that print a line of JSON for each item.
   private static let printingLines: Set<String> = ["frames", "stats", "diff"]
 
-  /// Commands that begin by opening the file through the store.
+  /// Commands that first open the file through the store.
   private static let opening: Set<String> = [
     "info", "size", "verify", "history", "get", "list", "delete", "export", "compact", "copy", "collections",
   ]

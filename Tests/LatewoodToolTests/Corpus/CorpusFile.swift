@@ -7,13 +7,13 @@ import Testing
 /// A file on which commands are tried, and its known properties.
 struct CorpusFile {
   enum Kind: Equatable {
-    /// It opens and can be read completely, except for faults that `verify` may find.
+    /// The file opens and can be read completely, except for faults that `verify` may find.
     case readable
-    /// It may or may not open, and some of the data that is read is damaged.
+    /// The file may or may not open, and some of its data is damaged.
     case damaged
-    /// It is not opened at all: too new, or with unknown features.
+    /// The file is rejected: it is too new, or has unknown features.
     case rejected
-    /// Anything may be wrong with it.
+    /// Any part of the file may be wrong.
     case unknown
   }
 

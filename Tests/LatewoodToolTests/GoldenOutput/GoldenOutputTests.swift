@@ -6,8 +6,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Every command prints the expected text about files that are sound, empty, in conflict, or
-/// damaged in each of twelve ways: Tests/golden-output/STATE/COMMAND.txt.
+/// Every command prints the expected text for files that are sound, empty, in conflict, or damaged
+/// in one of twelve ways: Tests/golden-output/STATE/COMMAND.txt.
 ///
 /// `LATEWOOD_REGENERATE_OUTPUT=1 swift test --filter GoldenOutputTests` rewrites all of it, to be
 /// read before it is committed.
@@ -61,7 +61,8 @@ private struct GoldenRun {
     old = try GoldenSource.bytes(of: command.source)
   }
 
-  /// Returns the output for people and for programs; and, for a terminal, checks that it fits.
+  /// Returns the output for people and for programs. Also checks that the output for a terminal
+  /// fits.
   func outputs(of line: [String]) throws -> String {
     let shown = "$ latewood " + line.map { $0.contains(" ") ? "'\($0)'" : $0 }.joined(separator: " ")
     let terminal = try run(line, isTerminal: true)

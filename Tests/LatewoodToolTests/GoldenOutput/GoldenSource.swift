@@ -10,8 +10,8 @@ import LatewoodStore
 /// counters, and nothing runs in the background.
 ///
 /// Both have a tree of two levels, values outside of it, two checkpoints, and a log after the
-/// newest of them whose last frames prove that the previous ones were durable: so every kind of
-/// damage is possible.
+/// newest of them whose last frames prove that the previous ones were durable: so that every kind
+/// of damage is possible.
 enum GoldenSource: String, CaseIterable {
   case entries
   case documents
@@ -38,7 +38,8 @@ enum GoldenSource: String, CaseIterable {
     return options
   }
 
-  /// Returns an environment in which a second passes at each look at the clock, from 2024-01-01 on.
+  /// Returns an environment whose clock starts at 2024-01-01 and advances by a second at each
+  /// reading.
   private static func environment() -> Environment {
     let seconds = Guarded<UInt64>(1_704_067_200)
     let random = Guarded(SeededRandom(seed: 1))

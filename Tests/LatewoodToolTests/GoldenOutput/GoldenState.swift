@@ -5,8 +5,7 @@ import LatewoodSimulation
 
 @testable import LatewoodTool
 
-/// The possible states of a file that the tool is asked about: sound, or damaged in one of twelve
-/// ways.
+/// The possible states of a file that the tool is run on: sound, or damaged in one of twelve ways.
 ///
 /// The sound file is damaged here, with offsets that the tool itself reports; no damaged file is
 /// stored.

@@ -7,7 +7,7 @@
 struct JSONShape {
   let tree: JSONTree
 
-  /// Returns the place where `value` does not fit, and the reason; nil if it fits.
+  /// Returns the path at which `value` does not fit, and the reason; nil if it fits.
   func fault(in value: JSONTree) -> String? { Self.fault(in: value, against: tree, at: "$") }
 
   private static func fault(in value: JSONTree, against shape: JSONTree, at path: String) -> String? {

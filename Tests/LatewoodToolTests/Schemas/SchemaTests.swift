@@ -17,7 +17,7 @@ import Testing
     var stream: String?
     /// Whether each line is JSON of this shape.
     var lines: Bool?
-    /// The shape; that of the previous run if not given.
+    /// The shape; if missing, the previous run's shape applies.
     var shape: JSONTree?
   }
 

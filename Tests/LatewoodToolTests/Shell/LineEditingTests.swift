@@ -96,8 +96,8 @@ import Testing
     var line = EditedLine()
     let hasRoom = [line.insert(String(repeating: "x", count: EditedLine.longest)), line.insert("x")]
     #expect(hasRoom == [true, false])
-    // Drawing and completing it takes no noticeable time; since the test has no clock, it shows
-    // that by ending.
+    // Drawing and completing it takes no noticeable time. The test has no clock; it shows this by
+    // ending.
     #expect(Screen(Array(LineView(prompt: "> ", style: .plain).drawn(line, in: 30).utf8)).column == 29)
     #expect(ShellCompletion(database: "db").complete(line.before) == .nothing)
   }

@@ -7,7 +7,7 @@ import Testing
 
 /// The tool that was built together with the tests, as a program.
 enum BuiltTool {
-  /// Returns its path: beside the program that runs the tests, or in `LATEWOOD_TOOL`.
+  /// Returns its path: next to the program that runs the tests, or in `LATEWOOD_TOOL`.
   static func path() throws -> String {
     if let path = CurrentProcess.environmentVariable("LATEWOOD_TOOL") { return path }
     let own = try CurrentProcess.executablePath()

@@ -8,7 +8,7 @@ struct CommandSamples {
   var otherDatabase: String
   /// The path of a JSON text.
   var source: String
-  /// Returns a path without a file: called anew for every line.
+  /// Returns a path without a file. Called anew for every line.
   var newPath: () -> String
   var keyspace = "users"
   var collection = "_default"
@@ -28,8 +28,8 @@ struct CommandSamples {
     CommandTable.commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
   }
 
-  /// Returns lines with the required operands, and with all; one for each of the words that an
-  /// operand may be.
+  /// Returns lines with the required operands, and with all; one for each word that an operand may
+  /// take.
   func plain(_ command: CommandDescription) -> [[String]] {
     var lines: [[String]] = []
     for count in Set([command.requiredOperands, command.operands.count]).sorted() {
@@ -52,7 +52,7 @@ struct CommandSamples {
       option in
       plain(command).flatMap { line in
         guard let kind = option.kind else { return [line + [option.name]] }
-        // Three bytes a second would take practically for ever, too.
+        // Three bytes a second would also take practically for ever.
         guard option != .rate else { return [line + [option.name, "1000000000"]] }
         return values(of: kind, option.choices, isSecondDatabase: true).map { line + [option.name, $0] }
       }

@@ -8,8 +8,8 @@ import Testing
 
 @testable import LatewoodTool
 
-/// Long commands that are stopped midway: the signal ends them, the database is sound, and nothing
-/// unfinished is left behind.
+/// Long commands that are stopped midway: the signal ends them, the database is sound, and no
+/// unfinished files remain.
 @Suite struct SignalTests {
   private typealias Signal = ChildProcess.TerminationSignal
 
@@ -111,7 +111,7 @@ import Testing
         try child.send(signal)
         let end = try child.waitForEnd()
         #expect(end.status == 0 || end.signal == signal.number, "\(command) \(signal): \(end)")
-        // Finished, or not there at all: the signal came before the first or after the last step.
+        // Either finished or missing: the signal arrived before the first or after the last step.
         if end.status == nil { #expect(try files(place).allSatisfy { $0 == "db" || $0 == "new" }) }
         for name in try files(place) where name != "db" { try Directories.removeTree(place(name)) }
       }

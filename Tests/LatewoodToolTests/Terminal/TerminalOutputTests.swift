@@ -54,7 +54,7 @@ import Testing
           }
           let screen = try screen(line, columns: columns)
           #expect(screen.unknown.isEmpty, "\(line)")
-          // Lines to copy are complete, too: how long they are depends on the path of the file.
+          // Lines to copy are complete, too: their length depends on the path of the file.
           for row in screen.rows where !row.hasPrefix("    latewood ") {
             #expect(DisplayWidth.of(row) <= columns, "\(line.joined(separator: " ")): \(row)")
           }

@@ -27,7 +27,7 @@ final class TerminalSession {
   private var earlier: [UInt8] = []
   var all: Screen { Screen(earlier + terminal.text) }
 
-  /// Types text; earlier output on the screen is no longer considered.
+  /// Types text. Earlier output on the screen is ignored afterwards.
   func type(_ text: String) throws {
     earlier += terminal.take()
     try terminal.write(text)

@@ -8,7 +8,7 @@ import Testing
 private final class CountedBuffer {
   static let keys = 6000
 
-  /// An entry, and whether its key is beneath the buffer.
+  /// An entry, and whether its key exists below the buffer.
   struct Entry {
     var isDelete: Bool
     var isBeneath: Bool
@@ -29,7 +29,7 @@ private final class CountedBuffer {
   let log = RecordLog()
   var tree = BufferTree()
   var model = Model()
-  /// Keys in a deleted range: nothing is beneath their entries.
+  /// Keys in a deleted range: no older entries exist below theirs.
   var deleted: Set<Int> = []
   var lookups = 0
   var version: UInt64 = 0
@@ -39,7 +39,7 @@ private final class CountedBuffer {
     UnsafeRawBufferPointer(start: key, count: count).dropFirst(4).reduce(0) { $0 * 10 + Int($1) - 48 }
       - 100_000
   }
-  /// Whether a key exists beneath the buffer.
+  /// Whether a key exists below the buffer.
   static func isThere(_ number: Int) -> Bool { number % 3 != 0 }
 
   func begin() {
@@ -51,7 +51,7 @@ private final class CountedBuffer {
     let isBeneath = model.entries[number]?.isBeneath ?? (Self.isThere(number) && !deleted.contains(number))
     let key = Self.key(number)
     var reference = log.append(key, isDelete: isDelete)
-    // For a key with an entry, the writer knows the entry, not whether the key is beneath.
+    // For a key with an entry, the writer knows the entry, but not whether the key exists below.
     let existed = model.entries[number].map { !$0.isDelete } ?? isBeneath
     if isKnown { reference.isBeneath = existed }
     try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
@@ -177,12 +177,12 @@ private final class CountedBuffer {
     }
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2000)
-    // Parts of it in the same version, and all of it in the next one.
+    // Deletes parts of the range in the same version, and all of it in the next one.
     #expect(try buffer.change(100..<200, buffer.tree.root) == buffer.model.change(100..<200))
     buffer.begin()
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2000)
-    // One new key; then one that is known, and one that already has an entry.
+    // A new key, then a known key, and a key that already has an entry.
     try buffer.write(1, isDelete: true, isKnown: false)
     #expect(try buffer.change(all, buffer.tree.root) == buffer.model.change(all))
     #expect(buffer.lookups == 2001)

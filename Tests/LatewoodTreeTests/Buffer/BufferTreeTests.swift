@@ -12,7 +12,7 @@ final class RecordLog {
   var length = 16384
   deinit { memory.deallocate() }
 
-  /// There are no extents, so proof bits are not used.
+  /// The records have no extents, so proof bits are not used.
   var space: RecordSpace {
     RecordSpace(
       FileView(base: memory, verified: memory, seed: 1, limit: UInt64(Self.capacity)))
@@ -48,7 +48,7 @@ final class RecordLog {
 
   /// A full key, which has at least five bytes.
   private static func key(_ random: inout Random, _ style: Int) -> [UInt8] {
-    // Several keyspaces have only few bytes in common, and their keys many.
+    // Several keyspaces share only few bytes, but their keys share many.
     [0, 0, 0, style == 3 ? UInt8.random(in: 1...4, using: &random) : 1] + rest(&random, style)
   }
 
@@ -98,7 +98,7 @@ final class RecordLog {
         sequential += 1
         return Array(String(100_000 + sequential).utf8)
       }
-      // Ascending keys between those of earlier versions, some of them twice.
+      // Ascending keys between those of earlier versions, some twice.
       if round % 3 == 0 { keys.sort { $0.lexicographicallyPrecedes($1) } }
       for key in keys {
         let reference = log.append(key, isDelete: Int.random(in: 0..<5, using: &random) == 0)

@@ -86,7 +86,7 @@ private struct RangeModel: Equatable {
 }
 
 @Suite struct RangeCountingTests {
-  /// Each key of the space is beneath the buffer.
+  /// Counts the keys of an interval: each key of the space exists below the buffer.
   private func count(_ interval: RangeTombstones.Interval) -> Int {
     interval.high.reduce(0) { $0 << 8 | Int($1) } - interval.low.reduce(0) { $0 << 8 | Int($1) }
   }
@@ -130,7 +130,7 @@ private struct RangeModel: Equatable {
       #expect(calls == 0)
       let next = set.adding(low: RangeModel.key(10), high: RangeModel.key(12), offset: 1000)
       _ = try next.hidden(low: first, high: last, counting)
-      // The new interval, and the rests of one or two others.
+      // The new interval, and the remainders of one or two others.
       #expect(calls <= 3, "\(random.replay)")
     }
   }

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Measures the public product of documents, with SQLite beside it where a comparison is useful.
-/// See `Benchmarks/README.md`.
+/// Measures the public product of documents, compared with SQLite where that is useful. See
+/// `Benchmarks/README.md`.
 @main
 enum DocumentBenchmark {
   private static let usage = """
@@ -59,7 +59,7 @@ enum DocumentBenchmark {
   }
 }
 
-/// Prints a line that is seen at once, even through a pipe.
+/// Prints a line that appears immediately, even through a pipe.
 func print(_ line: String) {
   Swift.print(line)
   fflush(nil)

@@ -15,7 +15,7 @@ struct Film: Decodable {
   ///
   /// - Parameters:
   ///   - paths: files that each contain an array of films.
-  ///   - count: the number of films wanted.
+  ///   - count: the requested number of films.
   static func read(_ paths: [String], count: Int) throws -> [Film] {
     var records: [Film] = []
     for path in paths {

@@ -1,25 +1,25 @@
 import Latewood
 
-/// The questions about films that both engines answer. Each call returns a sum of its answers,
-/// which must be the same for both engines.
+/// The queries about films that both engines answer. Each call returns a sum of its results, which
+/// must be the same for both engines.
 protocol FilmEngine {
   init(at path: String) throws
   func save(_ films: ArraySlice<Film>) throws
-  /// Makes indexes by year and title, and by each actor.
+  /// Creates indexes by year and title, and by each actor.
   func createIndexes() throws
-  /// Returns the sum of the lengths of the bodies' titles, of the films of a year in the order of
-  /// their titles.
+  /// Reads the films of a year in the order of their titles; returns the total length of the titles
+  /// in the bodies.
   func films(of year: Int) throws -> Int
-  /// The same, of the films in which somebody plays.
+  /// Like the function above, for the films with an actor.
   func films(with actor: String) throws -> Int
-  /// The same, of the first ten films since a year in which somebody plays, the newest first.
+  /// Like the function above, for the first ten films with an actor since a year, newest first.
   func films(with actor: String, since year: Int) throws -> Int
   /// Returns the number of films since a year.
   func count(since year: Int) throws -> Int
-  /// Returns the years of ten films behind the first `offset` ones in the order of year and title,
-  /// added up.
+  /// Returns the sum of the years of the ten films that follow the first `offset` ones in the order
+  /// of year and title.
   func page(behind offset: Int) throws -> Int
-  /// Returns the number of genres, and of the films of all genres, added up.
+  /// Returns the number of genres plus the numbers of films in each of them.
   func genres() throws -> Int
   func close() throws
 }

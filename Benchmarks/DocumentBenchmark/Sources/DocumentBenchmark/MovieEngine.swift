@@ -1,7 +1,7 @@
 import Latewood
 
-/// The tasks of the workload `documents`, which both engines do with the same JSON texts. Reading
-/// tasks return a sum of their results, which must be the same for both.
+/// The tasks of the workload `documents`, which both engines perform with the same JSON texts.
+/// Reading tasks return a sum of their results, which must be the same for both.
 protocol MovieEngine {
   static var name: String { get }
   init(at path: String, _ safety: Safety) throws
@@ -18,11 +18,11 @@ protocol MovieEngine {
   func sumOfYears() throws -> Int
   /// Makes the file as small as the engine can.
   func compact() throws
-  /// Closes the file with everything in its place.
+  /// Closes the file, with all deferred work done.
   func close() throws
 }
 
-/// What a transaction survives once it has returned.
+/// The failure that a transaction survives once it has returned.
 enum Safety {
   /// A crash of the process.
   case relaxed

@@ -32,7 +32,7 @@ protocol QueryEngine {
 struct LatewoodQueries: QueryEngine {
   private let database: Database
   private let collection: DocumentCollection
-  // Kept, as SQLite's statements are.
+  // The queries are kept, like SQLite's statements.
   private let topQuery: Query<Document>
   private let topNumbers: RowQuery<Int>
 

@@ -1,7 +1,7 @@
 import Foundation
 import Latewood
 
-/// Codable values as documents beside Foundation's JSON coders, and blobs.
+/// Codable values as documents, compared with Foundation's JSON coders, and blobs.
 extension Run {
   /// The content of ``MovieText``.
   private struct Film: Codable, Equatable {

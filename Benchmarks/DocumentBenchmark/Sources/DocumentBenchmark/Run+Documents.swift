@@ -1,8 +1,8 @@
 import Foundation
 import Latewood
 
-/// Documents beside SQLite, by the processor time of the process for each operation: medians of
-/// several rounds.
+/// Documents compared with SQLite, by the processor time of the process for each operation: medians
+/// of several rounds.
 extension Run {
   /// The rows of the table.
   private enum Row: Int, CaseIterable {
@@ -31,13 +31,13 @@ extension Run {
   }
 
   private static let batch = 1000
-  /// How often the feed is read in a round.
+  /// The number of times that the feed is read in a round.
   private static let feeds = 5
   /// The greatest number of durable saves in a round.
   private static let durableSaves = 500
 
-  /// The times of one engine in one round, in seconds for each operation, and the sums of what it
-  /// has found.
+  /// The times of one engine in one round, in seconds for each operation, and the sums of its
+  /// results.
   private struct Round {
     var seconds: [Double] = []
     var found: [Int] = []
@@ -80,8 +80,8 @@ extension Run {
     _ type: Engine.Type, at path: String, _ movies: [Movie]
   ) throws -> Round {
     var round = Round()
-    // A file is closed within the measured time: what an engine has put off until then is part of
-    // its saves.
+    // A file is closed within the measured time: work that an engine has deferred until then is
+    // part of its saves.
     let saving = try seconds {
       let engine = try Engine(at: path, .relaxed)
       try inBatches(movies, engine.save)

@@ -1,11 +1,11 @@
 import Foundation
 
-/// Questions about films, beside SQLite, by the processor time of the process: medians of several
-/// rounds, printed as lines of a table.
+/// Queries about films, compared with SQLite by the processor time of the process: medians of
+/// several rounds, printed as lines of a table.
 extension Run {
   private struct Question {
     var name: String
-    /// The number of times that it is asked in a round.
+    /// The number of times that the query runs in a round.
     var times: Int
     var ask: (any FilmEngine, _ time: Int) throws -> Int
   }

@@ -8,7 +8,7 @@ extension Run {
   private static let goal = 20.0
 
   /// Measures updates of a live query that shows all documents in the order of a member, each after
-  /// the save of one document, beside saves that nobody watches.
+  /// the save of one document, compared with unobserved saves.
   func live() throws -> Bool {
     var options = Database.Configuration()
     options.durability = .relaxed

@@ -1,9 +1,9 @@
 import Foundation
 
-/// What small documents take on the disk once the file is compacted, beside SQLite with the same
-/// texts.
+/// The space that small documents take on the disk after a compaction, compared with SQLite and the
+/// same texts.
 extension Run {
-  /// The most bytes of a document that pass.
+  /// The greatest number of bytes for each document that passes.
   private static let mostBytes = 150.0
 
   func space() throws -> Bool {

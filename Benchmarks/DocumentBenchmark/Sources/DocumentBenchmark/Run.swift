@@ -8,10 +8,10 @@ struct Run {
   /// A part of the names of the queries to measure; nil for all.
   let only: String?
 
-  /// Measures single saves that survive a power failure, one after the other, beside SQLite.
+  /// Measures single saves that survive a power failure, one after the other, compared with SQLite.
   ///
-  /// Both are open at once and take turns after a few saves, so that a slow moment of a shared disk
-  /// affects both.
+  /// Both databases are open at the same time and take turns after a few saves, so that a slow
+  /// moment of a shared disk affects both.
   func saves() throws -> Bool {
     let turn = 10
     let movies = (0..<count).map { Movie(id: id($0), json: MovieText.json($0)) }
@@ -24,7 +24,7 @@ struct Run {
       ]
       var seconds: [[Double]] = [[], []]
       for start in stride(from: 0, to: count, by: turn) {
-        // The engines take turns in going first.
+        // The engines take turns at going first.
         for place in start / turn % 2 == 0 ? [0, 1] : [1, 0] {
           for number in start..<min(count, start + turn) {
             let began = Date.now

@@ -29,7 +29,7 @@ final class SQLiteConnection {
   /// Runs a statement once.
   func run(_ text: String) throws { try check(sqlite3_exec(database, text, nil, nil, nil)) }
 
-  /// Returns a statement, which is prepared the first time.
+  /// Returns a statement, which is prepared at its first use.
   func prepared(_ text: String) throws -> OpaquePointer? {
     if let known = statements[text] { return known }
     var made: OpaquePointer?
@@ -42,7 +42,7 @@ final class SQLiteConnection {
     try check(sqlite3_bind_int64(statement, place, number))
   }
 
-  /// Binds a text, which stays where it is, while a closure runs.
+  /// Binds a text without a copy while a closure runs.
   func bind<R>(
     _ text: String, to place: Int32, of statement: OpaquePointer?, _ body: () throws -> R
   ) throws -> R {
@@ -55,7 +55,7 @@ final class SQLiteConnection {
     }
   }
 
-  /// Runs a prepared statement, and calls a closure at each of its rows.
+  /// Runs a prepared statement, and calls a closure for each of its rows.
   func step(_ statement: OpaquePointer?, _ row: () throws -> Void = {}) throws {
     var code = sqlite3_step(statement)
     while code == SQLITE_ROW {
@@ -81,7 +81,7 @@ final class SQLiteConnection {
     return UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(statement, column)))
   }
 
-  /// An error of SQLite, or a row that cannot be right.
+  /// An error of SQLite, or an impossible row.
   struct Failure: Error {
     var code: Int32
     var message: String

@@ -1,7 +1,7 @@
 import CSQLite
 
-/// SQLite with an index on expressions over JSON, and a table of actors beside the films, because
-/// an index has no entries for the elements of an array.
+/// SQLite with an index on expressions over JSON, and a separate table of actors, because an index
+/// has no entries for the elements of an array.
 final class SQLiteFilms: FilmEngine {
   private let connection: SQLiteConnection
 

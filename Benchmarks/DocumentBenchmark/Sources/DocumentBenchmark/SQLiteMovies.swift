@@ -2,13 +2,13 @@ import CSQLite
 
 /// Documents in JSON, kept in SQLite:
 ///
-/// - A table with row numbers, and the id as primary key in an index beside it. `WITHOUT ROWID`
-///   would keep the texts inside of the index, where each takes an overflow page: SQLite's manual
+/// - A table with row numbers, with the id as primary key in a separate index. `WITHOUT ROWID`
+///   would keep the texts inside the index, where each takes an overflow page. SQLite's manual
 ///   advises against it for rows of more than a twentieth of a page.
-/// - A sequence, with an index, gives the order of the feed. An index with the id in it would make
-///   the feed cheaper and each save dearer.
-/// - `json_extract` reads the member, and `json_set` changes it, in one `UPDATE` that neither hands
-///   the text out nor takes it in.
+/// - A sequence, with an index, determines the order of the feed. An index that includes the id
+///   would make the feed cheaper and each save more expensive.
+/// - `json_extract` reads the member, and `json_set` changes it, in one `UPDATE` that does not pass
+///   the text to or from the program.
 final class SQLiteMovies: MovieEngine {
   static let name = "SQLite"
   private let connection: SQLiteConnection

@@ -1,8 +1,8 @@
 /// A readable state of an engine: its newest commit, or a snapshot.
 protocol BenchmarkReads {
-  /// Adds the value of a key to a checksum. Returns whether the key was there.
+  /// Adds the value of a key to a checksum. Returns whether the key exists.
   func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) throws -> Bool
-  /// Adds up to `limit` entries from `start` on, in ascending order. Returns their number.
+  /// Adds up to `limit` entries, starting at `start`, in ascending order. Returns their number.
   func scan(from start: UnsafeRawBufferPointer, limit: Int, into checksum: inout Checksum) throws -> Int
 }
 
@@ -12,8 +12,8 @@ protocol BenchmarkWriter {
   mutating func delete(_ key: UnsafeRawBufferPointer) throws
 }
 
-/// One thread's use of an engine: a connection, prepared statements, cursors. Its reads see the
-/// newest commit.
+/// The resources of one thread that uses an engine: a connection, prepared statements, cursors. Its
+/// reads see the newest commit.
 protocol BenchmarkSession: BenchmarkReads {
   associatedtype Writer: BenchmarkWriter
   associatedtype State: BenchmarkReads
@@ -31,14 +31,14 @@ protocol BenchmarkSession: BenchmarkReads {
 protocol BenchmarkEngine: Sendable {
   /// The engine itself, if threads may share all of it.
   associatedtype Session: BenchmarkSession
-  /// A snapshot that several threads may read at once.
+  /// A snapshot that several threads may read at the same time.
   associatedtype SharedState: BenchmarkReads & Sendable = NoState
 
   /// The name in the results.
   static var name: String { get }
   /// Whether data survives closing and opening again. If not, workloads about files are left out.
   static var isPersistent: Bool { get }
-  /// Whether the engine gives the answers of a store. If not, checksums are not compared.
+  /// Whether the engine returns the answers of a store. If not, checksums are not compared.
   static var answers: Bool { get }
 
   /// - Parameter isDurable: whether a transaction is on the disk when `write` returns.
@@ -46,13 +46,14 @@ protocol BenchmarkEngine: Sendable {
 
   /// Runs `body` with a session of the calling thread, which ends with the call.
   func withSession<R>(_ body: (Session) throws -> R) throws -> R
-  /// Runs `body` on a snapshot for several threads. Does nothing if the engine has none.
+  /// Runs `body` on a snapshot for several threads. Does nothing if the engine does not support
+  /// that.
   func withSharedSnapshot(_ body: (SharedState) throws -> Void) throws
   /// Returns once everything committed so far is on the disk.
   func flush() throws
   /// Returns once no compaction runs or is due.
   func settle() throws
-  /// There are no sessions any more.
+  /// All sessions must have ended.
   func close() throws
 }
 
@@ -68,7 +69,7 @@ extension BenchmarkEngine where Session == Self {
   @inline(__always) func withSession<R>(_ body: (Self) throws -> R) rethrows -> R { try body(self) }
 }
 
-/// The state of engines whose snapshots belong to one thread: there is none.
+/// The shared state of engines whose snapshots belong to one thread: it has no instances.
 enum NoState: BenchmarkReads, Sendable {
   func get(_ key: UnsafeRawBufferPointer, into checksum: inout some ValueSink) -> Bool { switch self {} }
   func scan(from start: UnsafeRawBufferPointer, limit: Int, into checksum: inout Checksum) -> Int {

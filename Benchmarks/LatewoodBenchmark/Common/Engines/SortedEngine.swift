@@ -1,16 +1,16 @@
-/// A sorted array in memory, cut into chunks: the simplest engine that gives the right answers.
+/// A sorted array in memory, cut into chunks: the simplest engine that returns the right answers.
 ///
-/// It validates the driver: its checksums must be those of the stores.
+/// It validates the driver: its checksums must equal the checksums of the stores.
 ///
 /// ```
 /// lowest:  [ k0,      k7,      k15 ]
-/// chunks:  [[k0...k6][k7...k14][k15...]]      each with the places of its values in `values`
+/// chunks:  [[k0...k6][k7...k14][k15...]]      each with the indexes of its values in `values`
 /// ```
 ///
 /// Invariants:
 /// 1. `lowest[i]` is at most the least key of `chunks[i]` and above all keys of `chunks[i - 1]`;
 ///    `lowest[0]` is 0.
-/// 2. A chunk has at most `capacity` keys, in ascending order. It may have none.
+/// 2. A chunk has at most `capacity` keys, in ascending order. It may be empty.
 ///
 /// It is `@unchecked Sendable`: nothing guards it, but the workloads write to an engine that is not
 /// persistent from a single thread, while no other thread reads.
@@ -105,7 +105,7 @@ final class SortedEngine: BenchmarkEngine, BenchmarkSession, @unchecked Sendable
 
   // MARK: Places
 
-  /// Returns a key as a number: keys have 16 bytes, so their order is that of 128-bit numbers.
+  /// Returns a key as a number: keys have 16 bytes, so they sort like 128-bit numbers.
   private static func number(_ key: UnsafeRawBufferPointer) -> UInt128 {
     UInt128(bigEndian: key.loadUnaligned(as: UInt128.self))
   }

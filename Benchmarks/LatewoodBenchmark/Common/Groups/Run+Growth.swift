@@ -1,5 +1,5 @@
-/// Group `growth`: what operations cost in a database of N records. Run with several N, it shows
-/// how costs grow.
+/// Group `growth`: the cost of operations in a database of N records. Running it with several N
+/// shows how costs grow.
 extension Run {
   func growthGroup() throws {
     let ascending = try openEmpty()

@@ -1,5 +1,5 @@
-/// Group `limited`: random reads and overwrites, for a process with less memory than the file has
-/// bytes. Whoever starts it sets the limit.
+/// Group `limited`: random reads and overwrites, for a process with less memory than the length of
+/// the file. The caller that starts the process sets the limit.
 extension Run {
   func limitedGroup() throws {
     guard Engine.isPersistent else { return }
@@ -18,7 +18,7 @@ extension Run {
       }
     }
     var engine = try reopen(filled, after: "limited-fill")
-    // Each may read from the disk, as much as the system reads ahead.
+    // Each operation may read from the disk, as much as the system reads ahead.
     let operations = options.scaled(2_000)
     try engine.withSession { try readRandomly($0, "limited-read", operations) }
     try inSession(engine, valueLength: options.valueLength) { session, scratch in

@@ -26,7 +26,8 @@ extension Run {
     printMemory("rand")
   }
 
-  /// Opens the database and gets one record. Prints how long it took until either was done.
+  /// Opens the database and gets one record. Prints the time until the open and until the get were
+  /// done.
   func measureOpening(_ workload: String) throws -> Engine {
     let start = Process.now
     let engine = try open()

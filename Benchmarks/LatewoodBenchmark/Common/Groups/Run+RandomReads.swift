@@ -30,7 +30,7 @@ extension Run {
     report.wrongAnswers(workload, "MISSES", operations - hits)
   }
 
-  /// What one of several threads reads, each with a seed of its own.
+  /// The reads of one of several threads, each with a separate seed.
   func read(
     _ reads: some BenchmarkReads, _ thread: Int, _ operations: UInt64
   ) throws -> (hits: UInt64, checksum: Checksum) {
@@ -69,9 +69,9 @@ extension Run {
     report.wrongAnswers("scan100", "SHORT", operations * 100 - entries)
   }
 
-  /// Measures threads that read at once.
+  /// Measures threads that read in parallel.
   ///
-  /// - Parameter body: what each thread does, by its number and the number of gets.
+  /// - Parameter body: the work of each thread; receives its number and the number of gets.
   func readOnThreads(
     _ workload: String, _ threads: Int, _ perThread: UInt64,
     _ body: @escaping @Sendable (Int, UInt64) throws -> (hits: UInt64, checksum: Checksum)

@@ -1,5 +1,5 @@
-/// Group `readers`: one, two, four and eight threads that read, first alone, then beside a thread
-/// that writes as fast as it can.
+/// Group `readers`: one, two, four and eight threads that read, first alone, then next to a thread
+/// that writes as fast as possible.
 extension Run {
   private static var counts: [Int] { [1, 2, 4, 8] }
 
@@ -10,8 +10,8 @@ extension Run {
     try filled.close()
     let engine = try open()
     try readSequentially(engine, workload: "warmup")
-    // Nothing has been overwritten yet, and the number of reads is the same for all engines: so are
-    // the answers.
+    // Nothing has been overwritten yet, and the number of reads is the same for all engines: so the
+    // answers are the same, too.
     for count in Self.counts {
       try readOnThreads("readers-\(count)", count, gets(of: count)) { thread, gets in
         try engine.withSession { try read($0, thread, gets) }
@@ -30,16 +30,16 @@ extension Run {
     try close(engine, after: "readers")
   }
 
-  /// The gets of each of so many readers alone.
+  /// The number of gets for each of this many readers, without a writer.
   private func gets(of readers: Int) -> UInt64 { max(1, options.scaled(2_000_000) / UInt64(readers)) }
 
-  /// - Parameter readers: their number; without one, the writer is alone.
+  /// - Parameter readers: the number of readers; with 0, the writer is alone.
   private func readBesideWriter(_ engine: Engine, _ readers: Int) throws {
     let workload = "readers-\(readers)-writing"
     let stop = StopFlag()
     let start = Process.now
     let counts = try Threads.run(readers + 2) { thread -> UInt64 in
-      // A thread that fails stops the others, too, instead of letting them run for ever.
+      // A failing thread also stops the others, which would otherwise run for ever.
       defer { stop.set() }
       switch thread {
       case 0:

@@ -32,7 +32,7 @@ extension Run {
     let stop = StopFlag()
     let start = Process.now
     let counts = try Threads.run(3) { role in
-      // A thread that fails stops the others, too, instead of letting them run for ever.
+      // A failing thread also stops the others, which would otherwise run for ever.
       defer { stop.set() }
       switch role {
       case 0: return try writeBatches(to: engine, perSecond: writesPerSecond, until: stop)

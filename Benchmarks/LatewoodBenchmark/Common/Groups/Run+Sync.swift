@@ -14,7 +14,7 @@ extension Run {
     printMemory("sync")
   }
 
-  /// Fills the database to which the workloads then add.
+  /// Fills the database that the workloads then extend.
   private func prepare(_ order: Permutation) throws {
     let engine = try openEmpty()
     try inSession(engine, valueLength: options.valueLength) { session, scratch in

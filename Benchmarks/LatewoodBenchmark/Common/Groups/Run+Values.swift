@@ -1,6 +1,6 @@
 /// Group `values`: bytes per second, written and read, of values of one length (`--vsize`).
 ///
-/// There are as many records as make up 256 MiB, but no more than a million.
+/// The records amount to 256 MiB in total, but there are at most a million.
 extension Run {
   func valuesGroup() throws {
     let length = UInt64(options.valueLength)
@@ -21,14 +21,14 @@ extension Run {
     report.figure("values-write", "records", Double(records))
     printMemory("values-write")
     engine = try reopen(engine, after: "values-write")
-    // The first pass may have to verify what it reads.
+    // The first pass may have to verify the bytes that it reads.
     try readWholeValues(engine, records, "values-read-first")
     try readWholeValues(engine, records, "values-read")
     try engine.close()
     printMemory("values")
   }
 
-  /// Gets all records in another order than that of the fill, and adds up all bytes.
+  /// Gets all records in an order different from the fill, and adds up all bytes.
   private func readWholeValues(_ engine: Engine, _ records: UInt64, _ workload: String) throws {
     let order = Permutation(count: records, seed: Permutation.deleteSeed)
     var checksum = WholeChecksum()

@@ -1,6 +1,6 @@
 /// The options on the command line. Each program has its own `usage`, in an extension.
 struct BenchmarkOptions: Sendable {
-  /// The engine under test; empty: the program's default.
+  /// The engine under test; empty for the program's default.
   var engine = ""
   var group = ""
   /// The number of records.
@@ -11,19 +11,21 @@ struct BenchmarkOptions: Sendable {
   var scale = 1.0
   /// The duration of readwhilewriting in seconds.
   var readWriteSeconds = 10.0
-  /// For group `bounded`: how often it overwrites all records, how many checkpoints it keeps (0: no
-  /// space is freed), and how many MiB of log a checkpoint covers.
+  /// For group `bounded`: the number of times that all records are overwritten, the number of
+  /// checkpoints that are kept (0: space is not freed), and the length in MiB of the log that a
+  /// checkpoint covers.
   var rounds = 50
   var wholeCheckpoints = 1
   var budgetMiB = 64
-  /// For group `instructions`: what is counted; empty: the names of all operations are printed.
+  /// For group `instructions`: the operation to count; if empty, the names of all operations are
+  /// printed.
   var operation = ""
-  /// Whether only its set-up runs.
+  /// Whether to run only the set-up of the operation.
   var omitsOperation = false
   var directory = Directory(path: ".build-peers/db")
   /// The first column of the results.
   var round = "1"
-  /// Whether to print how the program is used, and do nothing else.
+  /// Whether to print only the usage of the program.
   var asksForHelp = false
 
   init(_ arguments: [String]) throws {

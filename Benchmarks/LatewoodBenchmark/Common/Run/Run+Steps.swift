@@ -11,8 +11,8 @@ extension Run {
 
   /// Runs `count` operations in transactions of `size`, then a flush of the session's engine.
   ///
-  /// - Returns: the seconds of the longest transaction, from the call of `write` to its return
-  ///   including its operations, and the seconds of the flush.
+  /// - Returns: the duration of the longest transaction in seconds, from the call of `write` to its
+  ///   return and including its operations, and the duration of the flush.
   @inline(__always) func writeBatches(
     _ count: UInt64, of size: UInt64, to session: Engine.Session, of engine: Engine,
     _ operation: (inout Engine.Session.Writer, UInt64) throws -> Void

@@ -1,9 +1,9 @@
-/// The work of threads that go on until they are stopped.
+/// The work of threads that run until they are stopped.
 extension Run {
   /// Overwrites random records in unsynced batches of 100.
   ///
   /// - Parameter perSecond: the greatest rate of puts.
-  /// - Returns: their number.
+  /// - Returns: the number of puts.
   func writeBatches(to engine: Engine, perSecond: Double, until stop: StopFlag) throws -> UInt64 {
     try inSession(engine, valueLength: options.valueLength) { session, scratch in
       var random = SplitMix64(seed: 0x3333)
@@ -24,9 +24,9 @@ extension Run {
     }
   }
 
-  /// Gets random records, all of which must be there.
+  /// Gets random records, all of which must exist.
   ///
-  /// - Returns: their number.
+  /// - Returns: the number of gets.
   func gets(from engine: Engine, _ workload: String, seed: UInt64, until stop: StopFlag) throws -> UInt64 {
     try inSession(engine) { session, scratch in
       var random = SplitMix64(seed: seed)

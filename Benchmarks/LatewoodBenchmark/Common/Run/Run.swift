@@ -8,13 +8,13 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
   init(_ options: BenchmarkOptions) {
     self.options = options
     report = Report(options, engine: Engine.name, answers: Engine.answers)
-    // Where instructions are counted, a second thread would take most of the time.
+    // When instructions are counted, a second thread would take most of the time.
     memory = options.group == "instructions" ? MemorySampler() : MemorySampler.start()
   }
 
   // MARK: Groups
 
-  /// Runs a group that all engines have. Returns false for other groups.
+  /// Runs a group that all engines support. Returns false for other groups.
   func commonGroup(_ group: String) throws -> Bool {
     switch group {
     case "seq": try sequentialGroup()
@@ -43,7 +43,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
   }
 
   /// Closes the database, prints the size of its files, and opens it again. An in-memory engine is
-  /// left as it is.
+  /// left unchanged.
   func reopen(_ engine: Engine, after workload: String) throws -> Engine {
     guard Engine.isPersistent else { return engine }
     try close(engine, after: workload)
@@ -62,7 +62,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     try engine.close()
     let seconds = Process.now - start
     guard Engine.isPersistent else { return seconds }
-    // A checkpoint that was deferred until now is a cost of the workload, too, though not part of
+    // A checkpoint that was deferred until now is also a cost of the workload, though not part of
     // its rate.
     let handedBytes = Process.bytesHandedToWrites - handed
     report.figure(workload, "close_wchar_MiB", Double(handedBytes) / Process.mebibyte)
@@ -88,7 +88,7 @@ struct Run<Engine: BenchmarkEngine>: Sendable {
     }
   }
 
-  /// The same for a workload that itself determines the number of operations.
+  /// Like the function above, for a workload that determines the number of operations itself.
   func measure<R>(_ workload: String, _ body: () throws -> (operations: UInt64, R)) rethrows -> R {
     let written = Process.bytesWritten
     let handed = Process.bytesHandedToWrites

@@ -22,8 +22,7 @@ enum NumberFormat {
   private static func formatted(_ format: String, _ arguments: [any CVarArg]) -> String {
     withVaList(arguments) { list in
       let text = [CChar](unsafeUninitializedCapacity: 64) { buffer, count in
-        // SAFETY: vsnprintf writes at most the capacity that it is told, the zero at the end
-        // included.
+        // SAFETY: vsnprintf writes at most the given capacity, including the zero at the end.
         let length = vsnprintf(buffer.baseAddress, buffer.count, format, list)
         count = max(0, min(Int(length), buffer.count - 1))
       }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Samples the anonymous memory of this process every 20 ms, on a thread of its own.
+/// Samples the anonymous memory of this process every 20 ms, on a separate thread.
 ///
-/// The resident set alone says little about an engine that maps its file, because it includes the
-/// page cache. Memory that the process has allocated is unavailable to other programs.
+/// The resident set alone reveals little about an engine that maps its file, because it includes
+/// the page cache. Memory that the process has allocated is unavailable to other programs.
 final class MemorySampler: Sendable {
   private let peakKiB = Atomic<Int>(0)
 

@@ -61,8 +61,8 @@ enum Process {
     return usage
   }
 
-  /// Returns the number in the line that begins with `name`. It looks at bytes, because strings
-  /// would take a processor's time from the engine: memory is sampled while workloads run.
+  /// Returns the number in the line that begins with `name`. It compares bytes, because strings
+  /// would take processor time from the engine: memory is sampled while workloads run.
   private static func field(_ name: StaticString, of path: String) -> UInt64 {
     withContents(of: path) { bytes in
       let prefix = UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
@@ -82,7 +82,7 @@ enum Process {
       let file = open(path, O_RDONLY)
       var count = 0
       if file >= 0 {
-        // SAFETY: read writes at most the count that it is told.
+        // SAFETY: read writes at most the given count.
         count = max(0, read(file, buffer.baseAddress, buffer.count))
         close(file)
       }
@@ -92,7 +92,7 @@ enum Process {
 
   // MARK: Output and end
 
-  /// Writes a line to standard output at once.
+  /// Writes a line to standard output, unbuffered.
   static func printLine(_ line: String) { put(line + "\n", on: 1) }
 
   /// Writes a line to standard error.

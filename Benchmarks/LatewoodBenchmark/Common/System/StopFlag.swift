@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Tells threads to end.
+/// A flag that tells threads to end.
 final class StopFlag: Sendable {
   private let flag = Atomic<Bool>(false)
   var isSet: Bool { flag.load(ordering: .relaxed) }

@@ -8,10 +8,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// System threads. Dispatch would run only as many blocks at once as there are processors, but
+/// System threads. Dispatch would run only as many blocks in parallel as there are processors, but
 /// eight writers that wait for the disk must be eight even with two processors.
 enum Threads {
-  /// Runs `body` on `count` threads at once, with the numbers from 0 on, and waits for all of them.
+  /// Runs `body` on `count` threads in parallel, with numbers that start at 0, and waits for all of
+  /// them.
   ///
   /// - Returns: the results in the order of the numbers.
   /// - Throws: the first error by number.
@@ -34,7 +35,7 @@ enum Threads {
     if let handle = start({ body() }) { pthread_detach(handle) }
   }
 
-  /// The place for the result of a thread.
+  /// The result of a thread, once it has ended.
   private final class Slot<R: Sendable>: Sendable {
     private let result = Mutex<Result<R, any Error>?>(nil)
 
@@ -54,8 +55,8 @@ enum Threads {
   }
 
   private static func start(_ body: @escaping @Sendable () -> Void) -> pthread_t? {
-    // SAFETY: one reference goes with the pointer. The new thread takes it over, or this function
-    // does if there is none.
+    // SAFETY: one reference goes with the pointer. The new thread takes it over; if it cannot be
+    // started, this function does.
     let context = Unmanaged.passRetained(Body(body))
     #if canImport(Darwin)
       var handle: pthread_t?

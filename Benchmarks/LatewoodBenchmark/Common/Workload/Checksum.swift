@@ -1,4 +1,4 @@
-/// What values that are read are added to.
+/// A sum to which the values that are read are added.
 protocol ValueSink {
   mutating func add(value: RawSpan)
 }
@@ -29,7 +29,7 @@ struct Checksum: ValueSink {
 }
 
 /// The sum of all bytes of the values that are read, eight at a time, for workloads that measure
-/// bytes: the first and the last one would leave most of a large value in its file.
+/// bytes: reading only the first and the last byte would leave most of a large value in its file.
 struct WholeChecksum: ValueSink {
   private var sum: UInt64 = 0
 
@@ -40,7 +40,7 @@ struct WholeChecksum: ValueSink {
     let whole = value.byteCount & ~7
     var total = sum
     for offset in stride(from: 0, to: whole, by: 8) {
-      // SAFETY: eight bytes from `offset` on are inside, and every bit pattern is a valid number.
+      // SAFETY: the eight bytes at `offset` are inside, and every bit pattern is a valid number.
       let word = value.unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt64.self)
       total &+= UInt64(littleEndian: word)
     }

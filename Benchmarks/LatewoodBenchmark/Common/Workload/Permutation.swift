@@ -1,9 +1,9 @@
 /// A permutation of 0..<count: four rounds of a balanced Feistel network, walked until the result
 /// is in range.
 struct Permutation: Sendable {
-  /// The seed for the order in which fills put their keys.
+  /// The seed for the order in which fills put keys.
   static let fillSeed: UInt64 = 0xF111
-  /// The seed for the order in which `delete` removes them.
+  /// The seed for the order in which `delete` removes keys.
   static let deleteSeed: UInt64 = 0xDE1E
 
   private let count: UInt64

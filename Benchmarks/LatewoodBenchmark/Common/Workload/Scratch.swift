@@ -42,7 +42,7 @@ struct Scratch {
     return UnsafeRawBufferPointer(start: keyBytes, count: Self.keyLength)
   }
 
-  /// Returns a key between existing ones that is never there: the last digit d becomes the letter
+  /// Returns a key that never exists, between existing ones: the last digit d becomes the letter
   /// `a` + d.
   @inline(__always) func missingKey(_ number: UInt64) -> UnsafeRawBufferPointer {
     let key = key(number)
@@ -52,7 +52,7 @@ struct Scratch {
     return key
   }
 
-  /// Returns the key of a YCSB record; records come in hashed order.
+  /// Returns the key of a YCSB record; records are in hashed order.
   @inline(__always) func cloudKey(_ record: UInt64) -> UnsafeRawBufferPointer {
     key(mix64(record + 1) % 10_000_000_000_000_000)
   }
@@ -62,7 +62,7 @@ struct Scratch {
     var random = SplitMix64(seed: 0x5EED_0000_0000_0000 ^ (version << 40) ^ number)
     var position = 0
     while position + 8 <= valueLength {
-      // SAFETY: the eight bytes from position on end at valueLength or before.
+      // SAFETY: the eight bytes at position end at valueLength or before.
       valueBytes.storeBytes(of: random.next().littleEndian, toByteOffset: position, as: UInt64.self)
       position += 8
     }

@@ -5,7 +5,7 @@ struct TestVectors {
   private(set) var checked = 0
   private(set) var failures: [String] = []
 
-  /// Checks all of them, and prints those that differ. Returns whether none does.
+  /// Checks all vectors, and prints those that differ. Returns whether all agree.
   static func hold() -> Bool {
     let vectors = check()
     for failure in vectors.failures { Process.printLine("MISMATCH \(failure)") }

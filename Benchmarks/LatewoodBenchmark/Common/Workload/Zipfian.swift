@@ -1,6 +1,6 @@
 /// YCSB's generator of ranks with Zipf's distribution, theta 0.99 (Gray et al., SIGMOD 1994).
 struct Zipfian {
-  /// YCSB's own constants for its default of ten billion items.
+  /// YCSB's constants for its default of ten billion items.
   static let scrambled = Zipfian(items: 1e10, zeta: 26.46902820178302)
   private static let theta = 0.99
 

@@ -14,7 +14,7 @@
 /// An engine that this program was built with.
 struct PeerEngine {
   let name: String
-  /// The version of the library; RocksDB's C interface does not tell.
+  /// The version of the library; RocksDB's C interface does not report it.
   let version: String
   let run: (BenchmarkOptions) throws -> Bool
 

@@ -1,7 +1,7 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// Resolves the names of a statement and checks that its parts are allowed at their places.
+/// Resolves the names of a statement and checks that its parts are allowed at their positions.
 ///
 /// A name refers to, in this order: a column's alias (in ORDER BY only), a variable of ANY, EVERY
 /// or UNNEST, the collection's alias, otherwise a member of the document. After GROUP BY, an

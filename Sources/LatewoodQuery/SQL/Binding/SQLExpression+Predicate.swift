@@ -2,7 +2,7 @@ import LatewoodFleece
 
 /// Predicates for expressions, which find documents without evaluating the expression for each.
 ///
-/// A predicate is true exactly where its expression is true. Its negation also includes null and
+/// A predicate is true exactly when its expression is true. Its negation also includes null and
 /// missing, so there is a separate predicate for "false": see `wanted`.
 extension SQLExpression {
   /// The origin of an expression's paths.
@@ -61,8 +61,8 @@ extension SQLExpression {
     }
   }
 
-  /// Returns a predicate that narrows the search: it is true wherever the expression is, and
-  /// possibly elsewhere.
+  /// Returns a predicate that narrows the search: it is true for all documents for which the
+  /// expression is true, and possibly for others.
   func hint(of subject: Subject = .document) -> Predicate? {
     if let exact = predicate(where: true, of: subject) { return exact }
     switch self {
@@ -86,7 +86,7 @@ extension SQLExpression {
     }
   }
 
-  /// Returns the path with which predicates obtain the same value; nil if there is none.
+  /// Returns the path with which predicates obtain the same value; nil if it does not exist.
   func path(from subject: Subject) -> FieldPath? {
     switch self {
     case .fact(.id) where subject == .document: return FieldPath("_id")
@@ -188,7 +188,7 @@ extension SQLExpression {
 
 extension SQLTest {
   /// Returns the predicate for a test of a path with the result `wanted`. In a statement, any path
-  /// that leads to nothing is missing.
+  /// that does not lead to a value is missing.
   fileprivate func predicate(_ path: FieldPath, _ wanted: Bool) -> Predicate? {
     let isNull = Predicate.field(path, .hasType(.null))
     let isThere = Predicate.field(path, .exists)

@@ -1,7 +1,7 @@
 import LatewoodFleece
 
 /// An executable statement: its names are resolved, its parameters have values, and its condition
-/// is split into a predicate and the rest that must be evaluated.
+/// is split into a predicate and the remaining conditions, which must be evaluated.
 package struct SQLProgram: Sendable {
   struct Column: Sendable {
     /// The name of the column; nil if the members of the value become columns.
@@ -119,7 +119,7 @@ package struct SQLProgram: Sendable {
   }
 
   /// The conditions on rows, as conditions on documents: a flattened array must contain a matching
-  /// element. Not for LEFT UNNEST, where a document without elements also produces a row.
+  /// element. Does not apply to LEFT UNNEST, where a document without elements also produces a row.
   private var elementHints: [Predicate] {
     var predicates: [Predicate] = []
     for (index, unnest) in unnests.enumerated() where !unnest.isOuter {
@@ -149,7 +149,7 @@ package struct SQLProgram: Sendable {
         }
         added = [Column(name: column.isSpread ? nil : name, value: value)]
       } else {
-        // A star: the document and the elements of its arrays.
+        // A star stands for the document and the elements of its arrays.
         for name in [statement.alias] + statement.unnests.map(\.alias) {
           let syntax = SQLSyntax(form: .name(name), offset: column.offset, depth: 1)
           added.append(Column(name: name, value: try binder.bind(syntax)))
@@ -229,7 +229,7 @@ package struct SQLProgram: Sendable {
   }
 
   /// The same program for an index with the order of the rows, which are then produced without
-  /// sorting them in memory. Nil if there is nothing to sort, or no index can have the order.
+  /// sorting them in memory. Nil if the rows are not sorted, or no index can have the order.
   package var inOrderOfScan: SQLProgram? {
     guard !order.isEmpty, unnests.isEmpty, grouping == nil, !isDistinct, let fields = fieldOrder else {
       return nil
@@ -238,7 +238,7 @@ package struct SQLProgram: Sendable {
     if isOneToOne {
       program.takeOrder(fields)
     } else {
-      // Some documents produce no row, so the limit applies to rows.
+      // Some documents do not produce a row, so the limit applies to rows.
       (program.scanOrder, program.order) = (fields, [])
     }
     return program

@@ -8,7 +8,7 @@ import LatewoodFleece
 struct SQLEvaluator {
   /// The current document; nil for constants and groups.
   private var document: (any SQLDocument)?
-  /// The elements of UNNEST, then those of the quantifiers being evaluated.
+  /// The elements of UNNEST, then the elements of the quantifiers being evaluated.
   private var variables: [SQLValue] = []
   private var groupKeys: [SQLLiteral] = []
   private var aggregates: [SQLLiteral] = []
@@ -45,7 +45,7 @@ struct SQLEvaluator {
   mutating func push(_ variable: SQLValue) { variables.append(variable) }
   mutating func pop() { variables.removeLast() }
 
-  /// Uses up steps. Throws `tooLarge` when there are none left.
+  /// Uses up steps. Throws `tooLarge` when no steps are left.
   mutating func spend(_ count: Int) throws {
     steps -= count
     if steps < 0 {
@@ -142,7 +142,7 @@ struct SQLEvaluator {
   }
 
   /// Uses up the steps of copying a value in advance. The copy of a value in a document may be much
-  /// longer than its bytes; its length is only known afterwards, and limited by
+  /// longer than its bytes; its length is known only afterwards, and is limited by
   /// `FleeceLimits.expansion`.
   private mutating func spendWriting(_ value: SQLValue) throws { try spend(value.size) }
 
@@ -222,7 +222,7 @@ struct SQLEvaluator {
     return answer.value
   }
 
-  /// Returns missing or null if one of two operands is; nil otherwise.
+  /// Returns missing or null if one of two operands is missing or null; nil otherwise.
   private func unknown(_ left: SQLValue, _ right: SQLValue) -> SQLTruth? {
     left.isMissing || right.isMissing ? .missing : left.isNull || right.isNull ? .null : nil
   }
@@ -278,8 +278,9 @@ struct SQLEvaluator {
     let around = variables.count == variable ? nil : variables
     defer { if let around { variables = around } }
     if around != nil {
-      // There are more variables than at binding for a column's alias inside other quantifiers, and
-      // fewer for a condition on a document before its arrays are flattened.
+      // The number of variables can differ from the number at binding: an alias of a column inside
+      // other quantifiers has more, and a condition on a document before its arrays are flattened
+      // has fewer.
       variables.removeLast(max(0, variables.count - variable))
       while variables.count < variable { variables.append(.missing) }
     }

@@ -11,7 +11,7 @@ struct SQLGroups {
     let key: [UInt8]
     let keys: [SQLLiteral]
     var accumulators: [SQLAccumulator]
-    /// About the memory that it takes.
+    /// The approximate memory of the group, in bytes.
     var byteCount: Int
   }
 
@@ -126,7 +126,8 @@ struct SQLGroups {
     return part.lazy.map { ($0.keys, $0.accumulators.map(\.result)) }
   }
 
-  /// Begins the next part. Returns false if there is none; then the next part is the first again.
+  /// Begins the next part. Returns false if there is none; the next part is then the first one
+  /// again.
   mutating func beginNextPart() -> Bool {
     start = end ?? []
     defer { end = nil }

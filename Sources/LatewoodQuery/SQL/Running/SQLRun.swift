@@ -61,8 +61,8 @@ package struct SQLRun {
   /// Whether further documents cannot change the rows.
   private var isComplete: Bool { program.limit == 0 || groups == nil && hasEnough }
 
-  /// Adds a document that the predicate of the program accepts. Returns false when no more are
-  /// needed.
+  /// Adds a document that the predicate of the program accepts. Returns false when no more
+  /// documents are needed.
   package mutating func add(_ document: some SQLDocument, _ body: Receiver) throws -> Bool {
     if isComplete { return false }
     unchecked += 1
@@ -199,7 +199,7 @@ package struct SQLRun {
     _ value: SQLValue, into writer: inout FleeceWriter
   ) throws(FleeceError) {
     guard case .stored(let value) = value else {
-      // An independent value.
+      // The value does not depend on a document.
       guard let members = try value.element?.members() else { return }
       for member in members {
         try writer.key(member.key)

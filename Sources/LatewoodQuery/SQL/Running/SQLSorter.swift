@@ -5,14 +5,14 @@ import LatewoodFleece
 /// All rows are added for each part, in the same order:
 ///
 /// ```
-/// position   of a row: its sort key, then its place among all added rows
+/// position   of a row: its sort key, then its index among all added rows
 /// part       the rows from `start` to before `end`, in the order of their positions
 /// ```
 ///
 /// 1. Every row added so far whose position is in the part is among `entries`.
 /// 2. When the entries exceed the memory, the last ones are dropped, and the first dropped position
 ///    becomes `end`. The next part starts there.
-/// 3. Of a part before OFFSET, only the keys are kept if the rows do not fit.
+/// 3. In a part before OFFSET, only the keys are kept if the rows do not fit.
 struct SQLSorter {
   struct Position: Comparable {
     let key: [UInt8]
@@ -35,21 +35,21 @@ struct SQLSorter {
 
   private let memory: Int
   private let isDistinct: Bool
-  /// The numbers of rows to skip and to return from this part on.
+  /// The numbers of rows to skip and to return, starting with this part.
   private var skip: Int
   private var limit: Int
   private var start: Position?
   private var end: Position?
   private var entries: [Entry] = []
-  /// About the memory of the entries. After each addition it is at most `memory`, or there is one
-  /// entry.
+  /// The approximate memory of the entries. After each addition it is at most `memory`, unless
+  /// there is only one entry.
   private(set) var byteCount = 0
-  /// Whether rows are kept, besides their keys.
+  /// Whether rows are kept in addition to their keys.
   private(set) var keepsRows = true
   private var place = 0
 
   /// - Parameters:
-  ///   - memory: about the most memory for a part, in bytes.
+  ///   - memory: the approximate maximum memory for a part, in bytes.
   ///   - isDistinct: whether rows with equal keys count once.
   init(skip: Int, limit: Int, memory: Int, isDistinct: Bool = false) {
     self.skip = skip
@@ -58,7 +58,7 @@ struct SQLSorter {
     self.isDistinct = isDistinct
   }
 
-  /// The number of entries that are of use.
+  /// The number of entries that can be used.
   private var needed: Int {
     guard keepsRows else { return skip }
     let (sum, overflow) = skip.addingReportingOverflow(limit)
@@ -130,7 +130,7 @@ struct SQLSorter {
     byteCount = entries.reduce(0) { $0 + $1.byteCount }
   }
 
-  /// Returns the number of first entries that are needed and fit into memory: at least one of them.
+  /// Returns the number of leading entries that are needed and fit into memory; at least 1.
   private func countFitting(_ memory: Int) -> Int {
     let most = min(needed, entries.count)
     var (count, byteCount) = (0, 0)

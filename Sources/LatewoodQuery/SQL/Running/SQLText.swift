@@ -7,7 +7,7 @@ enum SQLText {
     return left.withUTF8 { a in
       right.withUTF8 { b in
         guard let first = a.baseAddress, let second = b.baseAddress else { return a.count - b.count }
-        // SAFETY: the passed lengths are those of the buffers.
+        // SAFETY: the passed lengths are the lengths of the buffers.
         return KeyOrder.compare(UnsafeRawPointer(first), a.count, UnsafeRawPointer(second), b.count)
       }
     }
@@ -72,7 +72,7 @@ struct SQLPattern {
     if isEscaped { parts.append(.byte(UInt8(ascii: "\\"))) }
   }
 
-  /// The prefix of all matching texts, and the kind of the rest of the pattern.
+  /// The prefix of all matching texts, and the kind of the remaining pattern.
   var beginning: (text: String, rest: Rest) {
     var bytes: [UInt8] = []
     for part in parts {
@@ -89,7 +89,7 @@ struct SQLPattern {
 
   enum Rest { case nothing, anything, more }
 
-  /// Returns whether a text matches; nil if that takes more than `steps`. Subtracts the steps
+  /// Returns whether a text matches; nil if the match takes more than `steps`. Subtracts the steps
   /// taken: at most the product of both lengths.
   func matches(_ text: String, steps: inout Int) -> Bool? {
     let text = Array(text.utf8)

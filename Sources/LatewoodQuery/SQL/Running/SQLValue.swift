@@ -1,8 +1,8 @@
 import LatewoodBytes
 import LatewoodFleece
 
-/// A value during the execution of a statement: an independent value, or one inside a document,
-/// which must not outlive the call that provided the document.
+/// A value during the execution of a statement: an independent value, or a value inside a document,
+/// which is valid only during the call that provided the document.
 enum SQLValue {
   case literal(SQLLiteral)
   /// Data, an array or an object.
@@ -169,7 +169,7 @@ enum SQLStep: Sendable, Equatable {
   case element(Int64)
 }
 
-/// The interface of a document to a statement.
+/// The interface through which a statement reads a document.
 package protocol SQLDocument {
   var body: FleeceValue { get }
   func fact(_ fact: SQLFact) -> SQLLiteral

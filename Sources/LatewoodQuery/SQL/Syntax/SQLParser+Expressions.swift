@@ -60,8 +60,8 @@ extension SQLParser {
     _ form: SQLSyntax.Form, _ start: Int, _ parts: SQLSyntax...
   ) throws(QueryError) -> SQLSyntax { try node(form, start, of: parts) }
 
-  /// Creates a node. Throws `tooDeep`, because a chain of operators is as deep as it is long, and
-  /// `tooLarge` if there are too many nodes other than literals, which cost only their length.
+  /// Creates a node. Throws `tooDeep`, because the depth of a chain of operators equals its length,
+  /// and `tooLarge` if there are too many nodes other than literals, which cost only their length.
   mutating func node(
     _ form: SQLSyntax.Form, _ start: Int, of parts: [SQLSyntax]
   ) throws(QueryError) -> SQLSyntax {

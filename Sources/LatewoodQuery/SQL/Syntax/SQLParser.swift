@@ -2,12 +2,12 @@ import LatewoodBytes
 import LatewoodFleece
 
 /// A recursive-descent parser for statements in SQL++, whose depth is limited by `depthLimit`. This
-/// file has the clauses; expressions are in another one.
+/// file parses the clauses; another one parses expressions.
 struct SQLParser {
   /// The maximum depth of nested expressions and of chains of one operator, so that the stack of a
   /// small thread suffices in a debug build.
   static let depthLimit = 20
-  /// The maximum length of a statement in bytes. Long lists belong in parameters.
+  /// The maximum length of a statement in bytes. Long lists should be passed as parameters.
   static let lengthLimit = 256 << 10
   /// The maximum number of names, operators and calls in a statement, which limits the cost of
   /// comparing all pairs.

@@ -51,7 +51,7 @@ enum SQLTest: Sendable { case isNull, isNotNull, isMissing, isNotMissing, isValu
 
 enum SQLQuantifier: Sendable {
   case any
-  /// Also true for an empty array.
+  /// Is also true for an empty array.
   case every
   case anyAndEvery
 }
@@ -83,7 +83,7 @@ package struct SQLStatement: Sendable {
   package internal(set) var text: String
   /// The full name of the collection after FROM.
   package internal(set) var collection = ""
-  /// The name for a document.
+  /// The name that stands for a document.
   var alias = ""
   var isDistinct = false
   var columns: [Column] = []

@@ -19,12 +19,12 @@ struct SQLToken {
   let range: Range<Int>
 }
 
-/// The words that are not names unless in backquotes or after a dot. Case-insensitive.
+/// The reserved words, which are names only in backquotes or after a dot. Case-insensitive.
 enum SQLKeyword: String, CaseIterable {
   case select, distinct, all, from, unnest, left, inner, outer, `where`, group, by, having, order, asc, desc
   case limit, offset, `as`, and, or, not, `in`, like, between, `is`, null, missing, `true`, `false`
   case any, some, every, satisfies, end, `case`, when, then, `else`, exists
-  // Only for the error that they are not supported.
+  // These are reserved only to report that they are not supported.
   case join, nest, union, intersect, except, use, `let`, with
 
   static let byName = Dictionary(uniqueKeysWithValues: allCases.map { ($0.rawValue, $0) })

@@ -1,10 +1,10 @@
 /// A position in a text of one or more lines.
 package struct TextPosition: Sendable, Equatable {
-  /// The line, from 1.
+  /// The line, counted from 1.
   package let line: Int
-  /// The column in Unicode scalars, from 1.
+  /// The column in Unicode scalars, counted from 1.
   package let column: Int
-  /// The byte offset, from 0.
+  /// The offset in bytes, counted from 0.
   package let offset: Int
 
   /// - Parameters:
@@ -21,7 +21,7 @@ package struct TextPosition: Sendable, Equatable {
   /// Returns the line of the text that contains the position, with a caret below it. Control
   /// characters become spaces, and a long line is cut to the part around the position.
   package func excerpt(of text: String) -> String {
-    // Not by characters, because a carriage return with a line feed is a single one.
+    // Iterate over scalars: a carriage return with a line feed is a single character.
     let lines = text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
     guard line <= lines.count else { return "" }
     let scalars = lines[line - 1].map { $0.properties.generalCategory == .control ? " " : $0 }

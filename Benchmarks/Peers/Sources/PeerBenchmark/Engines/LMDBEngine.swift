@@ -3,12 +3,12 @@
 
   /// LMDB: a B+tree that is copied on write in a mapped file of at most 64 GiB.
   ///
-  /// Read transactions are kept and renewed for each read, as its documentation advises, and
-  /// cursors with them. Unsynced: `MDB_NOSYNC`. Not `MDB_WRITEMAP`, with which a stray write of the
-  /// program destroys the file. `MDB_NORDAHEAD` where the file is larger than the memory.
+  /// Read transactions are kept and renewed for each read, together with their cursors, as its
+  /// documentation advises. Unsynced: `MDB_NOSYNC`. Not `MDB_WRITEMAP`, with which a stray write of
+  /// the program destroys the file. `MDB_NORDAHEAD` where the file is larger than the memory.
   ///
-  /// It is `@unchecked Sendable`: threads may share an environment, and nothing else is in it that
-  /// changes.
+  /// It is `@unchecked Sendable`: threads may share an environment, and it holds no other mutable
+  /// state.
   struct LMDBEngine: BenchmarkEngine, @unchecked Sendable {
     static let name = "lmdb"
     static let isPersistent = true

@@ -5,10 +5,9 @@
   /// of 256 MiB, a Bloom filter of 10 bits to a key, and a write buffer of 64 MiB instead of 4.
   /// Unsynced and durable: `sync` of the write options.
   ///
-  /// Its C interface copies each value that it gets into memory of its own.
+  /// Its C interface copies each value that it gets into separate memory.
   ///
-  /// It is `@unchecked Sendable`: threads may share a LevelDB, and nothing else is in it that
-  /// changes.
+  /// It is `@unchecked Sendable`: threads may share a LevelDB, and it holds no other mutable state.
   struct LevelDBEngine: BenchmarkEngine, @unchecked Sendable {
     static let name = "leveldb"
     static let isPersistent = true
@@ -53,8 +52,8 @@
       try Self.checked("flush") { leveldb_write(database, options, batch, &$0) }
     }
 
-    /// It does not tell whether it compacts. Its table of levels has then stood still for half a
-    /// second.
+    /// Returns once the table of levels has not changed for half a second, because LevelDB does not
+    /// report whether it is compacting.
     func settle() {
       var last = ""
       var calm = 0

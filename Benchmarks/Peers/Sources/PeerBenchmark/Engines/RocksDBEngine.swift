@@ -5,8 +5,7 @@
   /// of 256 MiB and a Bloom filter of 10 bits to a key. Its write buffer has 64 MiB by default.
   /// Unsynced and durable: `sync` of the write options.
   ///
-  /// It is `@unchecked Sendable`: threads may share a RocksDB, and nothing else is in it that
-  /// changes.
+  /// It is `@unchecked Sendable`: threads may share a RocksDB, and it holds no other mutable state.
   struct RocksDBEngine: BenchmarkEngine, @unchecked Sendable {
     static let name = "rocksdb"
     static let isPersistent = true
@@ -25,7 +24,7 @@
       rocksdb_options_set_create_if_missing(options, 1)
       rocksdb_options_set_compression(options, Int32(rocksdb_no_compression))
       rocksdb_block_based_options_set_block_cache(table, cache)
-      // The table's options own the filter from now on.
+      // The table's options own the filter now.
       rocksdb_block_based_options_set_filter_policy(table, filter)
       rocksdb_options_set_block_based_table_factory(options, table)
       rocksdb_block_based_options_destroy(table)

@@ -28,7 +28,8 @@
     static let put = "INSERT OR REPLACE INTO records(key, value) VALUES(?, ?)"
   }
 
-  /// The same in pages of 16 KiB. In those of 4 KiB a record of 1,000 bytes takes a page more.
+  /// Like `ClusteredTable`, with pages of 16 KiB. With 4 KiB, a record of 1,000 bytes takes an
+  /// additional page.
   enum ClusteredTableInLargePages: SQLiteLayout {
     static let name = "sqlite-16k"
     static let pageSize = 16384
@@ -51,8 +52,8 @@
   ///
   /// Writers wait on a lock instead of polling SQLite's.
   ///
-  /// It is `@unchecked Sendable`: the workloads open, flush and close it on one thread, the only
-  /// one that uses `connection`, and sessions have connections of their own. Everything else is
+  /// It is `@unchecked Sendable`: the workloads open, flush and close it on one thread, which is
+  /// the only one that uses `connection`; sessions have separate connections. Everything else is
   /// constant.
   final class SQLiteEngine<Layout: SQLiteLayout>: BenchmarkEngine, @unchecked Sendable {
     static var name: String { Layout.name }
@@ -92,7 +93,7 @@
       try connection.run("PRAGMA synchronous=FULL")
       try connection.run("PRAGMA wal_checkpoint(TRUNCATE)")
       try connection.run("PRAGMA synchronous=\(synchronous)")
-      // Parts of the log that went into the file before, with synchronous=OFF.
+      // Syncs parts of the log that were copied to the file earlier, with synchronous=OFF.
       try file.sync()
     }
 
@@ -102,8 +103,8 @@
     }
   }
 
-  /// The database file, opened for `fsync` alone. It must not be closed before the connections are:
-  /// that would end the locks that they hold on it.
+  /// The database file, opened for `fsync` alone. It must stay open until the connections are
+  /// closed: closing it would release the locks that they hold on it.
   private struct SyncedFile {
     private let path: String
     private let descriptor: Int32
@@ -166,8 +167,7 @@
 
   /// The connection of a thread, with its prepared statements.
   ///
-  /// Keys and values are bound where they are, without a copy: each is used before the next one
-  /// takes its place.
+  /// Keys and values are bound without a copy: each is used before the next one overwrites it.
   final class SQLiteSession<Layout: SQLiteLayout>: BenchmarkSession {
     private let engine: SQLiteEngine<Layout>
     private let connection: SQLiteConnection

@@ -6,8 +6,8 @@
   /// Unsynced: a commit is not synced, and the record of the log may still be in the process.
   /// Durable: `sync=on` at each commit.
   ///
-  /// It is `@unchecked Sendable`: threads may share a connection, and nothing else is in it that
-  /// changes.
+  /// It is `@unchecked Sendable`: threads may share a connection, and it holds no other mutable
+  /// state.
   struct WiredTigerEngine: BenchmarkEngine, @unchecked Sendable {
     static let name = "wiredtiger"
     static let isPersistent = true
@@ -140,7 +140,7 @@
       wiredtiger_set_key(cursor, start.baseAddress, start.count)
       var order: Int32 = 0
       var code = cursor.pointee.search_near(cursor, &order)
-      // It may stand on the key before the one that was looked for.
+      // The cursor may stand on the key before the requested one.
       if code == 0, order < 0 { code = cursor.pointee.next(cursor) }
       var key = WT_ITEM()
       var value = WT_ITEM()
