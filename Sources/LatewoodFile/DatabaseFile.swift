@@ -180,8 +180,7 @@ package final class DatabaseFile: @unchecked Sendable {
     guard var last = pins.withLock({ $0.take() }) else { return }
     last.records = nil
     if isKnownUniquelyReferenced(&last.file) {
-      device.close()
-      lock?.unlock()
+      device.close(releasing: lock)
     } else if let lock {
       // In a forked child the locks belong to the parent.
       if lock.isOwnedByThisProcess { last.file.leave(lock) } else { lock.unlock() }

@@ -31,10 +31,7 @@ final class FilePin: Sendable {
     self.device = device
   }
 
-  deinit {
-    device.close()
-    writerLock.withLock { $0 }?.unlock()
-  }
+  deinit { device.close(releasing: writerLock.withLock { $0 }) }
 
   /// Moves from "open" to "left" for a writing `DatabaseFile`: takes over the writer lock and
   /// releases it once the read lock is held.
@@ -46,6 +43,19 @@ final class FilePin: Sendable {
     } catch {
       writerLock.withLock { $0 = lock }
     }
+  }
+}
+
+extension Device {
+  /// Closes a file that nobody writes to any more, then releases the writer lock.
+  ///
+  /// A call that another thread still has in flight keeps the descriptor open, and with it the lock
+  /// on the file itself. That lock goes first: whoever gets the writer lock must find it free.
+  func close(releasing lock: (any FileLock)?) {
+    // In a forked child the locks belong to the parent.
+    if let lock, lock.isOwnedByThisProcess { unlockWriting() }
+    close()
+    lock?.unlock()
   }
 }
 
