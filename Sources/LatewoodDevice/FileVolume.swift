@@ -83,6 +83,7 @@ package final class FileVolume: Volume {
     do {
       return try SystemCalls.realPath(path)
     } catch .noSuchFile {
+      if let text = SystemCalls.linkText(ofPath: path) { throw StorageError.danglingLink(path, text) }
       let (directory, name) = split(path)
       do {
         let parent = try SystemCalls.realPath(directory)

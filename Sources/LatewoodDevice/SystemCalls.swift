@@ -226,10 +226,25 @@ package enum SystemCalls {
     return String(cString: resolved)
   }
 
+  /// The text of a symbolic link; nil if there is none at the path.
+  static func linkText(ofPath path: String) -> String? {
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { target in
+      guard let base = target.baseAddress else { return nil }
+      let count = readlink(path, base, target.count)
+      guard count > 0 else { return nil }
+      return String(decoding: UnsafeRawBufferPointer(rebasing: target[..<count]), as: UTF8.self)
+    }
+  }
+
   // MARK: Locks
 
   static func lockFile(_ descriptor: Int32, exclusive: Bool) throws(ErrorNumber) {
     _ = try checked(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB))
+  }
+
+  /// Waits for an exclusive lock, without limit.
+  static func waitForLock(_ descriptor: Int32) throws(ErrorNumber) {
+    _ = try checked(flock(descriptor, LOCK_EX))
   }
 
   static func unlockFile(_ descriptor: Int32) {

@@ -15,7 +15,9 @@ package protocol Volume: AnyObject, Sendable {
   /// Returns the identity of the file at a path; nil if there is none.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
   /// Returns the path with symbolic links resolved, next to which side files belong and over which
-  /// files are renamed. The last component need not exist.
+  /// files are renamed. The last component need not exist, but if it is a symbolic link, its target
+  /// must: throws `notFound`, because a new file would take the place of the link, on whatever
+  /// volume that is, and following it would let whoever made it choose where files are created.
   func resolved(_ path: String) throws(StorageError) -> String
   /// Atomically renames `from` to `to`, replacing it.
   func rename(_ from: String, to: String) throws(StorageError)
