@@ -132,8 +132,12 @@ package final class FileVolume: Volume {
   }
 
   package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
+    try lockForWriting(path, waiting: .none)
+  }
+
+  package func lockForWriting(_ path: String, waiting wait: LockWait) throws(StorageError) -> any FileLock {
     let path = try resolved(path)
-    return try WriterLock(path: SideName.path(path, SideName.lock), of: path)
+    return try WriterLock(path: SideName.path(path, SideName.lock), of: path, waiting: wait)
   }
 
   package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool {

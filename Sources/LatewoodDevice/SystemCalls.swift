@@ -154,6 +154,23 @@ package enum SystemCalls {
     }
   }
 
+  /// Returns the bytes of a file whose length the system does not know; nil if they cannot be read,
+  /// or are more than `length`.
+  static func wholeContents(ofPath path: String, atMost length: Int) -> [UInt8]? {
+    guard let descriptor = try? openFile(path, .readOnly) else { return nil }
+    defer { closeFile(descriptor) }
+    var all: [UInt8] = []
+    while all.count <= length {
+      let piece = withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 1) { target in
+        (try? readFile(descriptor, target, Int64(all.count))).map { Array(target.prefix($0)) }
+      }
+      guard let piece else { return nil }
+      if piece.isEmpty { return all }
+      all += piece
+    }
+    return nil
+  }
+
   static func writeFile(
     _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int64
   ) throws(ErrorNumber) -> Int {
