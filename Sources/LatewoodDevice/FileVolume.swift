@@ -84,6 +84,7 @@ package final class FileVolume: Volume {
     do {
       return try SystemCalls.realPath(path)
     } catch .noSuchFile {
+      if let text = SystemCalls.linkText(ofPath: path) { throw StorageError.danglingLink(path, text) }
       let (directory, name) = split(path)
       do {
         let parent = try SystemCalls.realPath(directory)
@@ -132,8 +133,12 @@ package final class FileVolume: Volume {
   }
 
   package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
+    try lockForWriting(path, waiting: .none)
+  }
+
+  package func lockForWriting(_ path: String, waiting wait: LockWait) throws(StorageError) -> any FileLock {
     let path = try resolved(path)
-    return try WriterLock(path: SideName.path(path, SideName.lock), of: path)
+    return try WriterLock(path: SideName.path(path, SideName.lock), of: path, waiting: wait)
   }
 
   package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool {

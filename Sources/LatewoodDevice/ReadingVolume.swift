@@ -56,6 +56,9 @@ package final class ReadingVolume: Volume {
   package func lockForWriting(_ path: String) throws(StorageError) -> any FileLock {
     try volume.lockForWriting(path)
   }
+  package func lockForWriting(_ path: String, waiting wait: LockWait) throws(StorageError) -> any FileLock {
+    try volume.lockForWriting(path, waiting: wait)
+  }
   package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool {
     try volume.isLockedForWriting(path)
   }

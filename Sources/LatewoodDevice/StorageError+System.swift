@@ -52,6 +52,16 @@ extension StorageError {
     }
   }
 
+  /// The error of a symbolic link without a target, in whose place no file is created.
+  ///
+  /// - Parameter text: the text of the link.
+  static func danglingLink(_ path: String, _ text: String) -> StorageError {
+    StorageError(
+      .notFound, "this is a symbolic link to \(text), where there is no file", path: path,
+      advice: "Mount the volume that the link leads to, give the path of the file itself, or remove the link."
+    )
+  }
+
   /// The error of a missing directory for a file.
   static func noDirectory(_ directory: String, for path: String, _ error: ErrorNumber) -> StorageError {
     var failure = StorageError(error, "find the directory \(directory)", path: path)

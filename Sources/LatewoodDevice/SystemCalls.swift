@@ -155,6 +155,23 @@ package enum SystemCalls {
     }
   }
 
+  /// Returns the bytes of a file whose length the system does not know; nil if they cannot be read,
+  /// or are more than `length`.
+  static func wholeContents(ofPath path: String, atMost length: Int) -> [UInt8]? {
+    guard let descriptor = try? openFile(path, .readOnly) else { return nil }
+    defer { closeFile(descriptor) }
+    var all: [UInt8] = []
+    while all.count <= length {
+      let piece = withUnsafeTemporaryAllocation(byteCount: 32 << 10, alignment: 1) { target in
+        (try? readFile(descriptor, target, Int64(all.count))).map { Array(target.prefix($0)) }
+      }
+      guard let piece else { return nil }
+      if piece.isEmpty { return all }
+      all += piece
+    }
+    return nil
+  }
+
   static func writeFile(
     _ descriptor: Int32, _ bytes: UnsafeRawBufferPointer, _ offset: Int64
   ) throws(ErrorNumber) -> Int {
@@ -227,10 +244,25 @@ package enum SystemCalls {
     return String(cString: resolved)
   }
 
+  /// The text of a symbolic link; nil if there is none at the path.
+  static func linkText(ofPath path: String) -> String? {
+    withUnsafeTemporaryAllocation(byteCount: 4096, alignment: 1) { target in
+      guard let base = target.baseAddress else { return nil }
+      let count = readlink(path, base, target.count)
+      guard count > 0 else { return nil }
+      return String(decoding: UnsafeRawBufferPointer(rebasing: target[..<count]), as: UTF8.self)
+    }
+  }
+
   // MARK: Locks
 
   static func lockFile(_ descriptor: Int32, exclusive: Bool) throws(ErrorNumber) {
     _ = try checked(flock(descriptor, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB))
+  }
+
+  /// Waits for an exclusive lock, without limit.
+  static func waitForLock(_ descriptor: Int32) throws(ErrorNumber) {
+    _ = try checked(flock(descriptor, LOCK_EX))
   }
 
   static func unlockFile(_ descriptor: Int32) {

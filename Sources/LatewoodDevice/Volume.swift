@@ -15,7 +15,9 @@ package protocol Volume: AnyObject, Sendable {
   /// Returns the identity of the file at a path; nil if there is none.
   func identity(of path: String) throws(StorageError) -> FileIdentity?
   /// Returns the path with symbolic links resolved, next to which side files belong and over which
-  /// files are renamed. The last component need not exist.
+  /// files are renamed. The last component need not exist, but if it is a symbolic link, its target
+  /// must: throws `notFound`, because a new file would take the place of the link, on whatever
+  /// volume that is, and following it would let whoever made it choose where files are created.
   func resolved(_ path: String) throws(StorageError) -> String
   /// Atomically renames `from` to `to`, replacing it.
   func rename(_ from: String, to: String) throws(StorageError)
@@ -27,12 +29,23 @@ package protocol Volume: AnyObject, Sendable {
   ///
   /// Throws `lockedByThisProcess` or `lockedByOtherProcess`.
   func lockForWriting(_ path: String) throws(StorageError) -> any FileLock
+  /// The same, but waits if another open has the lock. Throws `cancelled` if the wait is cancelled.
+  func lockForWriting(_ path: String, waiting: LockWait) throws(StorageError) -> any FileLock
   /// Whether any process, including this one, has that lock. Creates no file.
   func isLockedForWriting(_ path: String) throws(StorageError) -> Bool
 }
 
 extension Volume {
   package func isLockedForWriting(_ path: String) throws(StorageError) -> Bool { false }
+
+  /// Tries again and again, for volumes within one process.
+  package func lockForWriting(_ path: String, waiting wait: LockWait) throws(StorageError) -> any FileLock {
+    while true {
+      do throws(StorageError) { return try lockForWriting(path) } catch {
+        guard error.isLockedForWriting, wait.pause() else { throw wait.outcome(error) }
+      }
+    }
+  }
 
   package func identity(of path: String) throws(StorageError) -> FileIdentity? {
     do throws(StorageError) {

@@ -12,6 +12,8 @@ import LatewoodConcurrency
 /// `flock` does not tell whether this process or another holds the lock, so there is a registry of
 /// this process's locks by device and inode of the lock file. A forked child inherits both, but it
 /// is not the owner, and must not unlock the lock that it shares with its parent.
+///
+/// Whoever has the patience to wait for the lock waits in `LockQueue`.
 final class WriterLock: FileLock {
   private static let held = Guarded<[FileIdentity: UInt64]>([:])
 
@@ -26,32 +28,81 @@ final class WriterLock: FileLock {
   /// - Parameters:
   ///   - path: path of the lock file.
   ///   - database: path of the database, whose owner will own the lock file too.
+  ///   - wait: the patience if another open has the lock.
   ///   - didOpen: called between opening the file and locking it, so that a test can let others do
   ///     something there.
-  init(path: String, of database: String, didOpen: () -> Void = {}) throws(StorageError) {
+  init(
+    path: String, of database: String, waiting wait: LockWait = .none, didOpen: () -> Void = {}
+  ) throws(StorageError) {
     self.path = path
-    for _ in 0..<WriterLock.attempts {
-      let (number, identity) = try WriterLock.open(path, of: database)
+    let lock = try WriterLock.take(path, of: database, wait, didOpen)
+    identity = lock.identity
+    descriptor = Guarded(lock.number)
+  }
+
+  private static func take(
+    _ path: String, of database: String, _ wait: LockWait, _ didOpen: () -> Void
+  ) throws(StorageError) -> HeldLock {
+    // Those that wait already come first.
+    if wait.isOver || !LockQueue.hasWaiters(for: path) {
+      do throws(StorageError) { return try tryToTake(path, of: database, didOpen) } catch {
+        guard error.isLockedForWriting, !wait.isOver else { throw wait.outcome(error) }
+      }
+    }
+    let lock = try wait.blocking { () throws(StorageError) in
+      try LockQueue.wait(for: path, of: database, wait)
+    }
+    if let lock { return lock }
+    // For the error, which names the holder.
+    do throws(StorageError) { return try tryToTake(path, of: database) } catch { throw wait.outcome(error) }
+  }
+
+  private static func tryToTake(
+    _ path: String, of database: String, _ didOpen: () -> Void = {}
+  ) throws(StorageError) -> HeldLock {
+    for _ in 0..<attempts {
+      let lock = try open(path, of: database)
       didOpen()
       do throws(StorageError) {
-        try WriterLock.take(number, identity, forkGeneration, path)
+        try take(lock, SystemCalls.forkGeneration, path)
       } catch {
-        SystemCalls.closeFile(number)
+        SystemCalls.closeFile(lock.number)
         throw error
       }
-      if WriterLock.isFile(identity, at: path) {
-        self.identity = identity
-        descriptor = Guarded(number)
-        return
-      }
-      WriterLock.release(number, identity)
+      if isFile(lock.identity, at: path) { return lock }
+      release(lock)
     }
-    throw StorageError(.lockedByOtherProcess, "the lock file is removed again and again", path: path)
+    throw WriterLock.removedAgain(path)
+  }
+
+  /// Waits without limit for the lock; nil if the lock file was removed meanwhile and nobody wants
+  /// the lock any more.
+  static func waitForLock(
+    _ path: String, of database: String, while isWanted: () -> Bool
+  ) throws(StorageError) -> HeldLock? {
+    for _ in 0..<attempts {
+      guard isWanted() else { return nil }
+      let lock = try open(path, of: database)
+      do {
+        try retried { () throws(ErrorNumber) in try SystemCalls.waitForLock(lock.number) }
+      } catch {
+        SystemCalls.closeFile(lock.number)
+        throw StorageError(error, "wait for the writer lock", path: path)
+      }
+      held.withLock { $0[lock.identity] = SystemCalls.forkGeneration }
+      if isFile(lock.identity, at: path) { return lock }
+      release(lock)
+    }
+    throw WriterLock.removedAgain(path)
+  }
+
+  private static func removedAgain(_ path: String) -> StorageError {
+    StorageError(.lockedByOtherProcess, "the lock file is removed again and again", path: path)
   }
 
   private static func open(
     _ path: String, of database: String
-  ) throws(StorageError) -> (number: Int32, identity: FileIdentity) {
+  ) throws(StorageError) -> HeldLock {
     let number: Int32
     do {
       number = try retried { () throws(ErrorNumber) in try openFile(path, of: database) }
@@ -59,7 +110,7 @@ final class WriterLock: FileLock {
       throw StorageError(error, "open the lock file", path: path)
     }
     do {
-      return (number, try SystemCalls.status(number).identity)
+      return HeldLock(number: number, identity: try SystemCalls.status(number).identity)
     } catch {
       SystemCalls.closeFile(number)
       throw StorageError(error, "open the lock file", path: path)
@@ -115,15 +166,15 @@ final class WriterLock: FileLock {
     guard isOwnedByThisProcess else { return SystemCalls.closeFile(number) }
     // Before the lock is released, so that its next owner notices that the file is gone.
     if removing, WriterLock.isFile(identity, at: path) { _ = try? SystemCalls.removeFile(path) }
-    WriterLock.release(number, identity)
+    WriterLock.release(HeldLock(number: number, identity: identity))
   }
 
-  private static func release(_ number: Int32, _ identity: FileIdentity) {
+  static func release(_ lock: HeldLock) {
     held.withLock { held in
-      SystemCalls.unlockFile(number)
-      held[identity] = nil
+      SystemCalls.unlockFile(lock.number)
+      held[lock.identity] = nil
     }
-    SystemCalls.closeFile(number)
+    SystemCalls.closeFile(lock.number)
   }
 
   /// Whether any process holds the lock whose file is at `path`.
@@ -152,23 +203,23 @@ final class WriterLock: FileLock {
   }
 
   private static func take(
-    _ number: Int32, _ identity: FileIdentity, _ generation: UInt64, _ path: String
+    _ lock: HeldLock, _ generation: UInt64, _ path: String
   ) throws(StorageError) {
     try held.withLock { held throws(StorageError) in
       // An entry of another generation was inherited from the parent by fork; for that, flock
       // decides.
-      guard held[identity] != generation else {
+      guard held[lock.identity] != generation else {
         throw StorageError(
           .lockedByThisProcess, "this process has already opened the database for writing",
           path: path)
       }
       do throws(ErrorNumber) {
-        try lockPatiently(number)
-        held[identity] = generation
+        try lockPatiently(lock.number)
+        held[lock.identity] = generation
       } catch .wouldBlock {
+        let holder = LockHolder.process(of: lock.identity).map { "process \($0)" } ?? "another process"
         throw StorageError(
-          .lockedByOtherProcess, "another process has opened the database for writing",
-          path: path)
+          .lockedByOtherProcess, "\(holder) has opened the database for writing", path: path)
       } catch {
         throw StorageError(error, "lock the database for writing", path: path)
       }
@@ -187,4 +238,10 @@ final class WriterLock: FileLock {
     }
     try retried { () throws(ErrorNumber) in try SystemCalls.lockFile(number, exclusive: true) }
   }
+}
+
+/// An open lock file that this process has locked, or is about to.
+struct HeldLock: Sendable {
+  var number: Int32
+  var identity: FileIdentity
 }

@@ -9,16 +9,19 @@ extension DatabaseFile {
   /// The database is written to NAME.creating, synced and renamed, and the directory is synced.
   /// Leftovers of earlier attempts are removed.
   ///
-  /// - Parameter permissions: permission bits of the new file.
+  /// - Parameters:
+  ///   - permissions: permission bits of the new file.
+  ///   - wait: the patience if another open has the writer lock.
   ///
-  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors of the
-  /// volume.
+  /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, `cancelled` if the wait
+  /// for the lock was cancelled, and errors of the volume.
   package static func create(
-    on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600
+    on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600,
+    waiting wait: LockWait = .none
   ) throws(StorageError) {
     let path = try volume.resolved(path)
     try refuseExisting(path, on: volume)
-    let lock = try volume.lockForWriting(path)
+    let lock = try volume.lockForWriting(path, waiting: wait)
     defer { lock.unlock() }
     // Checked again: another process may have created it before this one got the lock.
     try refuseExisting(path, on: volume)

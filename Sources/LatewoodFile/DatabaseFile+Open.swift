@@ -18,10 +18,27 @@ extension DatabaseFile {
   /// process.
   ///
   /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
-  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, and errors
-  /// of the device.
+  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, `cancelled`
+  /// if the wait for the lock was cancelled, and errors of the device.
+  ///
+  /// - Parameter wait: the patience if another open has the writer lock.
   package static func open(
-    on volume: any Volume, path: String, readOnly: Bool, environment: Environment
+    on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
+    waiting wait: LockWait = .none
+  ) throws(StorageError) -> DatabaseFile {
+    while true {
+      do throws(StorageError) {
+        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, wait)
+      } catch {
+        // The lock file was free, but the file itself is still locked, or was just replaced: its
+        // writer is closing it. No call waits for that.
+        guard error.kind == .lockedByOtherProcess, wait.pause() else { throw error }
+      }
+    }
+  }
+
+  private static func openOnce(
+    on volume: any Volume, path: String, readOnly: Bool, _ environment: Environment, _ wait: LockWait
   ) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
@@ -30,7 +47,7 @@ extension DatabaseFile {
     }
     // Likewise, no lock file is left next to a file that is not a database or cannot be written.
     if !readOnly { try refuseForeign(path, on: volume) }
-    let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path)
+    let lock: (any FileLock)? = readOnly ? nil : try volume.lockForWriting(path, waiting: wait)
     do throws(StorageError) {
       let device = try volume.open(path, readOnly ? .readOnly : .readWrite)
       do throws(StorageError) {
@@ -50,7 +67,8 @@ extension DatabaseFile {
         throw error
       }
     } catch {
-      lock?.unlock()
+      // A database that was deleted while this waited has no lock file either.
+      if error.kind == .notFound { lock?.remove() } else { lock?.unlock() }
       var failure = error
       failure.path = failure.path ?? path
       throw failure

@@ -63,12 +63,23 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `the file behind a link in place of the target is left alone`(_ leadsNowhere: Bool) throws {
-    for command in commands {
-      try Directories.makeSymbolicLink(directory.file("target"), to: lead(leadsNowhere))
+  func `a link in place of the target is refused and kept`(_ leadsNowhere: Bool) throws {
+    let target = directory.file("target")
+    let creating = [
+      ["put", target, "key", "value"], ["doc", "put", target, "id", "{}"],
+      ["import", target, directory.file("source.json")],
+      ["import", "--documents", target, directory.file("source.json")],
+    ]
+    try directory.write(Array(#"[{"n": 1}]"#.utf8), to: "source.json")
+    for command in commands + creating {
+      try Directories.makeSymbolicLink(target, to: lead(leadsNowhere))
       let run = CapturedRun(command)
-      #expect(run.code == (leadsNowhere ? .success : .cannotOpen), "\(command[0]): \(run.error)")
+      #expect(run.code != .success, "\(command[0])")
+      #expect(run.error.contains("symbolic link to \(lead(true))") == leadsNowhere, "\(run.error)")
+      #expect(run.error.contains("remove the link") == leadsNowhere, "\(run.error)")
       try checkVictims()
+      #expect(try Directories.names(in: directory.path).contains("target"), "\(command[0])")
+      #expect(try FileVolume().exists(target) == !leadsNowhere, "\(command[0])")
       for name in try Directories.names(in: directory.path) where name.hasPrefix("target") {
         try FileVolume().remove(directory.file(name))
       }

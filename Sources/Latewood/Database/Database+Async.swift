@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodConcurrency
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
@@ -12,8 +13,8 @@ import LatewoodStore
 /// Calls that do not block the caller's thread: they run on Dispatch queues.
 extension Database {
   /// Opens a database, creating it if there is none, without blocking the caller's thread.
-  /// Otherwise like the blocking form. If the task is cancelled before the database is open, it is
-  /// closed again, and this throws `CancellationError`.
+  /// Otherwise like the blocking form. If the task is cancelled before the database is open, it stops
+  /// waiting for another process, or is closed again, and this throws `CancellationError`.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the database is open.
@@ -21,8 +22,19 @@ extension Database {
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) async throws -> Database {
     try Task.checkCancellation()
-    let database = try await Self.elsewhere {
-      try Database.open(at: path, mode: mode, configuration: configuration)
+    let wait = LockWait(configuration.lockTimeout)
+    let database: Database
+    do {
+      database = try await withTaskCancellationHandler {
+        try await Self.elsewhere {
+          try Database.open(at: path, mode: mode, configuration: configuration, waiting: wait)
+        }
+      } onCancel: {
+        wait.cancel()
+      }
+    } catch {
+      if wait.isCancelled { throw CancellationError() }
+      throw error
     }
     guard !Task.isCancelled else {
       try await database.close()

@@ -38,6 +38,7 @@ public final class Database: Sendable {
   /// - `revisionDepth` has no effect, as for every existing file: see
   ///   ``Database/setRevisionDepth(_:)-2og89``.
   /// - `reading` has no effect.
+  /// - `lockTimeout` has none either, except while the first open itself still waits.
   /// - `compaction`: the default accepts the policy of the first open; any other policy is refused
   ///   unless it is the same.
   public struct Configuration: Sendable {
@@ -55,6 +56,15 @@ public final class Database: Sendable {
     /// The way in which the file is read. Default: mapped, unless the system cannot do that or the
     /// file is known to be on another machine.
     public var reading = Store.Options().reading
+
+    /// The longest time for which an open for writing waits if another process has the database open
+    /// for writing. Default: 0, because a program that keeps its database open would let others wait
+    /// in vain. See <doc:SeveralProcesses>.
+    ///
+    /// Opens that wait get the database in the order in which they came. When the time is over, the
+    /// error `busy` names the process that has it, if the system tells. The blocking form of `open`
+    /// blocks the thread while it waits; the async form stops waiting when its task is cancelled.
+    public var lockTimeout = Duration.zero
 
     /// Creates the default settings.
     public init() {}
@@ -87,16 +97,25 @@ public final class Database: Sendable {
   ///     removed, renamed or replaced, every save throws `notWritable`.
   ///   - mode: default: open for writing, and create the file if there is none.
   ///   - configuration: settings for this open; those that are stored in the file are not changed.
-  /// - Throws: ``DatabaseError`` `notFound`; `busy` if another process has it open for writing, or
-  ///   if this thread is in a batch of it while another thread closes it; `wrongFormat`, `tooNew`,
+  /// - Throws: ``DatabaseError`` `notFound`; `busy` if another process has it open for writing, and
+  ///   still has when ``Configuration/lockTimeout`` is over, or if this thread is in a batch of it
+  ///   while another thread closes it; `wrongFormat`, `tooNew`,
   ///   `corruptData`, `notWritable`, `inputOutput`; `conflict` if a new database was asked for and
   ///   the file exists; `invalidParameter` if it is open in this process with another compaction
   ///   policy.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, configuration: Configuration = Configuration()
   ) throws -> Database {
+    try open(
+      at: path, mode: mode, configuration: configuration, waiting: LockWait(configuration.lockTimeout))
+  }
+
+  /// Opens a database with a patience for the writer lock that can be cancelled.
+  static func open(
+    at path: String, mode: OpenMode, configuration: Configuration, waiting wait: LockWait
+  ) throws -> Database {
     let documents = try translating(path) { () throws(DocumentError) in
-      try DocumentStore.open(at: path, mode: mode, options: configuration.options)
+      try DocumentStore.open(at: path, mode: mode, options: configuration.options, waiting: wait)
     }
     return Database(documents, path: path, configuration: configuration)
   }
@@ -295,6 +314,7 @@ extension Database.Configuration {
     options.store.durability = durability
     options.store.compaction = compaction
     options.store.reading = reading
+    options.store.lockTimeout = lockTimeout
     options.depth = max(1, revisionDepth)
     return options
   }

@@ -90,7 +90,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .inputOutput: "Check the disk, and open the database again. Earlier commits are safe."
     case .notWritable: "Open the database for writing, and check permissions and free space."
     case .corruptData: "Restore a backup, or run `latewood verify` to list all damage."
-    case .busy: "Close the database in the other process, or open it read-only."
+    case .busy: "Close the database in the other process, wait for that with `lockTimeout`, or open it read-only."
     case .wrongFormat: "Check the path. Nothing was changed."
     case .tooOld: "Open it with an intermediate version of Latewood, which upgrades it."
     case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."

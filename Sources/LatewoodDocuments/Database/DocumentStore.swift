@@ -68,9 +68,13 @@ package final class DocumentStore: Sendable {
   /// - Throws: ``DocumentError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
   ///   policy that is neither the default nor that of the first open.
+  ///
+  /// - Parameter wait: the patience for the writer lock; default: that of the options, from now.
   package static func open(
-    at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions()
+    at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
+    waiting wait: LockWait? = nil
   ) throws(DocumentError) -> DocumentStore {
+    let wait = wait ?? LockWait(options.store.lockTimeout)
     let name = try DocumentError.typed { try FileVolume().resolved(path) }
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
@@ -79,9 +83,10 @@ package final class DocumentStore: Sendable {
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
     }
     var isNew = false
-    let core = try OpenStores.shared.share(name) { () throws(DocumentError) in
+    let core = try OpenStores.shared.share(name, wait) { () throws(DocumentError) in
       isNew = true
-      return try makeCore(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name)
+      return try makeCore(
+        at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name, waiting: wait)
     }
     let store = DocumentStore(core, isReadOnly: false, options)
     guard isNew else {
@@ -127,11 +132,12 @@ package final class DocumentStore: Sendable {
 
   private static func makeCore(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
-    sharedPath: String?
+    sharedPath: String?, waiting wait: LockWait? = nil
   ) throws(DocumentError) -> DocumentCore {
     let store = try DocumentError.typed {
       try Store.open(
-        at: path, on: volume, mode: mode, options: options.store, environment: options.environment)
+        at: path, on: volume, mode: mode, options: options.store, environment: options.environment,
+        waiting: wait)
     }
     let core = try DocumentCore(store, options: options, sharedPath: sharedPath)
     core.prepareCompactions()

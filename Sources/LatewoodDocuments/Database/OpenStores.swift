@@ -1,4 +1,7 @@
+import LatewoodBytes
 import LatewoodConcurrency
+import LatewoodDevice
+import LatewoodStore
 
 /// The databases that this process has open for writing, by the path of their file with links
 /// resolved: a second open shares the first.
@@ -14,7 +17,7 @@ import LatewoodConcurrency
 /// Thread safety: all calls from any thread.
 final class OpenStores: @unchecked Sendable {
   private enum Entry {
-    case opening
+    case opening(LockWait)
     case open(DocumentCore, users: Int)
     case closing(DocumentCore)
   }
@@ -27,12 +30,15 @@ final class OpenStores: @unchecked Sendable {
 
   /// Returns the database that is open at a path, with one more user, or else opens it with `make`.
   ///
+  /// - Parameter wait: the patience of this open for the writer lock. `make` waits with it. So does
+  ///   this while another open waits for the lock.
   /// - Throws: any error of `make`; `busy` if the database is being closed and that waits for work
-  ///   of this very thread.
+  ///   of this very thread, or if another open still waits for the lock when the time is over.
   func share(
-    _ path: String, _ make: () throws(DocumentError) -> DocumentCore
+    _ path: String, _ wait: LockWait, _ make: () throws(DocumentError) -> DocumentCore
   ) throws(DocumentError) -> DocumentCore {
-    if let core = try join(path, elseTakes: true) { return core }
+    wait.whenChanged { [self] in monitor.withLock { monitor.broadcast() } }
+    if let core = try join(path, orTakes: wait) { return core }
     do throws(DocumentError) {
       let core = try make()
       settle(path, .open(core, users: 1))
@@ -46,7 +52,7 @@ final class OpenStores: @unchecked Sendable {
   /// Returns the database that is open at a path, with one more user; nil if the database is not
   /// open.
   func shareExisting(_ path: String) throws(DocumentError) -> DocumentCore? {
-    try join(path, elseTakes: false)
+    try join(path, orTakes: nil)
   }
 
   /// Whether a database is open at a path, or is being opened or closed.
@@ -61,23 +67,37 @@ final class OpenStores: @unchecked Sendable {
     try core.shutDown()
   }
 
-  private func join(_ path: String, elseTakes: Bool) throws(DocumentError) -> DocumentCore? {
+  /// - Parameter wait: the patience of an open that takes the path if it is free; nil for one that
+  ///   does not.
+  private func join(_ path: String, orTakes wait: LockWait?) throws(DocumentError) -> DocumentCore? {
     monitor.lock()
     defer { monitor.unlock() }
     while true {
       switch entries[path] {
       case nil:
-        if elseTakes { entries[path] = .opening }
+        if let wait { entries[path] = .opening(wait) }
         return nil
       case .open(let core, let users)?:
         entries[path] = .open(core, users: users + 1)
         return core
       case .closing(let core)? where core.isWorkingHere:
         throw DocumentError(.busy, "the database is being closed, which waits for the batch that this is in")
+      case .opening(let other)? where other.isBlocked:
+        let rest = wait?.remainingMilliseconds ?? 0
+        guard rest > 0 else { throw OpenStores.waiting(wait, path) }
+        _ = monitor.wait(milliseconds: rest)
       case .opening?, .closing?:
         monitor.wait()
       }
     }
+  }
+
+  private static func waiting(_ wait: LockWait?, _ path: String) -> DocumentError {
+    let error = StorageError(
+      .lockedByOtherProcess,
+      "another process has opened the database for writing, and another open of this process waits for it",
+      path: path)
+    return DocumentError(StoreError((wait ?? .none).outcome(error)))
   }
 
   private func settle(_ path: String, _ entry: Entry?) {

@@ -104,6 +104,14 @@ extension Store {
     /// The way in which the file is read. A database in memory ignores it. Default:
     /// ``Reading/automatic``.
     public var reading = Reading.usual
+    /// The longest time for which an open for writing waits if another process, or this one, has the
+    /// database open for writing. The opens that wait get it in the order in which they came. When
+    /// the time is over, the error names the process that has it, if the system tells. Default: 0,
+    /// because a program that keeps its database open would let others wait in vain.
+    ///
+    /// The wait blocks the thread. It does not include the time that opening takes afterwards, and
+    /// deleting, copying and backing up do not wait.
+    public var lockTimeout = Duration.zero
     /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 
@@ -122,6 +130,7 @@ extension Store {
       options.compaction.quietTime = max(compaction.quietTime, 0)
       options.checksumLifetime = max(checksumLifetime, 0)
       options.wholeCheckpoints = max(wholeCheckpoints, 1)
+      options.lockTimeout = max(lockTimeout, .zero)
       return options
     }
   }

@@ -52,8 +52,9 @@ public final class Store: Sendable {
   ///   - options: see ``Options``.
   /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`,
   ///   `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `invalidName` if the path is too
-  ///   long, `lockedByThisProcess`, `lockedByOtherProcess`; `damaged` if acknowledged data cannot
-  ///   be read.
+  ///   long; `lockedByThisProcess` or `lockedByOtherProcess` if another open has it for writing, and
+  ///   still has when ``Options/lockTimeout`` is over; `damaged` if acknowledged data cannot be
+  ///   read.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()
   ) throws -> Store {
@@ -71,13 +72,32 @@ public final class Store: Sendable {
   }
 
   /// Opens a database on any volume, for tests with simulated disks.
+  ///
+  /// - Parameter wait: the patience for the writer lock; default: that of the options, from now.
   package static func open(
-    at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment
+    at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment,
+    waiting wait: LockWait? = nil
   ) throws(StoreError) -> Store {
     do throws(StorageError) {
       let options = options.clamped
+      let wait = wait ?? LockWait(options.lockTimeout)
       let volume = ReadingVolume(volume, options.reading.ofFile)
       if mode != .readOnly { try SystemTimers.prepare() }
+      let file = try file(at: path, on: volume, mode, options, environment, wait)
+      let engine = try Engine(
+        file: file, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
+      engine.scheduleCompaction()
+      return Store(engine: engine)
+    } catch {
+      throw StoreError(error, path: path)
+    }
+  }
+
+  private static func file(
+    at path: String, on volume: any Volume, _ mode: OpenMode, _ options: Options, _ environment: Environment,
+    _ wait: LockWait
+  ) throws(StorageError) -> DatabaseFile {
+    while true {
       let exists = try volume.exists(path)
       switch mode {
       case .createNew where exists:
@@ -87,7 +107,8 @@ public final class Store: Sendable {
       case .openOrCreate where !exists, .createNew:
         do throws(StorageError) {
           try DatabaseFile.create(
-            on: volume, path: path, environment: environment, permissions: options.permissions)
+            on: volume, path: path, environment: environment, permissions: options.permissions,
+            waiting: wait)
         } catch {
           // Another process or thread has created the file in the meantime, which is fine unless
           // the file must be new.
@@ -95,14 +116,13 @@ public final class Store: Sendable {
         }
       default: break
       }
-      let file = try DatabaseFile.open(
-        on: volume, path: path, readOnly: mode == .readOnly, environment: environment)
-      let engine = try Engine(
-        file: file, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
-      engine.scheduleCompaction()
-      return Store(engine: engine)
-    } catch {
-      throw StoreError(error, path: path)
+      do throws(StorageError) {
+        return try DatabaseFile.open(
+          on: volume, path: path, readOnly: mode == .readOnly, environment: environment, waiting: wait)
+      } catch {
+        // Deleted while this waited for the lock.
+        guard mode == .openOrCreate, error.kind == .notFound, !wait.isOver else { throw error }
+      }
     }
   }
 

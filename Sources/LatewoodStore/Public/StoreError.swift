@@ -64,7 +64,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case outOfMemory
     /// The file system or operating system does not support the operation.
     case unsupported
-    /// A compaction or copy was cancelled, or the store was closed meanwhile. Nothing was changed.
+    /// A compaction, a copy or a wait for the writer lock was cancelled, or the store was closed
+    /// meanwhile. Nothing was changed.
     case cancelled
     /// The file was removed, renamed or replaced while the store had it open. The store does not
     /// write to it any more; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.
@@ -116,7 +117,7 @@ public struct StoreError: Error, Sendable, Equatable {
     case .permissionDenied: "Check owner and permissions of the file and of its directory."
     case .readOnlyMedia: "Open it read-only."
     case .alreadyExists: "Open the existing file, or choose another path."
-    case .lockedByOtherProcess: "Open it read-only, or close it in the other process."
+    case .lockedByOtherProcess: "Open it read-only, wait for it with `lockTimeout`, or close it in the other process."
     case .lockedByThisProcess: "Use the store that is already open, or open it read-only."
     case .outOfSpace: "Free space on the disk and write again. Earlier commits are safe."
     case .inputOutput: "Check the disk, and open the store again. Earlier commits are safe."

@@ -39,6 +39,26 @@ struct Arguments: Equatable {
     return number
   }
 
+  /// Returns the time to wait for the writer lock, according to `--wait`: a whole number of `ms`, `s`
+  /// or `m`; without a unit, of seconds.
+  func lockTimeout() throws(Failure) -> Duration {
+    guard let text = try text(of: .wait) else { return .zero }
+    let digits = text.prefix { ("0"..."9").contains($0) }
+    guard let number = Int64(digits), number <= 1_000_000_000 else { throw Self.wrongTime(text) }
+    switch text[digits.endIndex...] {
+    case "ms": return .milliseconds(number)
+    case "s", "": return .seconds(number)
+    case "m": return .seconds(number * 60)
+    default: throw Self.wrongTime(text)
+    }
+  }
+
+  private static func wrongTime(_ text: String) -> Failure {
+    .usage(
+      "--wait needs a time, not \(quoted(Array(text.utf8)))", advice: "Write a time such as 500ms, 30s or 2m."
+    )
+  }
+
   /// Returns an operand that is a key, or other bytes in the notation of keys.
   func bytes(_ index: Int) throws(Failure) -> [UInt8] { try KeyText.bytes(operand(index) ?? []) }
 

@@ -70,5 +70,8 @@ extension OptionDescription {
     name: "--prefix", value: "KEY", summary: "only keys that begin with this")
   static let follow = OptionDescription(
     name: "--follow", summary: "continue, and show what other processes write")
+  static let wait = OptionDescription(
+    name: "--wait", value: "TIME",
+    summary: "wait for another process that writes, at most so long: 500ms, 30s, 2m")
   static let limit = OptionDescription(name: "--limit", value: "NUMBER", summary: "at most this many")
 }

@@ -15,7 +15,7 @@ extension CommandDescription {
     name: "compact",
     summary: "return the space of replaced and deleted data to the file system",
     operands: [.database],
-    options: [.dryRun, .rate],
+    options: [.dryRun, .rate, .wait],
     discussion: [
       "Writes the live data to a new file, in the order of the keys, reads that file back, and puts it in "
         + "the place of the old one. This needs as much free space as the live data takes. If it is "

@@ -51,7 +51,7 @@ extension CommandDescription {
     name: "backup",
     summary: "make a backup, or bring one up to date",
     operands: [.database, .backup],
-    options: [.rate],
+    options: [.rate, .wait],
     discussion: [
       "The first backup copies the file. Each later one copies only the bytes appended since then, unless the database was compacted "
         + "in between. The data is verified before it is copied, and read back from the disk. If the command is interrupted, "

@@ -5,7 +5,7 @@ extension CommandDescription {
     name: "delete",
     summary: "remove a key and its value",
     operands: [.database, .key],
-    options: [.keyspace],
+    options: [.keyspace, .wait],
     discussion: [
       "When the command returns, the deletion survives a power cut. If the key does not exist, "
         + "nothing is written and the exit code is 1."

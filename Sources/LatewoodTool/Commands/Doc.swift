@@ -43,7 +43,7 @@ extension CommandDescription {
     ],
     options: [
       .documentCollection, .revision, .force, .file, .idPrefix, .startAfter, .listLimit, .fields,
-      .onlyConflicts, .bySequence, .beforeSequence, .pretty, .compactJSON,
+      .onlyConflicts, .bySequence, .beforeSequence, .pretty, .compactJSON, .wait,
     ],
     discussion: [
       "get prints the document, or the revision that --revision names, as JSON.",
@@ -62,7 +62,8 @@ extension CommandDescription {
       "revisions draws the tree of the revisions, each under the one that it edits. conflicts lists those "
         + "that wait to be merged. resolve ends a conflict in one step: JSON is saved over the winner, or "
         + "over --revision, and the other branches are deleted; without JSON the revision is kept unchanged.",
-      "get, list, revisions and conflicts work beside an app that has the database open.",
+      "get, list, revisions and conflicts work beside an app that has the database open. The others are "
+        + "refused while another process has it open for writing; --wait 30s lets them wait for it.",
     ],
     examples: [
       ExampleDescription(
@@ -95,7 +96,7 @@ extension CommandDescription {
       #"  "winner":true|false,"bodyLength":BYTES or null}, ...]}"#,
     ]
   ) { arguments, console throws(Failure) in
-    let edits: [OptionDescription] = [.revision, .file]
+    let edits: [OptionDescription] = [.revision, .file, .wait]
     let place = ["DATABASE", "ID"]
     let words = try ActionArguments(
       arguments, of: "doc",
@@ -110,7 +111,7 @@ extension CommandDescription {
           ]),
         .init(name: "put", operands: place + ["[JSON]"], options: edits + [.force]),
         .init(name: "delete", operands: place + ["[JSON]"], options: edits),
-        .init(name: "purge", operands: place, options: [.revision]),
+        .init(name: "purge", operands: place, options: [.revision, .wait]),
         .init(name: "revisions", operands: place), .init(name: "conflicts", operands: place),
         .init(name: "resolve", operands: place + ["[JSON]"], options: edits),
       ])
@@ -127,7 +128,9 @@ extension CommandDescription {
     case "put", "delete", "purge", "resolve":
       let edit = try DocumentEdit(id, words, arguments, console)
       let mode = words.action == "put" ? .openOrCreate : Store.OpenMode.openExisting
-      try DocumentDatabase.open(path: try words.text(0), mode).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(
+        path: try words.text(0), mode, waiting: arguments.lockTimeout()
+      ).closing { (database) throws(Failure) in
         try edit.run(words.action, in: database)
       }
     default:

@@ -15,7 +15,7 @@ extension CommandDescription {
         name: "TIME", summary: "set: 2026-03-01T09:30:00Z, +90s, +15m, +12h, +7d, or seconds since 1970",
         isOptional: true),
     ],
-    options: [.documentCollection, .limit],
+    options: [.documentCollection, .limit, .wait],
     discussion: [
       "A document that expires is purged: removed as if it had never existed. This happens on time while an "
         + "app has the database open for writing; otherwise it happens when the database is next opened for "
@@ -40,8 +40,8 @@ extension CommandDescription {
       arguments, of: "expiry",
       [
         .init(name: "list", operands: ["DATABASE"], options: [.limit]),
-        .init(name: "set", operands: ["DATABASE", "ID", "TIME"]),
-        .init(name: "clear", operands: ["DATABASE", "ID"]),
+        .init(name: "set", operands: ["DATABASE", "ID", "TIME"], options: [.wait]),
+        .init(name: "clear", operands: ["DATABASE", "ID"], options: [.wait]),
       ], usual: "list")
     guard words.action != "list" else {
       let limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
@@ -53,7 +53,8 @@ extension CommandDescription {
     let id = try words.documentID(1)
     let now = Environment.system.now() / 1_000_000
     let time = words.action == "set" ? try Timestamp.seconds(words.text(2), now: now) : nil
-    let database = try DocumentDatabase.open(path: try words.text(0), .openExisting)
+    let database = try DocumentDatabase.open(
+      path: try words.text(0), .openExisting, waiting: arguments.lockTimeout())
     try database.closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
       do {

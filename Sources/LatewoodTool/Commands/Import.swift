@@ -34,7 +34,7 @@ extension CommandDescription {
     ],
     options: [
       .keyspace, .at, .keyField, .importFormat, .existing, .uniqueKeys, .replace, .documents, .collection,
-      .idField, .cellTypes,
+      .idField, .cellTypes, .wait,
     ],
     discussion: [
       "SOURCE is one of these forms. array: one array; each element becomes a value. lines: JSON texts one "

@@ -24,7 +24,7 @@ extension CommandDescription {
         name: "FIELDS", summary: "create: year:desc,title; cast[] for each element of an array",
         isOptional: true),
     ],
-    options: [.documentCollection, .unique, .indexCondition],
+    options: [.documentCollection, .unique, .indexCondition, .wait],
     discussion: [
       "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
         + "if it then reads less; find --explain shows which. A backslash stands before a dot that belongs to a name.",
@@ -52,8 +52,9 @@ extension CommandDescription {
       [
         .init(name: "list", operands: ["DATABASE"]),
         .init(
-          name: "create", operands: ["DATABASE", "NAME", "FIELDS"], options: [.unique, .indexCondition]),
-        .init(name: "drop", operands: ["DATABASE", "NAME"]),
+          name: "create", operands: ["DATABASE", "NAME", "FIELDS"],
+          options: [.unique, .indexCondition, .wait]),
+        .init(name: "drop", operands: ["DATABASE", "NAME"], options: [.wait]),
       ], usual: "list")
     if words.action == "list" {
       try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
@@ -63,7 +64,10 @@ extension CommandDescription {
     }
     let name = try words.text(1)
     let definition = words.action == "create" ? try IndexDefinition(try words.text(2), arguments) : nil
-    try DocumentDatabase.open(path: try words.text(0), .openExisting).closing { (database) throws(Failure) in
+    let path = try words.text(0)
+    try DocumentDatabase.open(
+      path: path, .openExisting, waiting: arguments.lockTimeout()
+    ).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
       let isDone: Bool
       do {

@@ -14,7 +14,7 @@ extension CommandDescription {
     name: "prune",
     summary: "remove old revisions of documents, and their bodies",
     operands: [.database],
-    options: [.keptGenerations, .dryPrune],
+    options: [.keptGenerations, .dryPrune, .wait],
     discussion: [
       "Every edit of a document makes a revision, and earlier revisions stay for a while: their ids, so that "
         + "conflicts with other replicas can be told from plain edits, and their bodies. prune keeps the "

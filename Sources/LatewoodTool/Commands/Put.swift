@@ -9,7 +9,7 @@ extension CommandDescription {
       OperandDescription(
         name: "VALUE", summary: "text, or bytes in hexadecimal after 0x; - reads standard input"),
     ],
-    options: [.keyspace],
+    options: [.keyspace, .wait],
     discussion: [
       "Creates the database and the keyspace if they do not exist, and replaces the value if the key "
         + "has one. When the command returns, the entry survives a power cut.",

@@ -14,7 +14,7 @@ extension CommandDescription {
         name: "NAME", summary: "rows, failures, drop: the name of the view", isOptional: true,
         kinds: ["rows": .view, "failures": .view, "drop": .view]),
     ],
-    options: [.documentCollection, .limit, .skip],
+    options: [.documentCollection, .limit, .skip, .wait],
     discussion: [
       "A view has rows that a program emits for each document, sorted by their keys. Its map is in the "
         + "program; the file has its version and the rows. A view that is behind lacks the changes of programs "
@@ -42,7 +42,7 @@ extension CommandDescription {
         .init(name: "list", operands: ["DATABASE"]),
         .init(name: "rows", operands: ["DATABASE", "NAME"], options: [.limit, .skip]),
         .init(name: "failures", operands: ["DATABASE", "NAME"], options: [.limit]),
-        .init(name: "drop", operands: ["DATABASE", "NAME"]),
+        .init(name: "drop", operands: ["DATABASE", "NAME"], options: [.wait]),
       ], usual: "list")
     let path = try words.text(0)
     if words.action == "list" {
@@ -120,7 +120,9 @@ private enum ViewListing {
   static func drop(
     _ name: String, _ path: String, _ arguments: Arguments, on console: Console
   ) throws(Failure) {
-    try DocumentDatabase.open(path: path, .openExisting).closing { (database) throws(Failure) in
+    try DocumentDatabase.open(
+      path: path, .openExisting, waiting: arguments.lockTimeout()
+    ).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
       let isDone: Bool
       do throws(DocumentError) { isDone = try database.store.dropView(name, of: collection) } catch {

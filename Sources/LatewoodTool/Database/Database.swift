@@ -15,11 +15,14 @@ struct Database {
   static func reading(_ path: String) throws(Failure) -> Database { try open(path: path, .readOnly) }
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
-    try open(path: try arguments.text(0), mode)
+    try open(path: try arguments.text(0), mode, waiting: try arguments.lockTimeout())
   }
 
-  static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> Database {
+  static func open(
+    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero
+  ) throws(Failure) -> Database {
     var options = Store.Options()
+    options.lockTimeout = timeout
     // Commands are short, and leave compactions to `latewood compact`.
     options.compaction = .manual
     do {

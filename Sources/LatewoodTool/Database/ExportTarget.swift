@@ -52,6 +52,8 @@ enum ExportTarget {
   }
 
   private static func checkAbsence(of path: String, on volume: FileVolume) throws {
+    // Throws for a link that leads nowhere.
+    _ = try volume.resolved(path)
     if try volume.exists(path) {
       throw Failure(
         .cannotOpen, code: "alreadyExists", "there is already a file",

@@ -12,11 +12,14 @@ struct DocumentDatabase {
   }
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
-    try open(path: try arguments.text(0), mode)
+    try open(path: try arguments.text(0), mode, waiting: try arguments.lockTimeout())
   }
 
-  static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
+  static func open(
+    path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero
+  ) throws(Failure) -> DocumentDatabase {
     var options = DocumentOptions()
+    options.store.lockTimeout = timeout
     options.store.compaction = .manual
     options.expiresByItself = false
     do throws(DocumentError) {

@@ -46,9 +46,7 @@ struct SalvageRun {
     let volume = FileVolume()
     let source: any Device
     do throws(StorageError) {
-      guard try !volume.exists(target) else {
-        throw StorageError(.alreadyExists, "there is already a file", path: target)
-      }
+      try Self.checkAbsence(of: target, on: volume)
       source = try volume.open(path, .readOnly)
     } catch {
       var failure = Failure(error)
@@ -171,13 +169,19 @@ struct SalvageRun {
 
   private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws(Failure) {
     do throws(StorageError) {
-      guard try !volume.exists(target) else {
-        throw StorageError(.alreadyExists, "there is already a file", path: target)
-      }
+      try Self.checkAbsence(of: target, on: volume)
       try volume.rename(unfinished, to: target)
       try volume.removeIfPresent(unfinished + ".lock")
       try volume.syncDirectory(containing: target)
     } catch { throw Failure(error) }
+  }
+
+  private static func checkAbsence(of target: String, on volume: FileVolume) throws(StorageError) {
+    // Throws for a link that leads nowhere.
+    _ = try volume.resolved(target)
+    if try volume.exists(target) {
+      throw StorageError(.alreadyExists, "there is already a file", path: target)
+    }
   }
 
   private static func failure(_ fault: StorageError, _ path: String, isGiven: Bool) -> Failure {

@@ -83,21 +83,71 @@ import Testing
     let store = try makeStore()
     let target = directory.path + "/target"
     try Directories.makeSymbolicLink(target, to: leadsNowhere ? nowhere : victim)
-    if leadsNowhere {
-      _ = try store.copy(to: target)
-    } else {
-      refusal(.alreadyExists) { _ = try store.copy(to: target) }
-    }
+    let code = leadsNowhere ? StoreError.Code.notFound : .alreadyExists
+    refusal(code) { _ = try store.copy(to: target) }
+    refusal(code) { _ = try store.backup(to: target) }
     try checkVictims()
-    try FileVolume().remove(target)
-    try Directories.makeSymbolicLink(target, to: leadsNowhere ? nowhere : victim)
-    if leadsNowhere {
-      _ = try store.backup(to: target)
-    } else {
-      refusal(.alreadyExists) { _ = try store.backup(to: target) }
-    }
-    try checkVictims()
+    #expect(try Directories.names(in: directory.path).contains("target"))
     try store.close()
+  }
+
+  @Test func `no database is created where a link leads nowhere`() throws {
+    try Directories.make(directory.path + "/parent")
+    try Directories.makeSymbolicLink(directory.path + "/through", to: directory.path + "/parent")
+    try Directories.makeSymbolicLink(directory.path + "/first", to: directory.path + "/second")
+    for (link, lead) in [("link", nowhere), ("second", "nowhere"), ("far", "/no/such/directory/db")] {
+      try Directories.makeSymbolicLink(directory.path + "/" + link, to: lead)
+    }
+    let before = try Directories.names(in: directory.path)
+    for name in ["link", "first", "second", "far"] {
+      let path = directory.path + "/" + name
+      for mode in [Store.OpenMode.openOrCreate, .createNew] {
+        let error = refusal(.notFound) { _ = try Store.open(at: path, mode: mode) }
+        #expect(error?.message.contains("symbolic link") == true, "\(name)")
+        #expect(error?.advice.contains("remove the link") == true, "\(name)")
+      }
+      for mode in [Store.OpenMode.openExisting, .readOnly] {
+        refusal(.notFound) { _ = try Store.open(at: path, mode: mode) }
+      }
+      refusal(.notFound) { try Store.install(at: path) { _ in } }
+      refusal(.notFound) { try Store.replace(at: path) { _ in } }
+      #expect(try !Store.exists(at: path) && !Store.delete(at: path))
+    }
+    #expect(try Directories.names(in: directory.path) == before)
+    // A link on the way there is a directory like any other.
+    try Store.open(at: directory.path + "/through/db").close()
+    #expect(try FileVolume().exists(directory.path + "/parent/db"))
+  }
+
+  @Test func `a link to a database stays a link when the database is replaced`() throws {
+    try makeStore().close()
+    let link = directory.path + "/link"
+    try Directories.makeSymbolicLink(link, to: directory.store)
+    func inode() throws -> FileIdentity? { try FileVolume().identity(of: directory.store) }
+    let store = try Store.open(at: link)
+    var before = try inode()
+    try store.compact()
+    #expect(try inode() != before)
+    let backup = directory.path + "/backup"
+    try Directories.makeSymbolicLink(directory.path + "/to backup", to: backup)
+    _ = try store.backup(to: backup)
+    _ = try store.backup(to: directory.path + "/to backup")
+    try store.close()
+    before = try inode()
+    try Store.replace(at: link) { staging in
+      let other = try Store.open(at: staging)
+      try other.put("pear", "green", in: other.keyspace("fruit"))
+      try other.close()
+    }
+    #expect(try inode() != before)
+    #expect(try FileVolume().resolved(link) == FileVolume().resolved(directory.store))
+    let replaced = try Store.open(at: directory.store)
+    #expect(try replaced.get("pear", in: replaced.keyspace("fruit")) == Array("green".utf8))
+    try replaced.close()
+    try FileVolume().remove(directory.store)
+    // The link led to the file, and now leads nowhere.
+    #expect(try !FileVolume().exists(link))
+    #expect(try FileVolume().resolved(directory.path + "/to backup").hasSuffix("/backup"))
   }
 
   @Test func `requested permissions survive a compaction, a copy and a backup`() throws {
