@@ -6,6 +6,9 @@ package enum FleeceLimits {
   /// The greatest depth that `Codable` types may encode or decode: their calls are recursive, and
   /// each level costs stack.
   package static let codingDepth = 100
+  /// The greatest depth of their calls, several of which may be about one value: an optional, or a
+  /// type that encodes as its only member.
+  static let codingCalls = 2 * codingDepth
   /// The maximum number of pointers to pointers to follow for one value. A writer needs two, for a
   /// root that is far from the end.
   static let pointerHops = 4

@@ -11,6 +11,25 @@ import Testing
     init(depth: Int) { next = depth > 1 ? Chain(depth: depth - 1) : nil }
   }
 
+  /// Encodes in two calls for each level.
+  final class BoxedChain: Codable {
+    var next: Next
+    init(depth: Int) { next = Next(value: depth > 1 ? BoxedChain(depth: depth - 1) : nil) }
+
+    struct Next: Codable {
+      var value: BoxedChain?
+      init(value: BoxedChain?) { self.value = value }
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        value = container.decodeNil() ? nil : try container.decode(BoxedChain.self)
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        if let value { try container.encode(value) } else { try container.encodeNil() }
+      }
+    }
+  }
+
   private final class Outcome: @unchecked Sendable {
     // Written before the semaphore is signalled, and read after waiting for it.
     var result: Result<Void, any Error>?
@@ -56,6 +75,13 @@ import Testing
     try onSmallStack {
       let fleece = try FleeceEncoder().encode(Chain(depth: FleeceLimits.codingDepth))
       _ = try FleeceDecoder().decode(Chain.self, from: fleece)
+    }
+  }
+
+  @Test func `types in boxes that encode and decode themselves`() throws {
+    try onSmallStack {
+      let fleece = try FleeceEncoder().encode(BoxedChain(depth: FleeceLimits.codingDepth - 1))
+      _ = try FleeceDecoder().decode(BoxedChain.self, from: fleece)
     }
   }
 }

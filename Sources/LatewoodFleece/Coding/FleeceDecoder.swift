@@ -34,6 +34,8 @@ final class DecodingSource {
   private let special: any FleeceSpecialTypes
   let userInfo: [CodingUserInfoKey: Any]
   private let addition: ((String) -> String?)?
+  /// The calls of `init(from:)` that are running.
+  private var running = 0
 
   init(
     special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: Any], addition: ((String) -> String?)?
@@ -83,10 +85,12 @@ final class DecodingSource {
       guard let value else { throw try mismatch(type, element, path) }
       return value
     }
-    guard path.depth < FleeceLimits.codingDepth else {
+    guard path.depth < FleeceLimits.codingDepth, running < FleeceLimits.codingCalls else {
       throw DecodingSource.damaged(FleeceError.tooDeep(), path)
     }
     if type is any TextKeyed.Type { try refuseEqualKeys(element, path) }
+    running += 1
+    defer { running -= 1 }
     return try T(from: PlaceDecoder(source: self, element: element, path: path))
   }
 

@@ -12,6 +12,8 @@ package struct FleeceEncoder {
     let target = EncodingTarget(special: special, userInfo: userInfo)
     let root = target.open(in: ValueTape.none, key: ValueTape.none, depth: 0)
     try target.encode(value, at: root, path: .root, key: nil)
+    // A type may have caught the error that an inner call threw.
+    if let misuse = target.misuse { throw misuse }
     do throws(FleeceError) {
       return try target.finish()
     } catch {
@@ -22,11 +24,20 @@ package struct FleeceEncoder {
 }
 
 /// The tape to which all containers of one encoding write.
+///
+/// An `Encodable` can misuse its encoder in calls that cannot throw. The first misuse is kept, and
+/// the encoding ends with it; what is written in between goes to nodes outside of the value.
+///
+/// Invariant: a node is filled once, and children are added only to collections.
 final class EncodingTarget {
   private(set) var tape = ValueTape()
   private let special: any FleeceSpecialTypes
   let userInfo: [CodingUserInfoKey: Any]
   private var deepest = 0
+  /// The calls of `encode(to:)` that are running.
+  private var running = 0
+  /// The first misuse.
+  private(set) var misuse: EncodingError?
 
   init(special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: Any]) {
     self.special = special
@@ -55,16 +66,55 @@ final class EncodingTarget {
 
   func string(_ text: String) -> UInt64 { tape.string(text) }
 
-  func fill(_ number: UInt32, _ kind: ValueTape.Kind, _ payload: UInt64) { tape.fill(number, kind, payload) }
+  /// Fills the node of a single value.
+  ///
+  /// - Throws: `EncodingError` if it has a value already.
+  func fill(_ number: UInt32, _ kind: ValueTape.Kind, _ payload: UInt64, _ path: CodingPath) throws {
+    try checkOpen(number, path)
+    tape.fill(number, kind, payload)
+  }
+
+  /// Throws if a single value has been encoded already.
+  func checkOpen(_ number: UInt32, _ path: CodingPath) throws {
+    guard node(number).kind == .open else {
+      throw note("a type encodes a second value where it has encoded one: encode one value only", path)
+    }
+  }
 
   /// Turns a reserved node into a collection, unless it is one already: a subclass may ask for its
   /// superclass's container again.
-  func makeCollection(_ kind: ValueTape.Kind, at number: UInt32) {
+  ///
+  /// - Returns: the node to write to.
+  func makeCollection(_ kind: ValueTape.Kind, at number: UInt32, _ path: CodingPath) -> UInt32 {
     if node(number).kind == .open {
       tape.fill(number, kind, ValueTape.noChildren)
       deepest = max(deepest, Int(node(number).depth))
     }
-    precondition(node(number).kind == kind, "one encoder has containers of one kind only")
+    if node(number).kind == kind { return number }
+    note(
+      "a type asks for containers of two kinds, or for one where it has encoded a value: use one", path)
+    return tape.append(
+      kind, ValueTape.noChildren, to: ValueTape.none, key: ValueTape.none, depth: node(number).depth)
+  }
+
+  /// Keeps an error that calls which cannot throw have found.
+  @discardableResult
+  @inline(never) func note(_ reason: String, _ path: CodingPath) -> EncodingError {
+    if let misuse { return misuse }
+    let error = EncodingError.invalidValue(
+      Void.self, EncodingError.Context(codingPath: path.keys, debugDescription: reason))
+    misuse = error
+    return error
+  }
+
+  /// Returns the path of a value in a container.
+  func path(_ outer: CodingPath, _ key: any CodingKey) -> CodingPath {
+    // Releasing a longer one would overflow the stack.
+    guard outer.depth < FleeceLimits.depth else {
+      note(FleeceError.tooDeep().reason, outer)
+      return outer
+    }
+    return outer.appending(key)
   }
 
   /// Encodes any value into a reserved node.
@@ -84,10 +134,14 @@ final class EncodingTarget {
     }
     if let special { return try store(special, at: number, value, path, key) }
     let path = key.map(path.appending) ?? path
-    guard path.depth < FleeceLimits.codingDepth else { throw refusal(value, FleeceError.tooDeep(), path) }
+    guard path.depth < FleeceLimits.codingDepth, running < FleeceLimits.codingCalls else {
+      throw refusal(value, FleeceError.tooDeep(), path)
+    }
+    running += 1
+    defer { running -= 1 }
     try value.encode(to: PlaceEncoder(target: self, number: number, path: path))
     // A value that wrote nothing becomes an empty dictionary.
-    if node(number).kind == .open { makeCollection(.dictionary, at: number) }
+    if node(number).kind == .open { _ = makeCollection(.dictionary, at: number, path) }
   }
 
   private func refusal<T>(_ value: T, _ error: FleeceError, _ path: CodingPath) -> EncodingError {
@@ -133,12 +187,12 @@ struct PlaceEncoder: Encoder {
   var userInfo: [CodingUserInfoKey: Any] { target.userInfo }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
-    target.makeCollection(.dictionary, at: number)
+    let number = target.makeCollection(.dictionary, at: number, path)
     return KeyedEncodingContainer(MemberEncoding<Key>(target: target, number: number, path: path))
   }
 
   func unkeyedContainer() -> any UnkeyedEncodingContainer {
-    target.makeCollection(.array, at: number)
+    let number = target.makeCollection(.array, at: number, path)
     return ElementEncoding(target: target, number: number, path: path)
   }
 
@@ -146,30 +200,37 @@ struct PlaceEncoder: Encoder {
 }
 
 extension PlaceEncoder: SingleValueEncodingContainer {
-  func encodeNil() { target.fill(number, .null, 0) }
-  func encode(_ value: Bool) { target.fill(number, value ? .yes : .no, 0) }
-  func encode(_ value: String) { target.fill(number, .string, target.string(value)) }
+  private func fill(_ kind: ValueTape.Kind, _ payload: UInt64) throws {
+    try target.fill(number, kind, payload, path)
+  }
+
+  func encodeNil() throws { try fill(.null, 0) }
+  func encode(_ value: Bool) throws { try fill(value ? .yes : .no, 0) }
+  func encode(_ value: String) throws { try fill(.string, target.string(value)) }
   func encode(_ value: Double) throws {
     let (kind, payload) = try target.finiteNumber(value, path, nil)
-    target.fill(number, kind, payload)
+    try fill(kind, payload)
   }
   func encode(_ value: Float) throws { try encode(Double(value)) }
-  private func signed(_ value: some SignedInteger) {
-    target.fill(number, .integer, UInt64(bitPattern: Int64(value)))
+  private func signed(_ value: some SignedInteger) throws {
+    try fill(.integer, UInt64(bitPattern: Int64(value)))
   }
-  private func unsigned(_ value: some UnsignedInteger) {
+  private func unsigned(_ value: some UnsignedInteger) throws {
     let (kind, payload) = ValueTape.Kind.number(UInt64(value))
-    target.fill(number, kind, payload)
+    try fill(kind, payload)
   }
-  func encode(_ value: Int) { signed(value) }
-  func encode(_ value: Int8) { signed(value) }
-  func encode(_ value: Int16) { signed(value) }
-  func encode(_ value: Int32) { signed(value) }
-  func encode(_ value: Int64) { signed(value) }
-  func encode(_ value: UInt) { unsigned(value) }
-  func encode(_ value: UInt8) { unsigned(value) }
-  func encode(_ value: UInt16) { unsigned(value) }
-  func encode(_ value: UInt32) { unsigned(value) }
-  func encode(_ value: UInt64) { unsigned(value) }
-  func encode<T: Encodable>(_ value: T) throws { try target.encode(value, at: number, path: path, key: nil) }
+  func encode(_ value: Int) throws { try signed(value) }
+  func encode(_ value: Int8) throws { try signed(value) }
+  func encode(_ value: Int16) throws { try signed(value) }
+  func encode(_ value: Int32) throws { try signed(value) }
+  func encode(_ value: Int64) throws { try signed(value) }
+  func encode(_ value: UInt) throws { try unsigned(value) }
+  func encode(_ value: UInt8) throws { try unsigned(value) }
+  func encode(_ value: UInt16) throws { try unsigned(value) }
+  func encode(_ value: UInt32) throws { try unsigned(value) }
+  func encode(_ value: UInt64) throws { try unsigned(value) }
+  func encode<T: Encodable>(_ value: T) throws {
+    try target.checkOpen(number, path)
+    try target.encode(value, at: number, path: path, key: nil)
+  }
 }

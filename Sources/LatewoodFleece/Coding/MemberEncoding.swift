@@ -45,16 +45,16 @@ struct MemberEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key)
     -> KeyedEncodingContainer<Nested>
   {
-    PlaceEncoder(target: target, number: open(key), path: path.appending(key)).container(keyedBy: type)
+    PlaceEncoder(target: target, number: open(key), path: target.path(path, key)).container(keyedBy: type)
   }
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    PlaceEncoder(target: target, number: open(key), path: path.appending(key)).unkeyedContainer()
+    PlaceEncoder(target: target, number: open(key), path: target.path(path, key)).unkeyedContainer()
   }
   func superEncoder() -> any Encoder { encoder(PlainKey.inherited) }
   func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
   private func encoder(_ key: any CodingKey) -> any Encoder {
-    PlaceEncoder(target: target, number: open(key), path: path.appending(key))
+    PlaceEncoder(target: target, number: open(key), path: target.path(path, key))
   }
 }
 
@@ -109,7 +109,7 @@ struct ElementEncoding: UnkeyedEncodingContainer {
   func superEncoder() -> any Encoder { encoder() }
 
   private func encoder() -> PlaceEncoder {
-    let path = path.appending(PlainKey(index: count))
+    let path = target.path(path, PlainKey(index: count))
     return PlaceEncoder(target: target, number: open(), path: path)
   }
 }
