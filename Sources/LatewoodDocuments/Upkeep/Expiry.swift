@@ -60,7 +60,7 @@ extension DocumentCore {
 
   func firstExpiry() throws(DocumentError) -> UInt64? {
     var first: UInt64?
-    for name in try collectionNames(in: store) {
+    for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
         let reads = try DocumentReads(.state(try held()), collection, now: now)
@@ -98,7 +98,7 @@ extension DocumentCore {
   @discardableResult
   func purgeExpired() throws(DocumentError) -> Int {
     var count = 0
-    for name in try collectionNames(in: store) {
+    for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
       while true {
         let removed = try purgeExpired(in: collection)
@@ -140,6 +140,29 @@ extension DocumentCore {
       if error.code == .notFound { return 0 }
       throw error
     }
+  }
+
+  /// Returns the names of the collections that have documents with an expiry. Makes no handles, which
+  /// would stay in memory. O(collections), plus O(log n) for each that is not empty.
+  private func expiringCollections() throws(DocumentError) -> [String] {
+    let source = try held()
+    var names: [String] = []
+    try DocumentError.typed {
+      try source.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
+        let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        if state.documents == 0, state.tombstones == 0 { return true }
+        key.withUnsafeBytes { bytes in
+          names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
+        }
+        return true
+      }
+      names = try names.filter { name in
+        // Looking up a collection reports a missing keyspace.
+        guard let expiry = try source.existingKeyspace("expiry/\(name)") else { return true }
+        return try source.first(in: expiry) != nil
+      }
+    }
+    return names
   }
 
   private func held() throws(DocumentError) -> PinnedState {

@@ -84,7 +84,7 @@ extension DocumentSnapshot {
   /// Counts blobs, and those that nothing will need after a sweep: only bodies that are superseded
   /// refer to them, or nothing. O(blobs × collections × log n + references).
   package func unneededBlobs() throws -> UnneededBlobs {
-    let shared = core.shared.withLock { $0 }
+    let shared = core.shared
     var spaces: [CollectionSpaces] = []
     for name in try collectionNames() { spaces.append(try CollectionSpaces(name, in: snapshot)) }
     var result = UnneededBlobs()
