@@ -1,11 +1,14 @@
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
 import Testing
 
+@testable import LatewoodFile
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// The cost of one keyspace or one snapshot does not depend on how many others there are.
+/// The cost of one keyspace, one snapshot or one open store does not depend on how many others there
+/// are or were.
 @Suite struct ManyOfAKindTests {
   private var options: Store.Options {
     var options = Store.Options()
@@ -53,6 +56,36 @@ import Testing
     }
     #expect(store.engine.versions.registry.count == 1)
     #expect(try store.verify().faults == [])
+    try store.close()
+  }
+
+  @Test func `a store that was closed leaves no timer behind`() throws {
+    let directory = try StoreDirectory()
+    weak var timer: DelayedCall?
+    do {
+      let store = try Store.open(at: directory.store, options: options)
+      let space = try store.keyspace("s")
+      try store.put("k", "v", in: space)
+      try store.checkpoint()
+      #expect(try store.get("k", in: space) == Array("v".utf8))
+      timer = store.engine.file.mapping.forgetting.withLock { $0 }
+      #expect(timer != nil, "checksums that were verified are forgotten after some time")
+      try store.close()
+    }
+    #expect(timer == nil)
+  }
+
+  @Test func `a file that a compaction has replaced leaves no timer behind`() throws {
+    let directory = try StoreDirectory()
+    let store = try Store.open(at: directory.store, options: options)
+    let space = try store.keyspace("s")
+    try store.put("k", "v", in: space)
+    try store.checkpoint()
+    #expect(try store.get("k", in: space) == Array("v".utf8))
+    weak let timer = store.engine.file.mapping.forgetting.withLock { $0 }
+    #expect(timer != nil)
+    try store.compact()
+    #expect(Patience.wait { timer == nil })
     try store.close()
   }
 }
