@@ -1,4 +1,3 @@
-import Dispatch
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
@@ -33,8 +32,10 @@ package final class MappedFile: Sendable {
   private let proofLifetime = Atomic<UInt64>(0)
   /// The end of the most recently read windows.
   let windowsEnd = Atomic<UInt64>(.max)
-  /// Whether a timer is running that will clear the proofs.
+  /// Whether `forgetting` is set.
   private let willForget = Atomic<Bool>(false)
+  /// Clears the proofs when their lifetime is over; made with the first of them.
+  let forgetting = Guarded<DelayedCall?>(nil)
   /// The end of the part that is read page by page, because the file takes more than the memory
   /// that could hold it; 0 if it does not. Once it does, that is not asked again.
   private let randomEnd = Atomic<UInt64>(0)
@@ -140,9 +141,12 @@ package final class MappedFile: Sendable {
     guard lifetime > 0, !willForget.load(ordering: .relaxed),
       !willForget.exchange(true, ordering: .acquiringAndReleasing)
     else { return }
-    DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(clamping: lifetime))) {
-      [weak self] in self?.clearProofs()
+    let timer = forgetting.withLock { known in
+      let timer = known ?? DelayedCall { [weak self] in self?.clearProofs() }
+      known = timer
+      return timer
     }
+    timer.set(afterNanoseconds: lifetime)
   }
 
   private func clearProofs() {

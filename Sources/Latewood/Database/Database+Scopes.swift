@@ -25,13 +25,18 @@ extension Database {
   }
 
   /// Returns the names of the collections in a scope, without the name of the scope, in the order
-  /// of their bytes. O(collections of the database).
+  /// of their bytes. O(collections of the scope), or of the database for `_default`.
   ///
   /// - Parameter scope: the name of the scope; if there is none of that name, the result is empty.
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
   ///   `inputOutput` if the file cannot be read.
   public func collectionNames(in scope: String) throws -> [String] {
-    try collectionNames.map { CollectionName.parts(of: $0) }.filter { $0.scope == scope }.map(\.name)
+    if scope == CollectionName.standardScope { return try collectionNames.filter { !$0.contains(".") } }
+    let prefix = "\(scope)."
+    let names = try translating { () throws(DocumentError) in
+      try documents.collectionNames(beginningWith: prefix)
+    }
+    return names.map { String($0.dropFirst(prefix.count)) }
   }
 
   /// Returns the collection with a given name in a scope; nil if there is none.

@@ -115,7 +115,8 @@ extension Database {
     to collection: String?, on queue: DispatchQueue?,
     _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DatabaseError) -> ListenerToken {
-    let queue = queue ?? DispatchQueue(label: "latewood.listener")
+    // A queue without a target would have a thread of its own whenever its listener is called.
+    let queue = queue ?? DispatchQueue(label: "latewood.listener", target: .global())
     return try translating { () throws(DocumentError) in
       ListenerToken(
         try documents.addListener(collection: collection, on: queue) { event in

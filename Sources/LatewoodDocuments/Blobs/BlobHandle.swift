@@ -155,7 +155,7 @@ extension DocumentStore {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
     do throws(DocumentError) {
-      let spaces = core.shared.withLock { $0 }
+      let spaces = core.shared
       guard let record = try core.blobRecord(digest, spaces, try core.reading()) else {
         core.pins.unpin(digest)
         return nil

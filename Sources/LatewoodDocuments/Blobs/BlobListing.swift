@@ -14,7 +14,7 @@ extension DocumentSnapshot {
   /// Calls a closure with each blob, by digest, until it returns false; also with blobs whose
   /// content is not in this database. O(blobs × collections × log n); reads no chunks.
   package func forEachBlob(_ body: (BlobInfo) throws -> Bool) throws {
-    let shared = core.shared.withLock { $0 }
+    let shared = core.shared
     var uses: [Keyspace] = []
     for name in try collectionNames() {
       if let keyspace = try snapshot.existingKeyspace("uses/\(name)") { uses.append(keyspace) }

@@ -25,7 +25,7 @@ package final class BlobWriter {
 
   init(_ core: DocumentCore) throws(DocumentError) {
     self.core = core
-    let spaces = core.shared.withLock { $0 }
+    let spaces = core.shared
     self.spaces = spaces
     var begun: UInt64?
     do throws(DocumentError) {

@@ -95,18 +95,4 @@ package final class CollectionHandle: Sendable {
 
   /// Invalidates the handle: the batch that created the collection has failed.
   func abandon() { current.withLock { $0 = nil } }
-
-  /// Looks the keyspaces up again after another collection was dropped. Until then the old handles
-  /// are looked up on every use.
-  func refresh(from store: Store) {
-    known.withLock { $0 = Known() }
-    do {
-      let old = try spaces
-      let fresh = try CollectionSpaces(name, in: store.held())
-      guard fresh.documents == old.documents else { return }
-      current.withLock { $0 = fresh }
-    } catch {
-      // The old handles still work, and the next read reports the error.
-    }
-  }
 }

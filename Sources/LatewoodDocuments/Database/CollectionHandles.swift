@@ -17,7 +17,8 @@ final class CollectionHandles: Sendable {
 
   subscript(name: String) -> CollectionHandle? { state.withLock { $0.known[name] } }
 
-  var all: [CollectionHandle] { state.withLock { Array($0.known.values) } }
+  /// The number of handles that are kept.
+  var count: Int { state.withLock { $0.known.count } }
 
   /// The number of collections that have been dropped.
   var dropCount: UInt64 { state.withLock { $0.dropCount } }
@@ -36,13 +37,10 @@ final class CollectionHandles: Sendable {
   }
 
   /// Forgets a collection that has been dropped.
-  ///
-  /// - Returns: the handles of all others.
-  func forget(_ collection: CollectionHandle) -> [CollectionHandle] {
+  func forget(_ collection: CollectionHandle) {
     state.withLock { state in
       state.dropCount += 1
       if state.known[collection.name]?.identity == collection.identity { state.known[collection.name] = nil }
-      return Array(state.known.values)
     }
   }
 }

@@ -22,16 +22,18 @@ extension DocumentCore {
     try DocumentError.typed {
       // Use one state for all lookups.
       let source = try store.held()
-      let shared = shared.withLock { $0 }
       guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
       return CollectionHandle(name, state.identity, try CollectionSpaces(name, in: source))
     }
   }
 
-  func collectionNames(in source: some Readable) throws(DocumentError) -> [String] {
+  /// Returns the names that begin with a prefix, in the order of their bytes.
+  func collectionNames(
+    in source: some Readable, beginningWith prefix: String = ""
+  ) throws(DocumentError) -> [String] {
     var names: [String] = []
     try DocumentError.typed {
-      try source.forEach(in: shared.withLock { $0 }.database, .prefix(CollectionState.keyPrefix)) { key, _ in
+      try source.forEach(in: shared.database, .prefix(CollectionState.key(prefix))) { key, _ in
         key.withUnsafeBytes { bytes in
           names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
         }
@@ -51,18 +53,6 @@ extension DocumentCore {
     // Another thread may have looked up the collection since the commit: in that case all share its
     // handle.
     return try collection(name) ?? created
-  }
-
-  /// Looks keyspace handles up again after keyspaces may have been dropped, to keep later uses
-  /// fast.
-  func renew(_ handles: [CollectionHandle]) {
-    for handle in handles { handle.refresh(from: store) }
-    do {
-      let fresh = try DatabaseSpaces { name in try store.keyspace(name) }
-      shared.withLock { $0 = fresh }
-    } catch {
-      // The old handles still work.
-    }
   }
 
   func dropCollection(_ name: String, _ durability: BatchDurability) throws(DocumentError) -> Bool {
@@ -92,7 +82,7 @@ extension DocumentCore {
   private func forget(_ dropped: CollectionHandle?) -> Bool {
     guard let dropped else { return false }
     views.forget(dropped.identity)
-    renew(collections.forget(dropped))
+    collections.forget(dropped)
     return true
   }
 

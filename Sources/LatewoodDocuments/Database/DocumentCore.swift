@@ -25,7 +25,7 @@ import Synchronization
 final class DocumentCore: Sendable {
   let store: Store
   let options: DocumentOptions
-  let shared: Guarded<DatabaseSpaces>
+  let shared: DatabaseSpaces
   /// The path under which other opens in this process find the database; nil if it is not shared.
   let sharedPath: String?
   let collections = CollectionHandles()
@@ -73,7 +73,7 @@ final class DocumentCore: Sendable {
       return (spaces, try DatabaseRecords.depth(in: spaces, store))
     }
     self.depth = Guarded(depth)
-    shared = Guarded(spaces)
+    shared = spaces
   }
 
   private static func create(in store: Store, _ options: DocumentOptions) throws(DocumentError) {

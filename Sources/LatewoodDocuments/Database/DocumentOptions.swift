@@ -1,4 +1,3 @@
-import Dispatch
 import LatewoodConcurrency
 import LatewoodStore
 
@@ -14,11 +13,17 @@ package struct DocumentOptions: Sendable {
   /// The clock and the randomness.
   package var environment = Environment.system
 
-  /// Runs an action after a number of microseconds. Default: by wall-clock time, which also passes
+  /// Runs an action after a number of microseconds, unless the object that it returns is gone by
+  /// then.
+  package typealias Wake =
+    @Sendable (_ microseconds: UInt64, _ action: @escaping @Sendable () -> Void) -> any AnyObject & Sendable
+
+  /// Wakes the database when a document expires. Default: by wall-clock time, which also passes
   /// while the machine sleeps.
-  package var wake: @Sendable (_ microseconds: UInt64, _ action: @escaping @Sendable () -> Void) -> Void = {
-    DispatchQueue.global(qos: .utility).asyncAfter(
-      wallDeadline: .now() + .microseconds(Int(clamping: $0)), execute: $1)
+  package var wake: Wake = {
+    let call = DelayedCall($1)
+    call.setByWallClock(afterMicroseconds: $0)
+    return call
   }
 
   package init() {}

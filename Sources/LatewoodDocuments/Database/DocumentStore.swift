@@ -198,7 +198,7 @@ package final class DocumentStore: Sendable {
   /// ``renewIdentity()``.
   package func identity() throws(DocumentError) -> [UInt8] {
     let core = try openedForReading()
-    let spaces = core.shared.withLock { $0 }
+    let spaces = core.shared
     return try DocumentError.typed {
       try core.source().get(DatabaseRecords.identityKey, in: spaces.database) ?? []
     }
@@ -261,11 +261,14 @@ package final class DocumentStore: Sendable {
     return try openedForWriting().createCollection(name, usual)
   }
 
-  /// The names of all collections, ordered by their bytes.
-  package func collectionNames() throws(DocumentError) -> [String] {
+  /// Returns the names of all collections that begin with a prefix, ordered by their bytes.
+  /// O(log n) plus the length of the result.
+  package func collectionNames(beginningWith prefix: String = "") throws(DocumentError) -> [String] {
     let core = try openedForReading()
-    if let writer = core.currentWriter { return try core.collectionNames(in: writer.transaction) }
-    return try core.collectionNames(in: core.store)
+    if let writer = core.currentWriter {
+      return try core.collectionNames(in: writer.transaction, beginningWith: prefix)
+    }
+    return try core.collectionNames(in: core.store, beginningWith: prefix)
   }
 
   /// Deletes a collection with all its contents, in one step. Returns false if the collection did

@@ -74,7 +74,6 @@ extension DocumentStore {
     let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
       try writer.dropIndex(name, in: collection, evenIfReady: evenIfReady)
     }
-    if isDropped { core.renew(core.collections.all) }
     return isDropped
   }
 
@@ -92,7 +91,6 @@ extension DocumentStore {
       try check()
       return isDropped
     }
-    if isDropped { core.renew(core.collections.all) }
     return isDropped
   }
 }

@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodConcurrency
+import Synchronization
 
 /// One listener: its backlog and its handler; or, for a bell, a handler that is called immediately.
 ///
@@ -24,6 +25,10 @@ final class ChangeListener: Sendable {
     var blocks = 0
   }
 
+  private static let lastNumber = Atomic<UInt64>(0)
+
+  /// A number greater than those of all listeners that were created earlier.
+  let number = lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
   /// The number of the database handle that added it.
   let handle: UInt64
   /// The name of the collection; nil for all.
@@ -59,8 +64,9 @@ final class ChangeListener: Sendable {
     state = Guarded(State(handler: note))
   }
 
-  func wants(_ announcement: Announcement) -> Bool {
-    collection == nil || collection == announcement.collection
+  /// Returns listeners in the order in which they were created.
+  static func inOrder(_ listeners: [UInt64: ChangeListener]) -> [ChangeListener] {
+    listeners.values.sorted { $0.number < $1.number }
   }
 
   /// Queues an announcement for the handler. Returns whether to call `ring`.

@@ -117,7 +117,6 @@ extension DocumentCore {
   }
 
   private func takeIn(_ following: Following) throws(DocumentError) {
-    renew(collections.all)
     guard let old = following.state.withLock({ $0.known }) else { return }
     let new = try knownCollections()
     var announcements: [Announcement] = []
@@ -139,7 +138,6 @@ extension DocumentCore {
   }
 
   private func knownCollections() throws(DocumentError) -> [String: CollectionState] {
-    let shared = shared.withLock { $0 }
     var known: [String: CollectionState] = [:]
     for name in try collectionNames(in: store) {
       known[name] = try DatabaseRecords.state(of: name, in: shared, store)

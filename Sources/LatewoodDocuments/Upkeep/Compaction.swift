@@ -73,7 +73,7 @@ extension DocumentCore {
   func reclaimableBytes() throws(DocumentError) -> UInt64 {
     var sum: UInt64 = 0
     try DocumentError.typed {
-      try store.forEach(in: shared.withLock { $0 }.database, .prefix(CollectionState.keyPrefix)) { _, value in
+      try store.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { _, value in
         let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
         sum = sum &+ state.reclaimableBytes
         return true

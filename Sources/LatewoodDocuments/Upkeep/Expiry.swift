@@ -9,6 +9,10 @@ final class ExpiryAlarm: Sendable {
   private struct State {
     /// The time in seconds since 1970; nil if no alarm is set.
     var time: UInt64?
+    /// The number of alarms that were set so far, which is that of the last one.
+    var number: UInt64 = 0
+    /// The timer of the alarm, which does not fire once it is released.
+    var timer: (any AnyObject & Sendable)?
     var isCancelled = false
   }
 
@@ -21,22 +25,30 @@ final class ExpiryAlarm: Sendable {
 
   func cancel() { state.withLock { $0 = State(isCancelled: true) } }
 
-  /// Registers an alarm, and returns true if the caller must start its timer; false if an alarm is
-  /// set for this time or earlier, or after `cancel`.
-  func wants(_ time: UInt64) -> Bool {
+  /// Keeps the timer of an alarm until the alarm rings or is cancelled, or one for an earlier time
+  /// is set.
+  func keep(_ timer: any AnyObject & Sendable, of number: UInt64) {
+    state.withLock { if $0.time != nil, $0.number == number { $0.timer = timer } }
+  }
+
+  /// Registers an alarm, and returns its number if the caller must start its timer; nil if an alarm
+  /// is set for this time or earlier, or after `cancel`.
+  func set(_ time: UInt64) -> UInt64? {
     state.withLock { state in
-      if state.isCancelled { return false }
-      if let other = state.time, other <= time { return false }
+      if state.isCancelled { return nil }
+      if let other = state.time, other <= time { return nil }
       state.time = time
-      return true
+      state.number += 1
+      return state.number
     }
   }
 
-  /// Whether the alarm for this time is still wanted when its timer fires; clears it.
-  func rings(_ time: UInt64) -> Bool {
+  /// Whether the alarm with this number is still wanted when its timer fires; clears it.
+  func rings(_ number: UInt64) -> Bool {
     state.withLock { state in
-      guard !state.isCancelled, state.time == time else { return false }
+      guard !state.isCancelled, state.time != nil, state.number == number else { return false }
       state.time = nil
+      state.timer = nil
       return true
     }
   }
@@ -60,7 +72,7 @@ extension DocumentCore {
 
   func firstExpiry() throws(DocumentError) -> UInt64? {
     var first: UInt64?
-    for name in try collectionNames(in: store) {
+    for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
       do throws(DocumentError) {
         let reads = try DocumentReads(.state(try held()), collection, now: now)
@@ -77,13 +89,13 @@ extension DocumentCore {
   ///
   /// - Parameter delay: the least time to wait, in microseconds.
   func setAlarm(for time: UInt64, delay: UInt64 = 0) {
-    guard options.expiresByItself, !store.isReadOnly, alarm.wants(time) else { return }
+    guard options.expiresByItself, !store.isReadOnly, let number = alarm.set(time) else { return }
     let now = options.environment.now()
     let (due, overflow) = time.multipliedReportingOverflow(by: 1_000_000)
     // A document expires at the beginning of its second.
     let wait = max(delay, overflow ? .max : due > now ? due - now : 0)
-    options.wake(min(wait, ExpiryAlarm.longestWait)) { [weak self] in
-      guard let self, alarm.rings(time) else { return }
+    let timer = options.wake(min(wait, ExpiryAlarm.longestWait)) { [weak self] in
+      guard let self, alarm.rings(number) else { return }
       do throws(DocumentError) {
         try purgeExpired()
         if let next = try firstExpiry() { setAlarm(for: next) }
@@ -92,13 +104,14 @@ extension DocumentCore {
         if error.code != .notOpen { setAlarm(for: time, delay: ExpiryAlarm.longestWait) }
       }
     }
+    alarm.keep(timer, of: number)
   }
 
   /// - Returns: the number of documents that were purged.
   @discardableResult
   func purgeExpired() throws(DocumentError) -> Int {
     var count = 0
-    for name in try collectionNames(in: store) {
+    for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
       while true {
         let removed = try purgeExpired(in: collection)
@@ -140,6 +153,29 @@ extension DocumentCore {
       if error.code == .notFound { return 0 }
       throw error
     }
+  }
+
+  /// Returns the names of the collections that have documents with an expiry. Makes no handles, which
+  /// would stay in memory. O(collections), plus O(log n) for each that is not empty.
+  private func expiringCollections() throws(DocumentError) -> [String] {
+    let source = try held()
+    var names: [String] = []
+    try DocumentError.typed {
+      try source.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
+        let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        if state.documents == 0, state.tombstones == 0 { return true }
+        key.withUnsafeBytes { bytes in
+          names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
+        }
+        return true
+      }
+      names = try names.filter { name in
+        // Looking up a collection reports a missing keyspace.
+        guard let expiry = try source.existingKeyspace("expiry/\(name)") else { return true }
+        return try source.first(in: expiry) != nil
+      }
+    }
+    return names
   }
 
   private func held() throws(DocumentError) -> PinnedState {

@@ -84,7 +84,7 @@ extension DocumentSnapshot {
   /// Counts blobs, and blobs that are not needed after a sweep, because they have no references or
   /// only references from superseded bodies. O(blobs × collections × log n + references).
   package func unneededBlobs() throws -> UnneededBlobs {
-    let shared = core.shared.withLock { $0 }
+    let shared = core.shared
     var spaces: [CollectionSpaces] = []
     for name in try collectionNames() { spaces.append(try CollectionSpaces(name, in: snapshot)) }
     var result = UnneededBlobs()

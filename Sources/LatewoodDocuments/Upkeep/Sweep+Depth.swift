@@ -7,7 +7,7 @@ extension DocumentCore {
     _ names: [String], _ check: () throws(DocumentError) -> Void
   ) throws(DocumentError) {
     let changes = depthChanges.withLock { $0 }
-    let spaces = shared.withLock { $0 }
+    let spaces = shared
     let depth = try DatabaseRecords.depth(in: spaces, store)
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: spaces, store)
     guard deepest ?? .max > UInt64(depth) else { return }

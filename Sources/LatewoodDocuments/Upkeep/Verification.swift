@@ -67,7 +67,7 @@ struct DatabaseCheck {
     self.core = core
     self.snapshot = snapshot
     self.isDeep = isDeep
-    shared = core.shared.withLock { $0 }
+    shared = core.shared
   }
 
   mutating func run() throws {

@@ -112,7 +112,6 @@ extension DocumentStore {
       try writer.dropView(name, in: collection)
     }
     core.views.forget(name, of: collection.identity)
-    if isDropped { core.renew(core.collections.all) }
     return isDropped
   }
 

@@ -102,7 +102,6 @@ extension DocumentWriter {
     let next = try DocumentError.typed {
       if let known {
         try remove(known.view, of: work.name)
-        renewHandlesAtEnd()
       } else {
         work.state.views += 1
       }
@@ -111,14 +110,6 @@ extension DocumentWriter {
     }
     work.views = (work.views ?? []).filter { $0.view.name != name } + [next]
     return next
-  }
-
-  /// Renews all handles after a commit that drops keyspaces, which keeps later uses fast.
-  private func renewHandlesAtEnd() {
-    let core = core
-    atEnd { isCommitted in
-      if isCommitted { core.renew(core.collections.all) }
-    }
   }
 
   /// Drops a view in O(log n). Returns false if there was none.

@@ -49,8 +49,6 @@ extension DocumentWriter {
     let (core, dropCount) = (core, core.collections.dropCount)
     atEnd { isCommitted in
       guard isCommitted else { return collection.abandon() }
-      // Handles from a transaction are looked up on every use; refreshing avoids that.
-      collection.refresh(from: core.store)
       _ = core.collections.keep(collection, asOf: dropCount)
     }
   }

@@ -44,7 +44,7 @@ package final class DocumentWriter {
     self.durability = durability
     self.core = core
     self.transaction = transaction
-    shared = core.shared.withLock { $0 }
+    shared = core.shared
     now = core.now
   }
 

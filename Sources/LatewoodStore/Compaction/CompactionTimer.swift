@@ -21,6 +21,8 @@ enum CompactionUrgency: UInt8, AtomicRepresentable {
 final class CompactionTimer: Sendable {
   private let scheduled = Atomic<CompactionUrgency>(.none)
   private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
+  /// The call that was scheduled last.
+  private let call = Guarded<DelayedCall?>(nil)
   /// The end of the log when a commit last considered a compaction.
   private let considered = Atomic<UInt64>(0)
   private let attempts = Guarded(CompactionAttempts())
@@ -37,9 +39,13 @@ final class CompactionTimer: Sendable {
     _ urgency: CompactionUrgency, instead last: CompactionUrgency, after delay: Double,
     _ body: @escaping @Sendable () -> Void
   ) {
-    guard change(from: last, to: urgency) else { return }
-    queue.asyncAfter(deadline: .now() + delay) { [weak self] in
-      if let self, change(from: urgency, to: .none) { body() }
+    call.withLock { call in
+      guard change(from: last, to: urgency) else { return }
+      let next = DelayedCall(on: queue) { [weak self] in
+        if let self, change(from: urgency, to: .none) { body() }
+      }
+      next.set(afterNanoseconds: UInt64(min(max(delay, 0), 1e9) * 1e9))
+      call = next
     }
   }
 

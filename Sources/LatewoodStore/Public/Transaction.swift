@@ -212,10 +212,10 @@ public final class Transaction: Readable, ReadGate {
     ownKnown().remove(keyspace.fingerprint)
   }
 
-  /// The known handles of this transaction, copied before the first change, because other states
-  /// share the old ones.
+  /// The known handles of this transaction, empty before its first change of the catalog, because
+  /// other states share the old ones.
   private func ownKnown() -> ValidatedKeyspaces {
-    if !ownsKnown { committed.known = ValidatedKeyspaces(committed.known) }
+    if !ownsKnown { committed.known = ValidatedKeyspaces() }
     ownsKnown = true
     return committed.known
   }

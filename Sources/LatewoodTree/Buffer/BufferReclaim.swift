@@ -8,6 +8,8 @@
 struct BufferReclaim {
   /// Replaced nodes, by the number of the version that keeps them alive.
   var held: [UInt64: [BufferTree.Retired]] = [:]
+  /// The number of versions looked at so far.
+  var visits = 0
 }
 
 extension BufferTree {
@@ -18,6 +20,7 @@ extension BufferTree {
   ///     replaced later.
   ///   - live: numbers of all live versions, ascending, `published` among them.
   mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
+    state.visits += live.count + state.held.count
     for (holder, nodes) in state.held where !Self.contains(live, holder) {
       state.held[holder] = nil
       for node in nodes { reassignOrFree(node, live, &state) }

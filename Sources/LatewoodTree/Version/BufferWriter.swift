@@ -41,8 +41,12 @@ package final class BufferWriter {
   }
 
   /// Frees unreachable nodes. Must be called before the first operation.
+  ///
+  /// Looks at all live versions, and so waits for as many replaced nodes: each costs O(log of the
+  /// live versions), amortized.
   package func reclaim(published: UInt64, registry: VersionRegistry) {
-    guard tree.pointee.retired.count >= 256 else { return }
+    let waiting = tree.pointee.retired.count
+    guard waiting >= 256, waiting >= registry.count else { return }
     tree.pointee.reclaim(&state.layer.reclaim, published: published, live: registry.live)
     tree.pointee.begin(version: tree.pointee.version)
   }

@@ -4,10 +4,11 @@ import Synchronization
 /// A set of keyspace handles known to refer to an existing keyspace in all states with the same
 /// catalog.
 ///
-/// Versions share a set until a keyspace is created or dropped. A handle is identified by its
-/// fingerprint, a hash of the store, the number and the name. It is looked up in the catalog once,
-/// and from then on here, usually in one cache line, so dropping other keyspaces does not slow down
-/// the check.
+/// Versions share a set until a keyspace is created or dropped; the next version then starts with
+/// an empty one. A copy would cost as much as all keyspaces in use, for each new one and for each
+/// version that is kept. A handle is identified by its fingerprint, a hash of the store, the number
+/// and the name. It is looked up once in each state of the catalog, and from then on found here,
+/// usually in one cache line.
 ///
 /// An open-addressing hash table of fingerprints with linear probing; its length is a power of two,
 /// and at most half of it is in use. A full table is replaced, but retained as long as this object,
@@ -43,12 +44,6 @@ package final class ValidatedKeyspaces: @unchecked Sendable {
     let first = ValidatedKeyspaces.makeTable(ValidatedKeyspaces.firstLength)
     newest = Atomic(first)
     tables = Guarded(Tables(all: [first], used: 0))
-  }
-
-  /// Creates a copy with the same fingerprints.
-  package convenience init(_ other: ValidatedKeyspaces) {
-    self.init()
-    other.visit { insert($0) }
   }
 
   deinit {
@@ -102,6 +97,13 @@ package final class ValidatedKeyspaces: @unchecked Sendable {
     }
   }
 
+  /// The number of words of all tables.
+  var length: Int {
+    tables.withLock { tables in
+      tables.all.reduce(0) { $0 + ValidatedKeyspaces.words($1).mask + 1 }
+    }
+  }
+
   private static func put(_ fingerprint: UInt64, in table: UnsafeMutableRawPointer) {
     let (words, mask) = words(table)
     var index = Int(truncatingIfNeeded: fingerprint) & mask
@@ -121,16 +123,6 @@ package final class ValidatedKeyspaces: @unchecked Sendable {
           return words[index].store(ValidatedKeyspaces.removed, ordering: .relaxed)
         }
         index = (index &+ 1) & mask
-      }
-    }
-  }
-
-  private func visit(_ body: (UInt64) -> Void) {
-    tables.withLock { _ in
-      let (words, mask) = ValidatedKeyspaces.words(newest.load(ordering: .relaxed))
-      for index in 0...mask {
-        let word = words[index].load(ordering: .relaxed)
-        if word > ValidatedKeyspaces.removed { body(word) }
       }
     }
   }

@@ -8,11 +8,21 @@ import Testing
 @Suite struct ExpiryAlarmTests {
   /// Timers that fire on the command of the test.
   private final class Timers: Sendable {
-    private let waiting = Guarded<[(wait: UInt64, action: @Sendable () -> Void)]>([])
-    var waits: [UInt64] { waiting.withLock { $0.map(\.wait) } }
+    private struct Timer {
+      let wait: UInt64
+      let action: @Sendable () -> Void
+      weak var owner: AnyObject?
+    }
+    private final class Owner: Sendable {}
 
-    func add(_ wait: UInt64, _ action: @escaping @Sendable () -> Void) {
-      waiting.withLock { $0.append((wait, action)) }
+    private let waiting = Guarded<[Timer]>([])
+    /// The waits of the timers that somebody still wants to fire.
+    var waits: [UInt64] { waiting.withLock { $0.filter { $0.owner != nil }.map(\.wait) } }
+
+    func add(_ wait: UInt64, _ action: @escaping @Sendable () -> Void) -> any AnyObject & Sendable {
+      let owner = Owner()
+      waiting.withLock { $0.append(Timer(wait: wait, action: action, owner: owner)) }
+      return owner
     }
 
     func goOff() {
@@ -20,7 +30,7 @@ import Testing
         defer { waiting = [] }
         return waiting
       }
-      for timer in due { timer.action() }
+      for timer in due where timer.owner != nil { timer.action() }
     }
   }
 
@@ -53,6 +63,18 @@ import Testing
     #expect(try store.store.count(in: store.store.keyspace("documents/_default")) == 0)
     #expect(timers.waits == [])
     try store.expectSound()
+  }
+
+  @Test func `a closed database leaves no timer, and an earlier alarm replaces that of a later one`() throws {
+    let store = try DocumentStore.inMemory(options: options)
+    let documents = try store.defaultCollection()
+    try store.save("a", "one")
+    try store.write { try $0.setExpiry(of: "a", in: documents, clock.now + 20) }
+    #expect(timers.waits == [20_000_000])
+    try store.write { try $0.setExpiry(of: "a", in: documents, clock.now + 10) }
+    #expect(timers.waits == [10_000_000])
+    try store.close()
+    #expect(timers.waits == [])
   }
 
   @Test func `a failed purge is retried`() throws {
