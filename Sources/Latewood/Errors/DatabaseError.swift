@@ -90,13 +90,14 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .inputOutput: "Check the disk, and open the database again. Earlier commits are safe."
     case .notWritable: "Open the database for writing, and check permissions and free space."
     case .corruptData: "Restore a backup, or run `latewood verify` to list all damage."
-    case .busy: "Close the database in the other process, wait for that with `lockTimeout`, or open it read-only."
+    case .busy:
+      "Close the database in the other process, wait for that with `lockTimeout`, or open it read-only."
     case .wrongFormat: "Check the path. Nothing was changed."
     case .tooOld: "Open it with an intermediate version of Latewood, which upgrades it."
     case .tooNew: "Open it with the version of Latewood that wrote it, or a newer one."
     case .badDocumentID:
       "Use 1 to 240 bytes of UTF-8 without control characters, not starting with an underscore."
-    case .invalidJSON: "Correct the text at that place; a document is one JSON object."
+    case .invalidJSON: "Correct the text at that position; a document is one JSON object."
     case .notUnique: "Give one of the two documents other values, or create the index without `unique`."
     }
   }

@@ -117,7 +117,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case .permissionDenied: "Check owner and permissions of the file and of its directory."
     case .readOnlyMedia: "Open it read-only."
     case .alreadyExists: "Open the existing file, or choose another path."
-    case .lockedByOtherProcess: "Open it read-only, wait for it with `lockTimeout`, or close it in the other process."
+    case .lockedByOtherProcess:
+      "Open it read-only, wait for it with `lockTimeout`, or close it in the other process."
     case .lockedByThisProcess: "Use the store that is already open, or open it read-only."
     case .outOfSpace: "Free space on the disk and write again. Earlier commits are safe."
     case .inputOutput: "Check the disk, and open the store again. Earlier commits are safe."
