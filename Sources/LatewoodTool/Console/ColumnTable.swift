@@ -20,6 +20,7 @@ struct ColumnTable {
   /// - Parameter row: a cell for each heading, without line breaks and tabs.
   mutating func add(_ row: [String]) throws(Failure) {
     guard console.isOutputTerminal else { return try console.line(row.joined(separator: "\t")) }
+    let row = row.map(TerminalText.escaped)
     if let widths { return try print(row, widths) }
     waiting.append(row)
     if waiting.count == Self.measuredRows { try end() }

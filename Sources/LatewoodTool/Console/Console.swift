@@ -46,6 +46,8 @@ final class Console {
     errorStyle = .plain
     self.width = width
     errorWidth = width
+    output.isTerminal = isTerminal
+    error.isTerminal = isTerminal
   }
 
   /// Limits the width: fewer columns are not useful, and longer lines are hard to read.
@@ -63,13 +65,14 @@ final class Console {
 
   /// Prints a line of a table; a narrow terminal shows only its beginning.
   func row(_ text: String) throws(Failure) {
-    try line(isOutputTerminal ? DisplayWidth.fitted(styled: text, to: width) : text)
+    try line(
+      isOutputTerminal ? DisplayWidth.fitted(styled: TerminalText.escaped(text), to: width) : text)
   }
 
   /// Prints a sentence or two, broken into lines on a terminal.
   func sentence(_ text: String) throws(Failure) {
     guard isOutputTerminal else { return try line(text) }
-    try output.write(HelpText.paragraph(text, indent: 0, width: proseWidth))
+    try output.write(HelpText.paragraph(TerminalText.escaped(text), indent: 0, width: proseWidth))
   }
 
   /// Prints one JSON document.
@@ -93,7 +96,8 @@ final class Console {
   func fields(_ rows: [(name: String, value: String)]) throws(Failure) {
     let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + 2
     for row in rows {
-      try line(DisplayWidth.padded(row.name, to: column) + DisplayWidth.fitted(row.value, to: width - column))
+      let value = isOutputTerminal ? TerminalText.escaped(row.value) : row.value
+      try line(DisplayWidth.padded(row.name, to: column) + DisplayWidth.fitted(value, to: width - column))
     }
   }
 
@@ -132,9 +136,11 @@ final class Console {
       if let line = failure.line { place += ", line \(line)" }
       if let column = failure.column { place += ", column \(column)" }
       if let offset = failure.offset { place += ", offset \(offset)" }
-      try paragraph("\(errorStyle.bad("latewood"))\(place): \(failure.message).")
-      if let excerpt = failure.excerpt { try error.write(excerpt + "\n") }
-      if !failure.advice.isEmpty { try paragraph(failure.advice) }
+      // Escaped also where it is not a terminal: messages end up in logs that people read on one.
+      let shown = TerminalText.escapedData
+      try paragraph("\(errorStyle.bad("latewood"))\(place): \(shown(failure.message)).")
+      if let excerpt = failure.excerpt { try error.write(shown(excerpt) + "\n") }
+      if !failure.advice.isEmpty { try paragraph(shown(failure.advice)) }
     }
     try error.flush()
   }

@@ -15,12 +15,19 @@ final class Output {
   private static let pieceLength = 64 << 10
 
   private let target: Target
+  /// Whether a person sees this on a terminal, which must not obey what is in files.
+  var isTerminal = false
+  private var filter = TerminalFilter()
   /// The buffer for a file or memory; streams have their own.
   private var pending: [UInt8] = []
   /// The number of bytes that have been written.
   private(set) var length: UInt64 = 0
 
-  init(_ stream: ByteOutput) { target = .stream(stream) }
+  init(_ stream: ByteOutput) {
+    target = .stream(stream)
+    isTerminal = stream.isTerminal
+  }
+
   init(_ file: any Device) { target = .file(file) }
   /// Keeps all bytes in memory until `take`.
   init() { target = .memory }
@@ -37,7 +44,15 @@ final class Output {
     return pending
   }
 
+  /// Writes text, or other bytes. On a terminal, characters that it would obey become escapes.
   func write(_ bytes: [UInt8]) throws(Failure) {
+    try writeUnfiltered(isTerminal ? filter.filtered(bytes) : bytes)
+  }
+
+  /// Writes what the tool itself tells the terminal to do.
+  func control(_ text: String) throws(Failure) { try writeUnfiltered(Array(text.utf8)) }
+
+  private func writeUnfiltered(_ bytes: [UInt8]) throws(Failure) {
     length += UInt64(bytes.count)
     switch target {
     case .stream(let stream):

@@ -26,7 +26,7 @@ final class Progress {
     var text = "\(verb) … \(unit(done))"
     if total > 0 { text += " of \(unit(total)), \(Quantity.share(done, of: total))" }
     TerminationSignals.wipesLine(true)
-    try console.error.write("\r\u{1B}[K" + DisplayWidth.fitted(text, to: console.errorWidth - 1))
+    try console.error.control("\r\u{1B}[K" + DisplayWidth.fitted(text, to: console.errorWidth - 1))
     try console.error.flush()
     isShown = true
   }
@@ -35,7 +35,7 @@ final class Progress {
   func finish() throws(Failure) {
     guard isShown else { return }
     isShown = false
-    try console.error.write("\r\u{1B}[K")
+    try console.error.control("\r\u{1B}[K")
     try console.error.flush()
     TerminationSignals.wipesLine(false)
   }

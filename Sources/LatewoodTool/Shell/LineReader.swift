@@ -57,11 +57,11 @@ final class LineReader {
       try console.output.write("^C")
       return .cancelled
     case .control("d") where line.isEmpty: return .end
-    case .control("l"): try console.output.write("\u{1B}[H\u{1B}[2J")
+    case .control("l"): try console.output.control("\u{1B}[H\u{1B}[2J")
     case .up, .control("p"): if let text = history.earlier(than: line.text) { line = EditedLine(text) }
     case .down, .control("n"): if let text = history.later() { line = EditedLine(text) }
     case .tab: try complete()
-    default: if !line.apply(key) { try console.output.write("\u{07}") }
+    default: if !line.apply(key) { try console.output.control("\u{07}") }
     }
     return nil
   }
@@ -72,18 +72,18 @@ final class LineReader {
     case .choose(let words):
       guard hasJustListed else {
         hasJustListed = true
-        return try console.output.write("\u{07}")
+        return try console.output.control("\u{07}")
       }
       try draw()
       try console.output.write("\n" + Self.columns(words, in: width))
-    case .nothing: try console.output.write("\u{07}")
+    case .nothing: try console.output.control("\u{07}")
     }
   }
 
   private var width: Int { max(console.output.terminalWidth ?? 80, 20) }
 
   private func draw() throws(Failure) {
-    try console.output.write(view.drawn(line, in: width))
+    try console.output.control(view.drawn(line, in: width))
     try console.flush()
   }
 

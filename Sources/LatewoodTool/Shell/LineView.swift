@@ -6,6 +6,7 @@ struct LineView {
 
   /// Returns the output that draws `line` with the cursor at its position.
   func drawn(_ line: EditedLine, in width: Int) -> String {
+    let prompt = TerminalText.escaped(prompt)
     // The last column stays free, because terminals differ in what happens after it.
     let room = max(width - DisplayWidth.of(prompt) - 1, 8)
     let shown = Self.suffix(of: Self.visible(line.before), columns: room)
@@ -15,14 +16,14 @@ struct LineView {
     return "\r\u{1B}[K" + style.bold(prompt) + shown + rest + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
   }
 
-  /// Replaces control characters, which could move the cursor, by symbols of one column.
+  /// Replaces characters that the terminal would obey, or that hide others, by symbols of one column.
   private static func visible(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }) else {
-      return text
-    }
-    return String(
-      String.UnicodeScalarView(
-        text.unicodeScalars.map { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) ? "·" : $0 }))
+    guard text.unicodeScalars.contains(where: isReplaced) else { return text }
+    return String(String.UnicodeScalarView(text.unicodeScalars.map { isReplaced($0) ? "·" : $0 }))
+  }
+
+  private static func isReplaced(_ scalar: Unicode.Scalar) -> Bool {
+    scalar.value < 0x20 || TerminalText.isEscaped(scalar)
   }
 
   private static func suffix(of text: String, columns: Int) -> Substring {
