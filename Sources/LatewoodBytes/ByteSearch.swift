@@ -31,3 +31,24 @@ extension UnsafeRawPointer {
     return at
   }
 }
+
+extension UnsafeRawBufferPointer {
+  /// The index of the first nonzero byte; nil if there is none.
+  package var firstNonZero: Int? {
+    guard let base = baseAddress else { return nil }
+    var at = 0
+    // SAFETY: every load is below `count`.
+    while at &+ 64 <= count {
+      let bits =
+        base.loadUnaligned(fromByteOffset: at, as: SIMD8<UInt64>.self)
+      if bits != .zero { break }
+      at &+= 64
+    }
+    while at &+ 8 <= count, base.u64(at) == 0 { at &+= 8 }
+    while at < count {
+      if base.u8(at) != 0 { return at }
+      at &+= 1
+    }
+    return nil
+  }
+}

@@ -86,7 +86,8 @@ extension SystemCalls {
     guard offset < size else { return nil }
     let start = Int64(lseek(descriptor, off_t(offset), seekHole))
     guard start >= 0 else {
-      if errno == EINVAL || errno == ENXIO || errno == ENOTSUP { return nil }
+      // Apple systems answer ENOTTY where the file system cannot tell.
+      if [EINVAL, ENXIO, ENOTSUP, ENOTTY].contains(errno) { return nil }
       throw ErrorNumber(errno)
     }
     // Every file has a virtual hole at its end.

@@ -120,15 +120,10 @@ extension FileView {
     }.get()
   }
 
-  /// The end of the hole in which a part of a range lies; nil if there is none. Throws errors of
-  /// the device.
-  func endOfHole(in range: Range<UInt64>) throws(StorageError) -> UInt64? {
-    guard let owner else { return nil }
-    // SAFETY: the owner lives as long as this view's mapping.
-    let hole = try owner._withUnsafeGuaranteedRef { owner in
-      Result { () throws(StorageError) in try owner.device.nextHole(from: range.lowerBound) }
-    }.get()
-    return hole.flatMap { $0.overlaps(range) ? $0.upperBound : nil }
+  /// Returns the parts of a range that are not large holes; all of it if the bytes are only in
+  /// memory.
+  func storedRanges(in range: Range<UInt64>) -> StoredRanges {
+    StoredRanges(of: owner?.takeUnretainedValue().device, in: range)
   }
 
   /// Whether the bytes belong to a `PageCache`, which may evict them once the reader that requested

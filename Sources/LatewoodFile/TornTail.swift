@@ -3,6 +3,11 @@ import LatewoodDevice
 
 /// The bytes after the last complete frame of a log, if they are not preallocated zeros.
 package struct TornTail: Sendable, Equatable {
+  /// The maximum number of bytes after the log that are searched, without large holes: more than a
+  /// frame has whose value is as long as a value may be, so that the search meets the frame after a
+  /// damaged one. Whatever follows counts as remains of writes, in which nothing was durable.
+  package static let searchLimit: UInt64 = 4 << 30
+
   /// The range in the file.
   package var range: Range<UInt64>
   /// Whether the file claims that these bytes had been durable. If not, they are the remains of a
@@ -15,28 +20,70 @@ extension LogReader {
   /// crash, a power cut or a full disk leaves a torn tail, which was never acknowledged.
   ///
   /// - Parameter floor: the offset up to which the root slots claim durability.
-  func endsInDamage(floor: UInt64) throws(StorageError) -> Bool {
+  func endsInDamage(floor: UInt64, limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
     let durable = max(floor, durableThrough)
     if position.offset < durable { return true }
-    return try isContradictedBeyond()
+    return try isContradictedBeyond(limit: limit)
   }
 
-  /// Whether the rest of the file is empty or all zeros, as preallocated space is.
-  func isFollowedByZeros() throws(StorageError) -> Bool {
-    var at = position.offset
-    var readable = readable
-    // SAFETY: all bytes below `size` are in the file.
-    while at < size {
-      try readable.need(at, min(8, size - at))
-      if at % 8 == 0, size - at >= 8 {
-        if (view.base + Int(at)).u64(0) != 0 { return false }
-        at += 8
-      } else {
-        if (view.base + Int(at)).u8(0) != 0 { return false }
-        at += 1
-      }
+  /// Whether the rest of the file is empty or all zeros, as preallocated space is. More zeros than
+  /// are searched count as something else: then the log continues behind them.
+  func isFollowedByZeros(limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
+    var isZero = true
+    let isSearched = try eachPieceBeyond(overlap: 0, limit: limit) { (piece, _) throws(StorageError) in
+      isZero = piece.firstNonZero == nil
+      return isZero
     }
-    return true
+    return isZero && isSearched
+  }
+
+  /// Passes the bytes after the walk to `body`, piece by piece, until it returns false. Leaves out
+  /// large holes. Returns false if there are more bytes than may be searched.
+  ///
+  /// - Parameters:
+  ///   - overlap: the number of bytes at the end of each piece that the next one begins with.
+  ///   - body: gets the bytes, and their offset.
+  private func eachPieceBeyond(
+    overlap: UInt64, limit: UInt64,
+    _ body: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Bool
+  ) throws(StorageError) -> Bool {
+    var rest = limit
+    if position.offset >= size { return true }
+    return try withScratch(LogReader.pieceLength) { block throws(StorageError) in
+      var ranges = view.storedRanges(in: position.offset..<max(position.offset, size))
+      while let range = ranges.next() {
+        var at = range.lowerBound
+        while at < range.upperBound {
+          if rest == 0 { return false }
+          let wanted = min(range.upperBound - at, UInt64(block.count), max(rest, overlap + 1))
+          let piece = try readSome(of: block.part(0, Int(wanted)), at: at)
+          let end = at + UInt64(piece.count)
+          guard try body(piece, at) else { return true }
+          let next = end == range.upperBound ? end : end - overlap
+          rest -= min(rest, next - at)
+          at = next
+        }
+      }
+      return true
+    }
+  }
+
+  private static let pieceLength = 128 << 10
+  private static let shortPieceLength = 4096
+
+  /// Fills a block with bytes of the file, or only its beginning if the disk cannot read them all.
+  private func readSome(
+    of block: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
+    do throws(StorageError) {
+      try view.read(into: block, at: offset)
+      return UnsafeRawBufferPointer(block)
+    } catch {
+      guard block.count > LogReader.shortPieceLength else { throw error }
+      let start = block.part(0, LogReader.shortPieceLength)
+      try view.read(into: start, at: offset)
+      return UnsafeRawBufferPointer(start)
+    }
   }
 
   /// Returns whether a valid frame beyond the end of the walk claims that more was durable than the
@@ -45,43 +92,52 @@ extension LogReader {
   /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
   /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
   /// damaged too.
-  private func isContradictedBeyond() throws(StorageError) -> Bool {
+  private func isContradictedBeyond(limit: UInt64) throws(StorageError) -> Bool {
     if hasEnded { return false }
     var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
-    var at = position.offset
     var readable = readable
-    while let header = try nextClaim(from: &at, &readable) {
-      let cost = header.payloadLength
-      guard header.kind == .nodes || cost <= budget else { return true }
-      if try LogReader.frame(at: header.ownOffset, view: view, size: size) != nil { return true }
-      if header.kind != .nodes { budget -= cost }
+    var isContradicted = false
+    let overlap = UInt64(FrameHeader.Offset.magic + 4) - 1
+    _ = try eachPieceBeyond(overlap: overlap, limit: limit) { (piece, offset) throws(StorageError) in
+      var at = FileLayout.alignedToFrame(offset) ?? .max
+      while let header = try nextClaim(in: piece, at: offset, from: &at, &readable) {
+        let cost = header.payloadLength
+        isContradicted = header.kind != .nodes && cost > budget
+        if !isContradicted {
+          isContradicted = try LogReader.frame(at: header.ownOffset, view: view, size: size) != nil
+        }
+        if isContradicted { return false }
+        if header.kind != .nodes { budget -= cost }
+      }
+      return true
     }
-    return false
+    return isContradicted
   }
 
-  /// The next header at or after `at` that claims durability beyond the end of the walk.
+  /// Returns the next header that begins in a piece of the file and claims durability beyond the end
+  /// of the walk.
+  ///
+  /// - Parameter at: the offset to begin at, a multiple of the alignment of frames; afterwards the
+  ///   offset after the header's start.
   private func nextClaim(
-    from at: inout UInt64, _ readable: inout ReadableWindow
+    in piece: UnsafeRawBufferPointer, at offset: UInt64, from at: inout UInt64,
+    _ readable: inout ReadableWindow
   ) throws(StorageError) -> FrameHeader? {
-    let headerLength = UInt64(FrameHeader.length)
-    while size >= headerLength, at <= size - headerLength {
-      let offset = at
+    let (end, magicEnd) = (offset + UInt64(piece.count), UInt64(FrameHeader.Offset.magic + 4))
+    guard let base = piece.baseAddress else { return nil }
+    while at < end, end - at >= magicEnd {
+      let place = at
       at += FileLayout.frameAlignment
-      do throws(StorageError) {
-        try readable.need(offset, headerLength)
-      } catch {
-        // There is no memory for the zeros of a hole, which can be skipped.
-        guard error.kind == .outOfSpace, let end = try view.endOfHole(in: offset..<offset + headerLength)
-        else { throw error }
-        at = max(at, end & ~(FileLayout.frameAlignment - 1))
-        continue
-      }
-      // SAFETY: 56 bytes from `offset` on are below `size`.
-      guard (view.base + Int(offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
-        let header = LogReader.header(at: offset, view: view, size: size),
-        header.durableThrough > position.offset
+      // SAFETY: the magic number lies within the piece, by the check.
+      guard (base + Int(place - offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
+        place <= size - min(size, UInt64(FrameHeader.length))
       else { continue }
-      return header
+      try readable.need(place, UInt64(FrameHeader.length))
+      if let header = LogReader.header(at: place, view: view, size: size),
+        header.durableThrough > position.offset
+      {
+        return header
+      }
     }
     return nil
   }

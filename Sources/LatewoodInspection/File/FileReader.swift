@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodFile
 
 /// Reads a file with system calls instead of a mapping, so that a read error of the disk is
 /// reported as an error with its offset and does not end the process.
@@ -25,14 +26,19 @@ package final class FileReader {
   package private(set) var size: UInt64 = 0
   /// The blocks that the disk could not read, with `readAsZeros`.
   package private(set) var unreadable: [Range<UInt64>] = []
+  /// The maximum number of bytes after a log that are searched, as for a store that opens the file.
+  package let searchLimit: UInt64
   private let badBlocks: BadBlocks
   private var window: [UInt8] = []
   private var windowStart: UInt64 = 0
 
   /// Creates a reader. Reads only the size of the file.
-  package init(_ device: any Device, badBlocks: BadBlocks = .fail) throws(StorageError) {
+  package init(
+    _ device: any Device, badBlocks: BadBlocks = .fail, searchLimit: UInt64 = TornTail.searchLimit
+  ) throws(StorageError) {
     self.device = device
     self.badBlocks = badBlocks
+    self.searchLimit = searchLimit
     try refresh()
   }
 
@@ -137,9 +143,16 @@ package final class FileReader {
     return found
   }
 
-  /// Returns whether all bytes of a range within the file are zero.
+  /// Returns the parts of a range that are not large holes, which read as zeros.
+  func storedRanges(in range: Range<UInt64>) -> StoredRanges { StoredRanges(of: device, in: range) }
+
+  /// Returns whether all bytes of a range within the file are zero, without reading large holes.
   package func isZero(_ range: Range<UInt64>) throws(StorageError) -> Bool {
-    try firstNonZero(in: range) == range.upperBound
+    var ranges = storedRanges(in: range)
+    while let stored = ranges.next() {
+      guard try firstNonZero(in: stored) == stored.upperBound else { return false }
+    }
+    return true
   }
 
   // MARK: The disk
@@ -208,17 +221,4 @@ package final class FileReader {
 
 extension UnsafeRawBufferPointer {
   var isZero: Bool { firstNonZero == nil }
-
-  /// The index of the first nonzero byte; nil if there is none.
-  var firstNonZero: Int? {
-    var at = 0
-    // SAFETY: every load is below `count`.
-    guard let base = baseAddress else { return nil }
-    while at + 8 <= count, base.u64(at) == 0 { at += 8 }
-    while at < count {
-      if base.u8(at) != 0 { return at }
-      at += 1
-    }
-    return nil
-  }
 }

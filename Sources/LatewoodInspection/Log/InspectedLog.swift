@@ -34,6 +34,9 @@ package struct InspectedLog {
   /// The offset before which everything was durable, according to slots and frames.
   package private(set) var durableThrough: UInt64
   package private(set) var fault: StorageError?
+  /// The end of the file, from the first byte that is not known to be without frames, because there
+  /// are more bytes after the log than are searched; nil if all were.
+  package private(set) var unsearched: Range<UInt64>?
 
   init(_ frames: FrameReader, from checkpoint: InspectedCheckpoint?, slots: [InspectedSlot])
     throws(StorageError)
@@ -79,21 +82,31 @@ package struct InspectedLog {
   private func kindOfTail(_ hasEnded: Bool, _ reader: FileReader) throws(StorageError) -> Tail {
     if end.offset >= reader.size { return .none }
     if hasEnded { return .ended }
-    return try reader.isZero(end.offset..<reader.size) ? .reserved : .skipped
+    let isZero = try reader.isZero(end.offset..<(unsearched?.lowerBound ?? reader.size))
+    return isZero && unsearched == nil ? .reserved : .skipped
   }
 
   /// Returns the greatest *durable through* beyond `offset` in a sound frame after it.
-  private func claim(beyond offset: UInt64, _ frames: FrameReader) throws(StorageError) -> UInt64? {
-    var scan = FrameScan(frames, in: offset..<max(offset, frames.reader.size), accepting: .unverified)
+  private mutating func claim(beyond offset: UInt64, _ frames: FrameReader) throws(StorageError) -> UInt64? {
     var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
       .partialValue
-    while let header = try scan.nextHeader() {
-      guard header.durableThrough > offset else { continue }
-      // A crafted file can be full of headers of large frames. That counts as damage as well.
-      let cost = header.kind == .nodes ? 0 : header.payloadLength
-      guard cost <= budget else { return header.durableThrough }
-      if try frames.isSound(header) { return header.durableThrough }
-      budget -= cost
+    var ranges = frames.reader.storedRanges(in: offset..<max(offset, frames.reader.size))
+    var rest = frames.reader.searchLimit
+    unsearched = nil
+    while let stored = ranges.next() {
+      let part = stored.lowerBound..<stored.lowerBound + min(rest, stored.upperBound - stored.lowerBound)
+      rest -= part.upperBound - part.lowerBound
+      if part != stored { unsearched = part.upperBound..<frames.reader.size }
+      var scan = FrameScan(frames, in: part, accepting: .unverified)
+      while let header = try scan.nextHeader() {
+        guard header.durableThrough > offset else { continue }
+        // A crafted file can be full of headers of large frames. That counts as damage as well.
+        let cost = header.kind == .nodes ? 0 : header.payloadLength
+        guard cost <= budget else { return header.durableThrough }
+        if try frames.isSound(header) { return header.durableThrough }
+        budget -= cost
+      }
+      if unsearched != nil { break }
     }
     return nil
   }
