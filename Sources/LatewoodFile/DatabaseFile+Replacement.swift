@@ -171,6 +171,18 @@ extension DatabaseFile {
   /// The path at which a complete database is built before it is renamed to `path`.
   package static func staging(of path: String) -> String { SideName.path(path, ".installing") }
 
+  /// The paths of the files that interrupted operations left next to this one, which was opened
+  /// read-only; none while any process has it open for writing, because they may be in use.
+  package func leftovers() throws(StorageError) -> [String] {
+    guard isReadOnly, try !volume.isLockedForWriting(path) else { return [] }
+    var found: [String] = []
+    for leftover in DatabaseFile.unfinished(of: path) + [DatabaseFile.staging(of: path)]
+    where try volume.exists(leftover) {
+      found.append(leftover)
+    }
+    return found
+  }
+
   /// Removes a complete or partial database from the staging path. The caller holds the lock of
   /// `path`.
   package static func removeStaging(of path: String, on volume: any Volume) {

@@ -267,9 +267,7 @@ import Testing
   }
 
   @Test func `info, stats, a dry run and size agree about one file`() throws {
-    struct Info: Decodable {
-      let kinds: [String: UInt64], logBytes, deadBytes, liveBytes, compactionSaves: UInt64
-    }
+    struct Info: Decodable { let logBytes, deadBytes, liveBytes, compactionSaves: UInt64 }
     struct Sample: Decodable { let logBytes, deadBytes, liveBytes, fileBytes: UInt64 }
     struct Dry: Decodable { let bytesBefore, bytesAfter, allocatedBytesBefore, allocatedBytesAfter: UInt64 }
     func decoded<T: Decodable>(_ type: T.Type, _ words: String...) throws -> T {

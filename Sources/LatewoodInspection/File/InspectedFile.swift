@@ -35,14 +35,19 @@ package final class InspectedFile {
   /// contains).
   ///
   /// Throws `notADatabase`, `tooNew`, `emptyFile`, and any error of the device.
-  package init(path: String, on volume: any Volume = FileVolume()) throws(StorageError) {
+  ///
+  /// - Parameter badBlocks: the treatment of blocks that the disk cannot read; those that are read as
+  ///   zeros are in `FileReader.unreadable`.
+  package init(
+    path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
+  ) throws(StorageError) {
     self.path = path
     self.volume = volume
     let device = try volume.open(path, .readOnly)
     self.device = device
     do throws(StorageError) {
       try device.lockForReading()
-      let reader = try FileReader(device)
+      let reader = try FileReader(device, badBlocks: badBlocks)
       header = try InspectedHeader(reader)
       frames = FrameReader(reader: reader, seed: header.seed)
       slots = try Self.slots(frames, volume, path)

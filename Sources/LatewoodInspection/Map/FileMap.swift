@@ -22,9 +22,10 @@ package struct FileMap {
   /// The tree of the newest checkpoint.
   package let tree: LiveTree
   /// The faults in header, slots, log and tree.
-  package let faults: [StorageError]
+  package private(set) var faults: [StorageError]
 
-  /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device.
+  /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device, except
+  /// for blocks that the file's reader takes for zeros.
   package init(_ file: InspectedFile) throws(StorageError) {
     size = file.size
     range = 0..<file.size
@@ -44,6 +45,11 @@ package struct FileMap {
           append(Region(piece.kind, part.range))
         }
       }
+    }
+    let unreadable = file.reader.unreadable.sorted { $0.lowerBound < $1.lowerBound }
+    mark(unreadable)
+    faults += unreadable.map {
+      StorageError(.inputOutput, "the disk cannot read \($0.count) bytes here", offset: $0.lowerBound)
     }
   }
 
@@ -84,6 +90,27 @@ package struct FileMap {
       if regions[middle].range.upperBound <= offset { low = middle + 1 } else { high = middle }
     }
     return low < regions.count && regions[low].range.contains(offset) ? regions[low] : nil
+  }
+
+  /// Puts regions over the others for ranges that the disk cannot read. They ascend.
+  private mutating func mark(_ unreadable: [Range<UInt64>]) {
+    guard !unreadable.isEmpty else { return }
+    let below = regions
+    regions = []
+    var next = 0
+    for region in below {
+      var at = region.range.lowerBound
+      while next < unreadable.count, unreadable[next].lowerBound < region.range.upperBound {
+        let bad = unreadable[next].clamped(to: at..<region.range.upperBound)
+        append(Region(region.kind, at..<max(at, bad.lowerBound), keyspace: region.keyspace))
+        append(Region(.unreadable, bad))
+        at = max(at, bad.upperBound)
+        // The next region has the rest of it.
+        if unreadable[next].upperBound > region.range.upperBound { break }
+        next += 1
+      }
+      append(Region(region.kind, at..<region.range.upperBound, keyspace: region.keyspace))
+    }
   }
 
   private mutating func append(_ region: Region) {

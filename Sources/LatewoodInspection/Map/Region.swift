@@ -25,11 +25,14 @@ package struct Region: Equatable, Sendable {
     case reserved
     /// A required node or part of the log that is not sound.
     case damaged
+    /// Blocks that the disk cannot read.
+    case unreadable
 
     package var isLive: Bool {
       switch self {
       case .header, .slot, .node, .extent, .log: true
-      case .checkpoint, .frame, .deadNode, .deadCommit, .hole, .skipped, .reserved, .damaged: false
+      case .checkpoint, .frame, .deadNode, .deadCommit, .hole, .skipped, .reserved, .damaged, .unreadable:
+        false
       }
     }
   }

@@ -112,15 +112,20 @@ package struct LiveTree {
       if first == last, first != 0, !entry.value.isExtent { continue }
       let keyspace = first == last ? first : Self.keyspace(of: node.key(index))
       if first != last {
-        let length = entry.suffix - node.cell(index) + entry.suffixCount
-        let value = entry.value.isExtent ? NodeLayout.extentLength : entry.value.length
-        let perEntry = NodeLayout.headLength + NodeLayout.slotLength
-        keyspaces[keyspace, default: KeyspaceUsage()].nodeBytes &+= UInt64(length + value + perEntry)
+        keyspaces[keyspace, default: KeyspaceUsage()].nodeBytes &+= UInt64(
+          Self.length(of: entry, at: index, in: node))
         keyspaces[keyspace, default: KeyspaceUsage()].entries &+= 1
       }
       if entry.value.isExtent { take(entry.value, keyspace) }
       if keyspace == 0 { try takeName(node.key(index).bytes, entry.value, reader.reader) }
     }
+  }
+
+  /// Returns the number of bytes that an entry takes in its leaf.
+  static func length(of entry: LeafCell, at index: Int, in node: Node) -> Int {
+    let length = entry.suffix - node.cell(index) + entry.suffixCount
+    let value = entry.value.isExtent ? NodeLayout.extentLength : entry.value.length
+    return length + value + NodeLayout.headLength + NodeLayout.slotLength
   }
 
   private mutating func take(_ value: BaseValue, _ keyspace: UInt32) {

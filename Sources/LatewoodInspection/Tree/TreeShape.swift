@@ -27,7 +27,7 @@ package struct TreeShape {
 
   /// - Parameter keyspace: the keyspace whose nodes to include; nil for the whole tree.
   package init(_ tree: LiveTree, keyspace: UInt32? = nil) {
-    nodeSize = Self.nodeSize(of: tree)
+    nodeSize = Self.nodeSize(of: tree.nodes.map(\.length))
     var levels: [UInt8: Level] = [:]
     for node in tree.nodes {
       if let keyspace, !(node.keyspaces?.contains(keyspace) ?? false) { continue }
@@ -43,8 +43,9 @@ package struct TreeShape {
     self.levels = levels.values.sorted { $0.level > $1.level }
   }
 
-  private static func nodeSize(of tree: LiveTree) -> UInt32 {
-    let lengths = tree.nodes.map(\.length).sorted()
+  /// - Parameter lengths: the lengths of nodes.
+  static func nodeSize(of lengths: [UInt32]) -> UInt32 {
+    let lengths = lengths.sorted()
     guard !lengths.isEmpty else { return 1 }
     let most = lengths[(lengths.count * 9 + 9) / 10 - 1]
     var size: UInt32 = 64

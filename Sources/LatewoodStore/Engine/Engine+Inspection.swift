@@ -45,6 +45,7 @@ extension Engine {
     result.created = file.header.created
     result.punchedBytes = reclaimer.reclaimedBytes
     result.punchingFailure = reclaimer.failure.map { StoreError($0, path: path) }
+    result.leftovers = try file.leftovers()
     // The version keeps the newest checkpoint in the file.
     withExtendedLifetime(version) {}
     return result

@@ -57,6 +57,10 @@ public struct Statistics: Sendable, Equatable {
   /// The number of bytes of the file that are in memory if it is not mapped: its cache, and the
   /// commits that no checkpoint has merged. 0 if the file is mapped.
   public var cachedBytes: UInt64 = 0
+  /// The paths of files that interrupted compactions, backups and replacements left next to the
+  /// database, which only take space. The next open for writing removes them. Empty if the store is
+  /// open for writing, and while another process has the database open for writing.
+  public var leftovers: [String] = []
   /// The file id, as 32 hexadecimal digits.
   public var fileID = ""
   /// The version of the file format.

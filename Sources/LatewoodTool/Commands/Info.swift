@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
@@ -17,10 +18,12 @@ extension CommandDescription {
     discussion: [
       "Live bytes are those that the newest checkpoint refers to; log bytes are commits that no checkpoint "
         + "holds yet; dead bytes belong to earlier states.",
-      "Dead bytes are listed by kind, as `latewood map` shows them. Bytes of a keyspace count its nodes and "
-        + "large values in the newest checkpoint. Everything before \"durable through\" survives a power cut.",
-      "What a compaction would save on disk is estimated from counters. `latewood size` reads everything, and "
-        + "gives a closer estimate and its reasons.",
+      "All figures are from counters in the file and a few nodes. Reading them takes as long for a large file as "
+        + "for a small one with the same amount of log. Bytes of a keyspace count its nodes and large values in the "
+        + "newest checkpoint. The fill of leaves is a mean of at most 1,024 of them. Everything before \"durable "
+        + "through\" survives a power cut.",
+      "`latewood map` lists dead bytes by kind. What a compaction would save on disk is an estimate: `latewood "
+        + "size` reads everything, and gives a closer one and its reasons.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
         + "in the keyspace .imports. These are listed only with --all.",
     ],
@@ -36,8 +39,8 @@ extension CommandDescription {
       #"  "databaseID":"HEX","checkpointTime":"TIME" or null,"#,
       #"  "checkpointOffset":BYTES or null,"newestCommit":NUMBER,"#,
       #"  "durableThrough":BYTES,"hasWriter":true|false,"#,
-      #"  "compactionSaves":BYTES,"kinds":{as `latewood map` prints them},"#,
-      #"  "fillPercent":NUMBER,"#,
+      #"  "compactionSaves":BYTES,"unsearchedBytes":BYTES,"fillPercent":NUMBER,"#,
+      #"  "leftovers":[{"path":"TEXT","bytes":BYTES}, ...],"#,
       #"  "recovery":{"replayedTransactions":NUMBER,"replayedBytes":BYTES,"#,
       #"    "tornTail":null or {"offset":BYTES,"length":BYTES}},"#,
       #"  "keyspaces":[{"name":"TEXT","entries":NUMBER,"#,
@@ -90,6 +93,8 @@ private struct DatabaseInfo {
   var holdsDocuments = false
   /// The approximate bytes that a compaction omits: bodies of old revisions and their overhead.
   var reclaimable: UInt64 = 0
+  /// The files that interrupted operations left next to the database.
+  let leftovers: [(path: String, bytes: UInt64)]
 
   init(of database: Database) throws(Failure) {
     path = database.path
@@ -97,6 +102,7 @@ private struct DatabaseInfo {
     layout = try FileLayoutFacts(at: path)
     do {
       statistics = try database.store.statistics()
+      leftovers = try statistics.leftovers.map { ($0, try Self.allocatedBytes(of: $0)) }
       checkpoints = try database.store.history().count
       let snapshot = try database.store.snapshot()
       for keyspace in try database.store.keyspaces() {
@@ -104,6 +110,14 @@ private struct DatabaseInfo {
           (keyspace.name, try snapshot.count(in: keyspace), layout.bytes(ofKeyspace: keyspace.id)))
       }
     } catch { throw Failure(error) }
+  }
+
+  /// Returns the bytes on the disk of a file, which may be gone by now.
+  private static func allocatedBytes(of path: String) throws -> UInt64 {
+    guard try FileVolume().exists(path) else { return 0 }
+    let device = try FileVolume().open(path, .readOnly)
+    defer { device.close() }
+    return try device.allocatedSize()
   }
 
   func print(on console: Console, all: Bool) throws(Failure) {
@@ -122,7 +136,6 @@ private struct DatabaseInfo {
       ("log", Quantity.bytes(layout.logBytes)),
       ("dead", "\(Quantity.bytes(layout.deadBytes)), \(share) of the file"),
     ]
-    fields += layout.deadByKind.map { ("", $0) }
     let saves = layout.compactionSaves(statistics, reclaimable: reclaimable)
     fields += [
       (
@@ -145,6 +158,20 @@ private struct DatabaseInfo {
         "\(Quantity.count(layout.durableThrough)), of \(Quantity.count(layout.logEnd)) written"
       ),
     ]
+    if let rest = layout.unsearched {
+      fields.append(
+        (
+          "not searched",
+          "\(Quantity.bytes(UInt64(rest.count))) from offset \(rest.lowerBound) on, too far behind the log"
+        ))
+    }
+    for leftover in leftovers {
+      fields.append(
+        (
+          "left over",
+          "\(KeyText.shown(leftover.path.utf8)), \(Quantity.bytes(leftover.bytes))"
+        ))
+    }
     if let tail = recovery.tornTail {
       fields.append(
         (
@@ -153,6 +180,11 @@ private struct DatabaseInfo {
         ))
     }
     try console.fields(fields)
+    if !leftovers.isEmpty {
+      try console.sentence(
+        "An interrupted compaction, backup or replacement has left that. "
+          + "The next command or app that opens the database for writing removes it.")
+    }
     try console.line("")
     guard !keyspaces.isEmpty else { return try console.line("No keyspaces yet.") }
     let shown = keyspaces.filter { all || !holdsDocuments && $0.name != ImportRecord.keyspaceName }
@@ -202,6 +234,10 @@ private struct DatabaseInfo {
       writer.null()
     }
     writer.endObject()
+    writer.list("leftovers", leftovers) { writer, leftover in
+      writer.member("path", leftover.path)
+      writer.member("bytes", leftover.bytes)
+    }
     writer.list("keyspaces", keyspaces) { writer, keyspace in
       writer.member("name", keyspace.name)
       writer.member("entries", keyspace.entries)

@@ -26,7 +26,8 @@ extension CommandDescription {
       "--from and --length show a part of the file in more detail.",
       "The drawing shows the same in more detail; pointing at a region shows its kind, keyspace and place. "
         + "It is a single file, and follows the light or dark setting of the browser.",
-      "It reads the file without a store, so it also works on a damaged one, and beside a writer.",
+      "It reads the file without a store, so it also works on a damaged one, and beside a writer. "
+        + "Blocks that the disk cannot read are drawn as such.",
     ],
     examples: [
       ExampleDescription(line: "latewood map my.latewood", explanation: "See where the bytes are."),
@@ -46,12 +47,12 @@ extension CommandDescription {
       #"    "keyspace":NUMBER or null}, ...],"#,
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
       "KIND is header, slot, node, extent, log, checkpoint, frame, deadNode,",
-      "deadCommit, hole, skipped, reserved or damaged. With --from or --length, kinds",
-      "and regions are those of the part.",
+      "deadCommit, hole, skipped, reserved, damaged or unreadable. With --from or",
+      "--length, kinds and regions are those of the part.",
     ]
   ) { arguments, console throws(Failure) in
     let path = try arguments.text(0)
-    let file = try InspectedFile.opened(arguments)
+    let file = try InspectedFile.opened(arguments, badBlocks: .readAsZeros)
     let whole: FileMap
     do { whole = try FileMap(file) } catch { throw Failure(error) }
     file.close()

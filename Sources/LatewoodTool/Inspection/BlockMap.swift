@@ -27,7 +27,8 @@ struct BlockMap {
       // If two kinds have equally many bytes, the first in the legend wins. Even a small fault is
       // shown.
       let most = bytes.values.max() ?? 0
-      return bytes[.damaged] != nil ? .damaged : Region.Kind.allCases.first { bytes[$0] == most } ?? .frame
+      if let worst = [.unreadable, .damaged].first(where: { bytes[$0] != nil }) { return worst }
+      return Region.Kind.allCases.first { bytes[$0] == most } ?? .frame
     } of: {
       $0.kind
     }

@@ -1,8 +1,11 @@
 import LatewoodBytes
+import LatewoodDevice
+import LatewoodFile
 import LatewoodInspection
 import LatewoodStore
 
-/// The information that `info` reads from the file itself, besides that of the store.
+/// The information that `info` reads from the file itself, besides that of the store: header, slots,
+/// log, and some nodes of the tree, whatever the size of the file.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool
@@ -12,18 +15,30 @@ struct FileLayoutFacts {
   let fillPercent: Int
   private let checkpointTime: UInt64?
   private let checkpointOffset: UInt64?
-  private let totals: [Region.Kind: UInt64]
-  private let tree: LiveTree
+  /// The length of the commits that no checkpoint contains. (The store's `logBytes` includes
+  /// everything after the replay offset, even the nodes of checkpoints.)
+  let logBytes: UInt64
+  /// The number of bytes that are no longer or not yet in use.
+  let deadBytes: UInt64
+  /// The bytes after the log that were not searched for frames; nil if all were.
+  let unsearched: Range<UInt64>?
+  private let tree: TreeEstimate
+  private let fixedBytes: UInt64
 
-  init(at path: String) throws(Failure) {
-    let file = try InspectedFile.opened(at: path)
+  init(at path: String, on volume: any Volume = FileVolume()) throws(Failure) {
+    let file = try InspectedFile.opened(at: path, on: volume)
     defer { file.close() }
+    let root = file.checkpoint?.record.root
     do {
-      let map = try FileMap(file)
-      totals = map.totals
-      tree = map.tree
+      logBytes = try file.unmergedBytes()
       hasWriter = try file.hasWriter()
     } catch { throw Failure(error) }
+    tree = TreeEstimate(root, file.nodes)
+    fixedBytes = min(file.size, FileLayout.logStart)
+    // The numbers in the file are untrusted.
+    let (used, overflow) = (fixedBytes &+ logBytes).addingReportingOverflow(root?.liveBytes ?? 0)
+    deadBytes = overflow ? 0 : file.size - min(file.size, used)
+    unsearched = file.log.unsearched
     let id = file.header.header?.databaseID
     databaseID = [id?.first ?? 0, id?.last ?? 0].map { half in
       Hex.encode((0..<8).map { UInt8(truncatingIfNeeded: half >> UInt64(8 * $0)) })
@@ -31,8 +46,7 @@ struct FileLayoutFacts {
     durableThrough = min(file.log.durableThrough, file.size)
     logEnd = min(file.log.end.offset, file.size)
     newestCommit = file.log.newestTransaction
-    let shape = TreeShape(tree)
-    fillPercent = shape.levels.last?.fill(of: shape.nodeSize) ?? 0
+    fillPercent = tree.fillPercent
     checkpointTime = file.checkpoint?.record.time
     checkpointOffset = file.checkpoint?.offset
   }
@@ -42,22 +56,7 @@ struct FileLayoutFacts {
     checkpointOffset.map { "\($0), \(Timestamp.shown(microseconds: checkpointTime ?? 0)) UTC" }
   }
 
-  func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.keyspaces[number]?.bytes ?? 0 }
-
-  /// The length of the commits that no checkpoint contains. (The store's `logBytes` includes
-  /// everything after the replay offset, even the nodes of checkpoints.)
-  var logBytes: UInt64 { totals[.log] ?? 0 }
-
-  /// The number of bytes that are no longer or not yet in use: the sum of `deadByKind`.
-  var deadBytes: UInt64 { totals.reduce(0) { $1.key.isLive ? $0 : $0 &+ $1.value } }
-
-  /// One line for each kind that is not live.
-  var deadByKind: [String] {
-    Region.Kind.allCases.compactMap { kind in
-      guard !kind.isLive, let bytes = totals[kind] else { return nil }
-      return DisplayWidth.padded(Quantity.bytes(bytes), to: 12, right: true) + "  " + kind.look.words
-    }
-  }
+  func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.bytes[number] ?? 0 }
 
   /// Estimates the bytes on the disk that a compaction saves, only from counters. The log counts as
   /// live, so that the estimate is too low rather than too high.
@@ -65,7 +64,7 @@ struct FileLayoutFacts {
   /// - Parameter reclaimable: the bytes of bodies of old revisions.
   func compactionSaves(_ statistics: Statistics, reclaimable: UInt64) -> UInt64 {
     let live = statistics.liveBytes &+ logBytes
-    let after = (totals[.header] ?? 0) &+ (totals[.slot] ?? 0) &+ (live - min(live, reclaimable))
+    let after = fixedBytes &+ (live - min(live, reclaimable))
     return statistics.allocatedSize - min(statistics.allocatedSize, after)
   }
 
@@ -82,10 +81,7 @@ struct FileLayoutFacts {
     writer.member("durableThrough", durableThrough)
     writer.member("hasWriter", hasWriter)
     writer.member("compactionSaves", compactionSaves(statistics, reclaimable: reclaimable))
-    writer.name("kinds")
-    writer.beginObject()
-    for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }
-    writer.endObject()
+    writer.member("unsearchedBytes", unsearched?.count ?? 0)
     writer.member("fillPercent", fillPercent)
   }
 }

@@ -1,15 +1,20 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodInspection
 
 extension InspectedFile {
   /// Opens the file of the first operand without a store, so that damage does not prevent it.
-  static func opened(_ arguments: Arguments) throws(Failure) -> InspectedFile {
-    try opened(at: arguments.text(0))
+  static func opened(
+    _ arguments: Arguments, badBlocks: FileReader.BadBlocks = .fail
+  ) throws(Failure) -> InspectedFile {
+    try opened(at: arguments.text(0), badBlocks: badBlocks)
   }
 
-  static func opened(at path: String) throws(Failure) -> InspectedFile {
+  static func opened(
+    at path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
+  ) throws(Failure) -> InspectedFile {
     do {
-      return try InspectedFile(path: path)
+      return try InspectedFile(path: path, on: volume, badBlocks: badBlocks)
     } catch {
       var failure = Failure(error)
       failure.advice =

@@ -95,7 +95,8 @@ struct MapDrawing {
     parts[region.kind, default: 0] += length
     let most = parts.values.max() ?? 0
     let kind =
-      parts[.damaged] != nil ? .damaged : Region.Kind.allCases.first { parts[$0] == most } ?? region.kind
+      [.unreadable, .damaged].first { parts[$0] != nil }
+      ?? Region.Kind.allCases.first { parts[$0] == most } ?? region.kind
     let range = last.range.lowerBound..<part.upperBound
     var shape = last
     shape.add(region, length)

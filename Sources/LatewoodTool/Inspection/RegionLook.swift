@@ -48,6 +48,9 @@ extension Region.Kind {
         letter: "_", words: "room reserved ahead", terminalColour: 238, light: "#e3e7ee", dark: "#2c313a")
     case .damaged:
       RegionLook(letter: "!", words: "damaged", terminalColour: 196, light: "#d3222a", dark: "#ff5a5f")
+    case .unreadable:
+      RegionLook(
+        letter: "?", words: "unreadable blocks", terminalColour: 201, light: "#a100a1", dark: "#ff5cff")
     }
   }
 }
