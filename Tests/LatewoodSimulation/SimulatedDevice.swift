@@ -143,6 +143,12 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       UInt64(file.allocatedSize)
     }
   }
+  func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? {
+    try locked { () throws(StorageError) in
+      Int(exactly: offset).flatMap { file.nextHole(from: $0) }
+        .map { UInt64($0.lowerBound)..<UInt64($0.upperBound) }
+    }
+  }
   func permissions() throws(StorageError) -> UInt16 {
     try locked { () throws(StorageError) in file.attributes.permissions }
   }

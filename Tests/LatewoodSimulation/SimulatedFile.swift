@@ -106,6 +106,18 @@ final class SimulatedFile {
   /// The end of the blocks that exist behind the end of the file.
   private var keptSize = 0
 
+  /// The next punched range that ends after an offset; nil if there is none. O(sectors).
+  func nextHole(from offset: Int) -> Range<Int>? {
+    let length = SimulatedFile.sectorLength
+    let end = (liveSize + length - 1) / length
+    var first = offset / length
+    while first < end, !holes.contains(first) { first += 1 }
+    guard first < end, offset < liveSize else { return nil }
+    var last = first
+    while last < end, holes.contains(last) { last += 1 }
+    return max(offset, first * length)..<min(liveSize, last * length)
+  }
+
   /// The number of bytes that the file takes on the disk.
   var allocatedSize: Int {
     max(0, liveSize - holes.count * SimulatedFile.sectorLength) + max(0, keptSize - liveSize)
