@@ -104,6 +104,9 @@ extension Store {
     /// The way in which the file is read. A database in memory ignores it. Default:
     /// ``Reading/automatic``.
     public var reading = Reading.usual
+    /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is closed,
+    /// even if no other compaction is automatic: for programs with many short sessions.
+    package var keepsBoundsWhenClosed = false
     /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 

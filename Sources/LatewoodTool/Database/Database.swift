@@ -20,8 +20,9 @@ struct Database {
 
   static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> Database {
     var options = Store.Options()
-    // Commands are short, and leave compactions to `latewood compact`.
+    // Commands are short, and leave compactions to `latewood compact`, unless the file gets too large.
     options.compaction = .manual
+    options.keepsBoundsWhenClosed = true
     do {
       return Database(store: try Store.open(at: path, mode: mode, options: options), path: path)
     } catch { throw Failure(error) }

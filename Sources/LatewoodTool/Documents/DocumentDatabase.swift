@@ -18,6 +18,7 @@ struct DocumentDatabase {
   static func open(path: String, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
     var options = DocumentOptions()
     options.store.compaction = .manual
+    options.store.keepsBoundsWhenClosed = true
     options.expiresByItself = false
     do throws(DocumentError) {
       return DocumentDatabase(
