@@ -31,7 +31,10 @@ final class MemoryFile: Sendable {
   }
 
   private static let pageLength = 4096
+  private static let files = Atomic<UInt64>(1 << 48)
 
+  /// A number that no other file of this process has ever had.
+  let number = MemoryFile.files.add(1, ordering: .relaxed).newValue
   let inode: UInt64
   /// The number of devices that hold the lock for reading; -1 if one holds it exclusively.
   let readers = Atomic<Int>(0)

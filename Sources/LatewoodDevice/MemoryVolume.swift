@@ -96,7 +96,7 @@ private final class MemoryDevice: Device {
     self.file = file
     self.path = path
     self.isWritable = isWritable
-    identity = FileIdentity(device: UInt64(UInt(bitPattern: ObjectIdentifier(file))), inode: file.inode)
+    identity = FileIdentity(device: file.number, inode: file.inode)
   }
 
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {

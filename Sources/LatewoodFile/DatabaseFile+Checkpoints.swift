@@ -10,8 +10,8 @@ extension DatabaseFile {
 
   /// Verifies the frames between two log positions before a checkpoint relies on their operations.
   ///
-  /// Throws `damaged` and ends all writing if a frame has changed, because recovery would not find
-  /// anything after it. Throws `inputOutput`, without ending writing, if the disk cannot read a
+  /// Throws `damaged` if a frame has changed. The caller must then end all writing, because recovery
+  /// would not find anything after that frame. Throws `inputOutput`, without ending writing, if the disk cannot read a
   /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
   package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(StorageError) {
     try checkWriting()
@@ -21,10 +21,8 @@ extension DatabaseFile {
     var reader = LogReader(view: view, size: view.limit, from: start)
     while reader.position.offset < end, try reader.next() != nil {}
     guard reader.position.offset < end else { return }
-    let error = StorageError.damaged(
+    throw StorageError.damaged(
       at: reader.position.offset, "a frame of the log has changed since it was written: writing stops")
-    endWriting(error)
-    throw error
   }
 
   // MARK: Nodes
@@ -89,6 +87,14 @@ extension DatabaseFile {
     }
     slotGeneration = slot.generation
     mapping.compareWithMemory(log: replayStart)
+  }
+
+  /// Returns the checkpoint whose frame is at `offset`, which an earlier session may have appended;
+  /// nil if there is no sound one. Throws `inputOutput` if the disk cannot read its bytes.
+  package func appendedCheckpoint(at offset: UInt64) throws(StorageError) -> AppendedCheckpoint? {
+    guard let (record, frame) = try checkpoint(at: offset, in: view), let end = frame.end else { return nil }
+    return AppendedCheckpoint(
+      offset: offset, checksum: frame.checksum, position: CommitPosition(offset: end), record: record)
   }
 
   /// Durably makes both root slots name `checkpoint`. Whichever slot is lost afterwards, nothing

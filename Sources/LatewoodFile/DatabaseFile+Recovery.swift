@@ -134,6 +134,7 @@ extension DatabaseFile {
       view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     try reader.finish()
     let floor = try floor(of: reader, slots: choice.durableThrough)
+    if mayBeFalse { try refuseLoss(of: reader) }
     let isFollowedByZeros = try reader.isFollowedByZeros()
     var found = Found(
       choice: choice, reader: reader, size: size, floor: floor,
@@ -299,6 +300,17 @@ extension DatabaseFile {
         at: reader.position.offset, "the log is damaged here: commits that had been made durable follow")
     }
     return max(slots, reader.durableThrough)
+  }
+
+  /// Throws `damaged`, once, if the log ends before what this process was told to be durable.
+  private func refuseLoss(of reader: LogReader) throws(StorageError) {
+    let end = reader.position.offset
+    guard end < PromisedFloors.take(of: device, header) else { return }
+    var error = StorageError.damaged(
+      at: end, "the disk has lost commits here although it had confirmed that they are durable")
+    error.advice =
+      "Restore a backup, or open the file again to continue without them. Check the disk first."
+    throw error
   }
 
   /// Sets `committedPosition` to the end of a log written by another process.

@@ -176,6 +176,7 @@ package final class DatabaseFile: @unchecked Sendable {
   package func close() {
     guard progress.close() else { return }
     group.waitUntilIdle()
+    if isPoisoned, !isMoved { PromisedFloors.keep(progress.durableMark, of: device, header) }
     let lock = keepsLock ? nil : frames.fileLock
     guard var last = pins.withLock({ $0.take() }) else { return }
     last.records = nil

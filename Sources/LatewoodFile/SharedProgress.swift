@@ -46,6 +46,8 @@ final class SharedProgress: @unchecked Sendable {
   var committedThrough: UInt64 { locked { $0.completedThrough } }
   var writtenThrough: UInt64 { locked { $0.writtenThrough } }
   var durableThrough: UInt64 { locked { $0.syncedThrough } }
+  /// The offset up to which frames and slots may claim durability.
+  var durableMark: UInt64 { locked { $0.durableMark } }
   /// The number of bytes of the file that exist and may be read.
   var readableThrough: UInt64 { locked { $0.readableThrough } }
 

@@ -114,7 +114,7 @@ struct SpaceReserve {
       .outOfSpace,
       "the disk is full: the remaining space is reserved for deletes", path: path,
       advice:
-        "Delete data, or free space on the disk, and write again. Earlier commits are safe.")
+        "Delete data, or free space on the disk, and write again. Earlier commits are not affected.")
   }
 
   /// Tries to allocate the full reserve again, after `lend`.

@@ -107,7 +107,7 @@ struct Failure: Error, Equatable {
       "Check the path. `latewood put` and `latewood import` create a database, but no directory."
     case .lockedByOtherProcess:
       "Commands that only read work beside it; those that write wait for it with --wait 30s."
-    case .outOfSpace: "Free space on the disk and run it again; earlier commits are safe."
+    case .outOfSpace: "Free space on the disk and run it again; earlier commits are not affected."
     case .damaged: whatToDoAboutDamage
     case .hardLinked: "Remove the other name of the file, or write a new file with `latewood copy`."
     default: error.advice

@@ -248,6 +248,10 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     }
   }
 
+  func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? {
+    try locked { () throws(StorageError) in file.nextHole(from: Int(clamping: offset)) }
+  }
+
   func lockForReading() throws(StorageError) {
     while true {
       let isLocked = try locked { () throws(StorageError) in

@@ -99,6 +99,18 @@ final class SimulatedFile {
     holes.formUnion(bytes.lowerBound / SimulatedFile.sectorLength..<end / SimulatedFile.sectorLength)
   }
 
+  /// The first hole that ends behind `offset`, from there on.
+  func nextHole(from offset: Int) -> Range<UInt64>? {
+    let length = SimulatedFile.sectorLength
+    let end = (liveSize + length - 1) / length
+    guard !holes.isEmpty,
+      var sector = (offset / length..<max(offset / length, end)).first(where: holes.contains)
+    else { return nil }
+    let start = max(offset, sector * length)
+    while holes.contains(sector) { sector += 1 }
+    return UInt64(start)..<UInt64(sector * length)
+  }
+
   /// Makes the file longer with zeros, which take no sectors. A power cut before the next sync may
   /// undo that.
   func grow(to size: Int) { liveSize = max(liveSize, size) }

@@ -87,7 +87,8 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case .conflict:
       "Read the document again, apply the change to it and save that; `update` does so by itself."
     case .invalidParameter: "Correct the value; the documentation of the call lists the accepted values."
-    case .inputOutput: "Check the disk, and open the database again. Earlier commits are safe."
+    case .inputOutput:
+      "Check the disk, and open the database again. Acknowledged commits are there unless the disk lost data that it had confirmed."
     case .notWritable: "Open the database for writing, and check permissions and free space."
     case .corruptData: "Restore a backup, or run `latewood verify` to list all damage."
     case .busy:

@@ -206,7 +206,7 @@ final class Checkpointer: @unchecked Sendable {
     let file = currentFile.file
     let reading = file.view.pin()
     defer { withExtendedLifetime(reading) {} }
-    try file.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
+    try verifyLog(of: file, through: frozen)
     var regions: [Range<UInt64>] = []
     do throws(StorageError) {
       let root = try BufferMerge.run(
@@ -224,6 +224,27 @@ final class Checkpointer: @unchecked Sendable {
       return (root, dead)
     } catch {
       if error.kind == .outOfSpace { reclaimer.discard(regions) }
+      throw error
+    }
+  }
+
+  /// Verifies the log before it is merged. Ends all writing if a frame of it has changed.
+  private func verifyLog(of file: DatabaseFile, through frozen: Frozen) throws(StorageError) {
+    do throws(StorageError) {
+      try file.verifyFrames(from: reclaimer.replay, to: frozen.replay.offset)
+    } catch {
+      guard error.kind == .damaged else { throw error }
+      head.withMaintenance {
+        // Recovery would take the changed frame for a torn one, and drop it silently, unless a
+        // frame after it tells that it had been durable.
+        do throws(StorageError) {
+          try file.writer.appendSeal()
+          try file.flush(through: file.writer.position, durable: true)
+        } catch {
+          // Only this process can tell then; see `PromisedFloors`.
+        }
+        file.endWriting(error)
+      }
       throw error
     }
   }

@@ -267,6 +267,7 @@ import Synchronization
   /// Closes the store and its snapshots, whose reads then throw. Idempotent.
   func close() throws(StorageError) {
     try refuseInsideCompaction("the store was closed")
+    compactBeforeClosing()
     let wasClosed = head.withMaintenance { closed.exchange(true, ordering: .acquiringAndReleasing) }
     if wasClosed { return }
     compaction.close()
@@ -274,6 +275,7 @@ import Synchronization
     if !isReadOnly, !file.isPoisoned {
       do throws(StorageError) {
         try checkpoint(isForced: false)
+        try sweepBeforeClosing()
         try file.syncNodes()
         head.withMaintenance { writeSeal() }
       } catch {

@@ -13,6 +13,11 @@ import LatewoodTree
 /// bounds do not include space that is kept by open snapshots, by readers in other processes, by
 /// running copies and backups, by a paused compaction, by ``Store/Options/wholeCheckpoints``, or by
 /// a single transaction longer than the bounds.
+///
+/// They also hold for any number of short sessions: ``Store/close()`` reclaims the dead blocks that
+/// earlier sessions have left once they are one and a half times the live data plus 16 MiB, without
+/// writing anything but the two root slots, and compacts a file of up to 128 MiB of live data that
+/// would exceed its bounds otherwise.
 public struct CompactionPolicy: Sendable, Equatable {
   /// Whether the file is compacted automatically. Has no effect without
   /// ``Store/Options/checkpointsInBackground``. Default: true.

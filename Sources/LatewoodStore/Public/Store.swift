@@ -131,6 +131,10 @@ public final class Store: Sendable {
   /// Waits for the running transaction, checkpoints pending commits, then releases the file. Later
   /// calls on the store, and reads on its snapshots, throw `closed`.
   ///
+  /// If earlier sessions have left much dead space, or the disk is full, this also reclaims it: see
+  /// ``CompactionPolicy``. O(changes x log n); now and then O(live bytes), of at most 256 MiB, so
+  /// that the average does not depend on the size of the file.
+  ///
   /// - Throws: ``StoreError`` if the checkpoint could not be written. The store is closed
   ///   nevertheless, and acknowledged commits are in the file: the next open finds them in the log.
   ///   `invalidRange` inside the closure of a transaction or of a compaction; the store then stays

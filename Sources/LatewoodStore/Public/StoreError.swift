@@ -120,9 +120,11 @@ public struct StoreError: Error, Sendable, Equatable {
     case .lockedByOtherProcess:
       "Open it read-only, wait for it with `lockTimeout`, or close it in the other process."
     case .lockedByThisProcess: "Use the store that is already open, or open it read-only."
-    case .outOfSpace: "Free space on the disk and write again. Earlier commits are safe."
-    case .inputOutput: "Check the disk, and open the store again. Earlier commits are safe."
-    case .poisoned: "Close the store and open it again. Acknowledged commits are safe."
+    case .outOfSpace: "Free space on the disk and write again. Earlier commits are not affected."
+    case .inputOutput:
+      "Check the disk, and open the store again. Acknowledged commits are there unless the disk lost what it had confirmed."
+    case .poisoned:
+      "Close the store and open it again. Acknowledged commits are there unless the disk lost what it had confirmed."
     case .closed: "Open the store again."
     case .keyTooLong: "Use keys of at most 16,384 bytes, for example a hash of a long key."
     case .keyEmpty: "Use a key of at least one byte."

@@ -24,7 +24,7 @@ import LatewoodTree
 /// 3. A block is punched only if nothing else refers to it: see `Ownership`.
 ///
 /// This state is not stored in the file: ranges that are waiting when the store is closed stay
-/// until the file is compacted.
+/// until a sweep finds them (`SpaceReclaimer.sweep`), or the file is compacted.
 struct DeadSpaceState {
   struct Dead {
     var epoch: UInt64
@@ -52,6 +52,8 @@ struct DeadSpaceState {
   /// The offset of the oldest readable checkpoint; 0 if all are readable.
   var oldestWhole: UInt64 = 0
   var reclaimedBytes: UInt64 = 0
+  /// Whether all dead blocks of earlier sessions have been found; see `SpaceReclaimer.sweep`.
+  var isSwept = false
   /// Whether reclaiming has ended, because the file system does not support it or failed.
   var isOver = false
   var failure: StorageError?

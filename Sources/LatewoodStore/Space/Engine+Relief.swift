@@ -31,10 +31,14 @@ extension Engine {
 
   /// Frees space if little is left outside the reserve, and more space may have become dead since.
   ///
+  /// - Parameter longest: the maximum number of live bytes of a file in which to look for what
+  ///   earlier sessions have left.
+  ///
   /// Throws only if the store can no longer write.
-  func freeSpaceIfDue() throws(StorageError) {
+  func freeSpaceIfDue(sweepingUpTo longest: UInt64) throws(StorageError) {
     guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
     try checkpointer.exclude { () throws(StorageError) in
+      try reclaimer.sweep(upTo: longest)
       try checkpointer.mergeAndReclaim()
       head.withMaintenance {
         checkpointer.fitReserve()
@@ -99,6 +103,8 @@ extension Engine {
   private func lendReserve() -> Bool {
     head.withMaintenance {
       let (live, file) = (pacer.liveBytes, file)
+      // A session that has not written yet does not know of the blocks that earlier ones reserved.
+      if file.writer.reservedLength == 0 { file.writer.refillReserve() }
       guard live <= Engine.greatestLent, live <= (file.device.freeSpace() ?? 0) + file.writer.reservedLength,
         file.writer.lendReserve()
       else { return false }
@@ -125,7 +131,10 @@ extension Engine {
     try checkpointer.exclude { () throws(StorageError) in
       let file = file
       report.bytesBefore = try file.device.allocatedSize()
-      guard try checkpointer.mergeAndReclaim() else { throw error }
+      let before = reclaimer.reclaimedBytes
+      try reclaimer.sweep(upTo: .max)
+      let isSwept = reclaimer.reclaimedBytes > before
+      guard try checkpointer.mergeAndReclaim() || isSwept else { throw error }
       report.bytesAfter = try file.device.allocatedSize()
     }
     report.duration = (MonotonicClock.nanoseconds - began) / 1000

@@ -114,7 +114,7 @@ extension Ownership {
 ///
 /// Memory: two bytes for every 4 KiB of the file.
 struct BlockClaims: Sendable {
-  private static let blockLength: UInt64 = 4096
+  static let blockLength: UInt64 = 4096
   /// The maximum length of a file, which takes 128 MiB of memory.
   private static let longestFile: UInt64 = 256 << 30
 

@@ -168,10 +168,17 @@ final class SpaceReclaimer: Sendable {
   ///   default.
   /// - Throws: only if the store can no longer write, because a slot could not be made durable.
   func reclaim(least: UInt64? = nil) throws(StorageError) {
-    guard isCollecting, !isPaused else { return }
-    do throws(StorageError) {
+    try attempt { () throws(StorageError) in
       try joinDead(least: least ?? options.punchingThreshold)
       try punchDead()
+    }
+  }
+
+  /// Runs a step of reclaiming, unless that has ended or is paused. A failure ends it.
+  private func attempt(_ body: () throws(StorageError) -> Void) throws(StorageError) {
+    guard isCollecting, !isPaused else { return }
+    do throws(StorageError) {
+      try body()
     } catch {
       if currentFile.file.isPoisoned { throw error }
       // If there was no space for the slot, the next checkpoint tries again. Other failures are not
@@ -276,6 +283,102 @@ final class SpaceReclaimer: Sendable {
     }
   }
 
+  // MARK: Sweeping
+  //
+  // The dead ranges of a session are known only to it: when it closes, parts of blocks, and what was
+  // too little to be worth a root slot, stay. Many short sessions leave many of these. So everything
+  // that can still be read is counted, and all other blocks are dead, whichever process made them so.
+
+  /// Reclaims every block before the newest checkpoint that nothing refers to.
+  ///
+  /// Does nothing after the first time, because from then on this session knows all dead ranges; nor
+  /// while a reader, a snapshot or a copy may need an older tree. Reads all nodes: O(live bytes).
+  ///
+  /// - Parameter longest: the maximum number of live bytes for which this is worthwhile.
+  /// - Throws: only if the store can no longer write, because a slot could not be made durable.
+  func sweep(upTo longest: UInt64) throws(StorageError) {
+    try attempt { () throws(StorageError) in
+      guard let found = try findFreeBlocks(upTo: longest) else { return }
+      try currentFile.file.writeBothSlots(naming: found.checkpoint, oldestWhole: oldestWhole)
+      let file = currentFile.file
+      state.withLock { state in
+        state.ownership = .counted(found.claims)
+        state.isSwept = true
+        let dead = state.waiting.flatMap(\.ranges)
+        state.waiting = []
+        state.punchable.insert(dead) { file.isPadding($0) }
+        state.punchable.insert(
+          found.blocks.map { DeadRange(start: $0.lowerBound, end: $0.upperBound, endsInNode: false) })
+      }
+      try punchDead()
+    }
+  }
+
+  private struct Found {
+    var checkpoint: AppendedCheckpoint
+    var claims: BlockClaims
+    var blocks: [Range<UInt64>]
+  }
+
+  /// Counts the references to all blocks before the newest checkpoint; nil if there is none, some
+  /// cannot be counted, or an older tree may be read.
+  private func findFreeBlocks(upTo longest: UInt64) throws(StorageError) -> Found? {
+    let file = currentFile.file
+    let (isKnown, epoch) = state.withLock { ($0.isSwept || $0.ownership.isOwn, $0.epoch) }
+    guard !isKnown, options.wholeCheckpoints == 1, try !file.hasReaders(),
+      let checkpoint = try newestCheckpoint(), (checkpoint.record.root?.liveBytes ?? 0) <= longest
+    else { return nil }
+    waitForReads(of: epoch)
+    // After this no older checkpoint can be opened, so no new reader can pin its tree.
+    let isAlone = state.withLock { state in
+      guard state.epoch == epoch, state.bases.oldest ?? .max >= epoch else { return false }
+      state.complete = [.init(checkpoint: checkpoint.offset, epoch: epoch)]
+      state.oldestWhole = checkpoint.offset
+      return true
+    }
+    guard isAlone, var claims = BlockClaims(limit: checkpoint.offset) else { return nil }
+    let frames = try file.frames(from: checkpoint.record.replay, to: checkpoint.offset)
+    guard frames.isComplete else { return nil }
+    for range in frames.ranges {
+      guard claims.add(range) else { throw Ownership.contradiction(at: range.start) }
+    }
+    guard let pin = pin(checkpoint: checkpoint.offset) else { return nil }
+    let count = ReferenceCount(claims, tree: Version(of: checkpoint.record, in: file, pin: pin))
+    guard try count.run(until: { isPaused }) else { return nil }
+    let blocks = try withoutHoles(count.claims.freeBlocks(of: file.device.blockLength), in: file)
+    return Found(checkpoint: checkpoint, claims: count.claims, blocks: blocks)
+  }
+
+  /// Removes from ascending blocks what is a hole already, as far as the system can tell. Makes a
+  /// system call for each hole.
+  private func withoutHoles(
+    _ blocks: [Range<UInt64>], in file: DatabaseFile
+  ) throws(StorageError) -> [Range<UInt64>] {
+    guard let first = blocks.first else { return [] }
+    var rest: [Range<UInt64>] = []
+    var hole = try file.device.nextHole(from: first.lowerBound)
+    for block in blocks {
+      var start = block.lowerBound
+      while start < block.upperBound {
+        if let known = hole, known.upperBound <= start { hole = try file.device.nextHole(from: start) }
+        guard let next = hole, next.lowerBound < block.upperBound else {
+          rest.append(start..<block.upperBound)
+          break
+        }
+        if next.lowerBound > start { rest.append(start..<next.lowerBound) }
+        start = max(start, next.upperBound)
+      }
+    }
+    return rest
+  }
+
+  /// The newest checkpoint, written by this session or an earlier one; nil if there is none.
+  private func newestCheckpoint() throws(StorageError) -> AppendedCheckpoint? {
+    if let newest = state.withLock({ $0.newest }) { return newest }
+    let (file, offset) = currentFile.fileAndCheckpoint
+    return offset == 0 ? nil : try file.appendedCheckpoint(at: offset)
+  }
+
   // MARK: Owners
 
   /// Returns whether all references to blocks with dead bytes are known. Counts them if necessary.
@@ -329,5 +432,35 @@ extension Version {
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
       known: ValidatedKeyspaces(), file: file.view, mapping: file.pin, registry: VersionRegistry(),
       pin: pin)
+  }
+}
+
+extension Ownership {
+  fileprivate var isOwn: Bool {
+    if case .own = self { return true }
+    return false
+  }
+}
+
+extension BlockClaims {
+  /// Returns all complete blocks before `limit` that are free of claims, in ascending order with
+  /// neighbours joined.
+  ///
+  /// - Parameter length: the length of a block of the file system, a power of two.
+  fileprivate func freeBlocks(of length: UInt64) -> [Range<UInt64>] {
+    let step = max(length, BlockClaims.blockLength)
+    var free: [Range<UInt64>] = []
+    var start = (FileLayout.logStart + step - 1) & ~(step - 1)
+    while start + step <= limit {
+      if isFree(start..<start + step) {
+        if let last = free.last, last.upperBound == start {
+          free[free.count - 1] = last.lowerBound..<start + step
+        } else {
+          free.append(start..<start + step)
+        }
+      }
+      start += step
+    }
+    return free
   }
 }

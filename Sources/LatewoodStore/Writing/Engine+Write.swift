@@ -51,12 +51,15 @@ extension Engine {
   ///
   /// The caller must have no unsettled commits, because the owner of the lock may be waiting for
   /// all of them.
-  func lockForTransaction() throws(StorageError) {
+  ///
+  /// - Parameter longest: the maximum number of live bytes of a file on a full disk in which to look
+  ///   for dead blocks of earlier sessions.
+  func lockForTransaction(sweepingUpTo longest: UInt64 = Engine.greatestSweptWhenTight) throws(StorageError) {
     if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a transaction was started")
     while true {
       let isRestored = try restoreLog()
-      try freeSpaceIfDue()
+      try freeSpaceIfDue(sweepingUpTo: longest)
       let mayWait = waitForReserve()
       slowDown()
       head.lock()
@@ -147,7 +150,8 @@ extension Engine {
   /// no space.
   func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> Ended {
     // Frees space, as for every transaction after a refused one.
-    try lockForTransaction()
+    // A delete is not refused before every dead block was found, however long that takes.
+    try lockForTransaction(sweepingUpTo: refused.freesSpace ? .max : Engine.greatestSweptWhenTight)
     defer { unlockTransaction() }
     guard head.newest.transaction == refused.seen, !file.isInterrupted else { throw refused.error }
     let transaction = try Transaction(engine: self)

@@ -23,8 +23,9 @@ struct Database {
   ) throws(Failure) -> Database {
     var options = Store.Options()
     options.lockTimeout = timeout
-    // Commands are short, and leave compactions to `latewood compact`.
+    // Commands are short, and leave compactions to `latewood compact`, unless the file gets too large.
     options.compaction = .manual
+    options.keepsBoundsWhenClosed = true
     do {
       return Database(store: try Store.open(at: path, mode: mode, options: options), path: path)
     } catch { throw Failure(error) }

@@ -21,6 +21,7 @@ struct DocumentDatabase {
     var options = DocumentOptions()
     options.store.lockTimeout = timeout
     options.store.compaction = .manual
+    options.store.keepsBoundsWhenClosed = true
     options.expiresByItself = false
     do throws(DocumentError) {
       return DocumentDatabase(
