@@ -148,7 +148,8 @@ package final class DocumentStore: Sendable {
     if isClosed.load(ordering: .acquiring) { return }
     if core.isWorkingHere {
       throw DocumentError(
-        .busy, "a database is closed inside of its own batch or compaction, which must end first")
+        .busy, "a database is closed inside of its own batch or compaction, which must end first",
+        advice: "Close it after the batch or compaction.")
     }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)

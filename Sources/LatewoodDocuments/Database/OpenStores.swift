@@ -70,7 +70,9 @@ final class OpenStores: @unchecked Sendable {
         entries[path] = .open(core, users: users + 1)
         return core
       case .closing(let core)? where core.isWorkingHere:
-        throw DocumentError(.busy, "the database is being closed, which waits for the batch that this is in")
+        throw DocumentError(
+          .busy, "the database is being closed, which waits for the batch that this is in",
+          advice: "Open the database after the batch.")
       case .opening?, .closing?:
         monitor.wait()
       }

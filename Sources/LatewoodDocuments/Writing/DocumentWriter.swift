@@ -97,8 +97,10 @@ package final class DocumentWriter {
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      // Throws `notFound` if the collection has been dropped.
-      try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
+      let isDropped = try DocumentError.typed {
+        try transaction.existingKeyspace(spaces.documents.name) == nil
+      }
+      if isDropped { throw collection.gone }
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
     guard state.identity == collection.identity else { throw collection.gone }
