@@ -31,6 +31,8 @@ package final class DocumentWriter {
   private var removalCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
+  /// The time at which unique indexes are checked.
+  var uniqueness = UniquenessCheck.atEachSave
   /// Whether a view's map function is running, which must not change the database.
   var isMapping = false
   private var endings: [(Bool) -> Void] = []
@@ -108,6 +110,9 @@ package final class DocumentWriter {
     works[collection.name] = work
     return work
   }
+
+  /// The collections that the batch has used, by name.
+  var workInOrder: [CollectionWork] { works.values.sorted { $0.name < $1.name } }
 
   func dropped(_ collection: CollectionHandle) {
     noteRemoval()
