@@ -25,6 +25,8 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
     case wrongFormat
     case tooNew
     case badArgument
+    /// No document can have the id.
+    case badID
     /// The store refused: see `store`.
     case store
   }
@@ -32,12 +34,15 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   package var code: Code
   /// The problem, in one sentence.
   package var message: String
+  /// The next step, in one sentence, if it is not the usual one for the code.
+  package var advice: String?
   /// The store's error that caused this one, if any.
   package var store: StoreError?
 
-  package init(_ code: Code, _ message: String) {
+  package init(_ code: Code, _ message: String, advice: String? = nil) {
     self.code = code
     self.message = message
+    self.advice = advice
   }
 
   package init(_ error: StoreError) {
@@ -46,6 +51,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
       case .closed, .snapshotClosed, .transactionFinished: .notOpen
       case .readOnly: .notWritable
       case .noSuchKeyspace: .notFound
+      case .keyEmpty, .keyTooLong: .badID
       case .damaged: .corruptData
       case .notADatabase: .wrongFormat
       case .tooNew: .tooNew
@@ -54,8 +60,30 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
       case .lockedByOtherProcess, .lockedByThisProcess: .busy
       default: .store
       }
+    let error = DocumentError.inTermsOfDocuments(error)
     message = error.message
     store = error
+  }
+
+  /// Returns the store's error in the terms of documents instead of keys and transactions.
+  private static func inTermsOfDocuments(_ error: StoreError) -> StoreError {
+    var error = error
+    switch error.code {
+    case .keyEmpty, .keyTooLong:
+      error.message = "the id of a document is \(error.code == .keyEmpty ? "empty" : "too long")"
+      error.advice = "Use an id of 1 to \(NameRules.longestID) bytes."
+    case .noSuchKeyspace:
+      error.message = "the collection has been dropped, or an index or view of it"
+      error.advice = "Get the collection from the database again."
+    case .transactionFinished:
+      error.message = "the batch has ended"
+      error.advice = "Make the changes inside of its closure."
+    case .invalidRange where error.message == Transaction.readInPlace:
+      error.message = "a batch cannot change documents while a closure reads them in place"
+      error.advice = "Collect the results first, and make the changes afterwards."
+    default: break
+    }
+    return error
   }
 
   package var description: String { store?.description ?? message }

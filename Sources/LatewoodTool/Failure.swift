@@ -72,7 +72,7 @@ struct Failure: Error, Equatable {
       case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
       case .conflict: (.no, "Read the document again, and name the revision to replace.")
       case .notUnique: (.no, "Change one of the documents, or drop the index.")
-      case .badRevision, .badArgument: (.badInput, "")
+      case .badRevision, .badArgument, .badID: (.badInput, error.advice ?? "")
       case .busy, .store: (.inputOutput, "")
       }
     self.init(exitCode, code: error.code.rawValue, Self.withoutStop(error.message), advice: advice)

@@ -258,6 +258,65 @@ import Testing
     #expect(try imported(nested(509), "--at", "a.b").1.code == .success)
     #expect(try imported(nested(510), "--at", "a.b").1.code == .badInput)
   }
+
+  @Test func `ids and documents that cannot be saved are refused before anything is saved`() throws {
+    let good = (0..<2500).map { #"{"id":"d\#($0)","n":\#($0)}"# }.joined(separator: "\n") + "\n"
+    let long = String(repeating: "x", count: 241)
+    for (line, words) in [
+      (#"{"id":"_AYM"}"#, "underscore"), (#"{"id":"\#(long)"}"#, "241 bytes"), (#"{"id":"a\u0001"}"#, "U+1"),
+      (#"{"id":"x","_rev":"1-a"}"#, "_rev"), (#"{"id":"d7"}"#, "d7"),
+    ] {
+      let (tool, result) = try imported(good + line + "\n", "--documents", "--id", "id", "--unique")
+      #expect(result.code == .badInput, "\(result.error)")
+      #expect(result.error.contains(words), "\(result.error)")
+      #expect(
+        result.error.contains("line 2501") && result.error.unwrapped.contains("Nothing was imported"),
+        "\(result.error)")
+      #expect(try !FileVolume().exists(tool.path), "a database was created")
+    }
+    // Of entries, keys.
+    let (_, entries) = try imported(
+      #"{"id":"\#(String(repeating: "x", count: 16_385))"}"# + "\n{\"id\":\"b\"}", "--key", "id", "--unique")
+    #expect(entries.code == .badInput && entries.error.contains("16385 bytes"), "\(entries.error)")
+    // Without the option what comes before is kept, and the message says so, and what to do.
+    let (tool, result) = try imported(good + #"{"id":"_AYM"}"# + "\n", "--documents", "--id", "id")
+    #expect(result.code == .badInput && result.error.contains("--id"), "\(result.error)")
+    #expect(result.error.unwrapped.contains("2,000 values"), "\(result.error)")
+    try tool.expectSound()
+  }
+
+  @Test func `a file whose documents exchange unique values is imported again`() throws {
+    // Each document takes the value of another one, up to half a file away.
+    func lines(_ shift: Int, _ count: Int) -> String {
+      (0..<count).map { #"{"id":"d\#($0)","seat":\#(($0 + shift) % count)}"# }.joined(separator: "\n")
+    }
+    let count = 2600
+    let (tool, result) = try imported(lines(0, count), "--documents", "--id", "id")
+    #expect(result.code == .success)
+    #expect(try tool("index", "create", "@", "seat", "seat", "--unique").code == .success)
+    for shift in [1, 700, 1300] {
+      let source = "\(tool.directory)/\(shift).json"
+      try write(lines(shift, count), source)
+      let again = try tool.run(["import", "@", source, "--documents", "--id", "id"])
+      #expect(again.code == .success && again.output.contains("2,600 values replaced"), "\(again)")
+      #expect(try tool("find", "@", #"{"seat":5}"#).lines.count == 1)
+    }
+    // Equal values at the end: both are named, and the batch is not kept.
+    let source = "\(tool.directory)/equal.json"
+    try write(
+      #"{"id":"x1","seat":-1}"# + "\n" + #"{"id":"x2","seat":-5}"# + "\n" + #"{"id":"x3","seat":-5}"#, source)
+    let refused = try tool.run(["import", "@", source, "--documents", "--id", "id"])
+    #expect(refused.code == .no, "\(refused)")
+    #expect(refused.error.contains("x2") && refused.error.contains("x3") && refused.error.contains("seat"))
+    #expect(try tool("doc", "get", "@", "x1").code == .no)
+    try tool.expectSound()
+  }
+
+  private func write(_ text: String, _ path: String) throws {
+    let device = try FileVolume().open(path, .createExclusive(permissions: 0o600))
+    try Array(text.utf8).withUnsafeBytes { try device.write($0, at: 0) }
+    device.close()
+  }
 }
 
 extension String {

@@ -80,6 +80,10 @@ extension DocumentCollection {
   /// Calls a closure with the documents that match a query, all from one state of the database,
   /// until it returns false. Keeps one in memory at a time.
   ///
+  /// The closure may save and delete documents. Also in a batch, it gets the documents of the state
+  /// in which the call began, except those that it has purged; there, the ids of all documents that
+  /// match are kept in memory.
+  ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
   ///   be read.
@@ -87,32 +91,33 @@ extension DocumentCollection {
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
     let reads = try reads()
-    try forEachDocument(query.query, reads, body)
+    do {
+      try reads.forEachKeptDocument(query.query) { id, head, content in
+        try body(Self.document(id, head, content))
+      }
+    } catch { throw DatabaseError.translated(error) }
   }
 
   /// Returns the matching documents of one state.
   func list(_ query: DocumentQuery, _ reads: DocumentReads) throws -> [Document] {
     var list: [Document] = []
-    try forEachDocument(query, reads) { document in
-      list.append(document)
-      return true
-    }
+    do {
+      try reads.forEachWholeDocument(query) { id, head, content in
+        list.append(try Self.document(id, head, content))
+        return true
+      }
+    } catch { throw DatabaseError.translated(error) }
     return list
   }
 
-  private func forEachDocument(
-    _ query: DocumentQuery, _ reads: DocumentReads, _ body: (Document) throws -> Bool
-  ) throws {
-    do {
-      try reads.forEachWholeDocument(query) { id, head, content in
-        guard let content else {
-          // A deleted document may have no content.
-          if head.isDeleted { return try body(Document(id, head, [])) }
-          throw DatabaseError(.corruptData, "the content of the document \(id) is missing")
-        }
-        return try body(Document(id, head, content))
-      }
-    } catch { throw DatabaseError.translated(error) }
+  private static func document(
+    _ id: String, _ head: DocumentRecord.Head, _ content: [UInt8]?
+  ) throws(DatabaseError) -> Document {
+    // A deleted document may have no content.
+    guard let content = content ?? (head.isDeleted ? [] : nil) else {
+      throw DatabaseError(.corruptData, "the content of the document \(id) is missing")
+    }
+    return Document(id, head, content)
   }
 
   /// Returns the ids of the documents that match a query. Reads no content.

@@ -52,6 +52,17 @@ extension DocumentCollection {
     }
   }
 
+  /// Schedules a document to be purged after a given duration, whatever its current revision is; see
+  /// ``setExpiration(of:_:)-68jhr``.
+  ///
+  /// - Parameters:
+  ///   - document: the document.
+  ///   - duration: the time from now, at least zero, rounded up to a second.
+  /// - Throws: ``DatabaseError`` like the form with an id.
+  public func expire(_ document: some DocumentContent, after duration: Duration) throws {
+    try expire(document.id, after: duration)
+  }
+
   /// Returns the documents that will expire, the earliest first. O(log n + documents).
   ///
   /// - Parameters:
@@ -102,6 +113,18 @@ extension DocumentCollection {
   ///   the change is committed.
   public func expire(_ id: String, after duration: Duration) async throws {
     try await database.inBatch { [self] in try expire(id, after: duration) }
+  }
+
+  /// Schedules a document to be purged after a given duration, without blocking the caller's
+  /// thread. Otherwise like the blocking form.
+  ///
+  /// - Parameters:
+  ///   - document: the document.
+  ///   - duration: the time from the commit, at least zero, rounded up to a second.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  public func expire(_ document: some DocumentContent, after duration: Duration) async throws {
+    try await expire(document.id, after: duration)
   }
 
   /// Returns the documents that will expire, the earliest first, without blocking the caller's

@@ -108,6 +108,54 @@ extension DocumentCollection {
     }
   }
 
+  /// Saves a document as a new revision of the one that it is a copy of, even if that is no longer
+  /// current: the new revision is then a branch, and the document is in conflict, as if another
+  /// replica had saved it. For tests of how a program treats conflicts, and for tools.
+  ///
+  /// ```swift
+  /// let first = try notes.save(MutableDocument(id: "plan", ["text": "one"]))
+  /// var (mine, theirs) = (first.toMutable(), first.toMutable())
+  /// mine["text"] = "mine"
+  /// theirs["text"] = "theirs"
+  /// try notes.save(mine)
+  /// try notes.saveAllowingConflict(theirs)
+  /// print(try notes.conflicts(of: "plan").count)                 // 1
+  /// ```
+  ///
+  /// - Parameter document: the changed copy of a revision that is kept. A new document is saved as
+  ///   `save` does.
+  /// - Returns: the saved revision, which need not be the current one; the existing one if the same
+  ///   change of the same revision has been saved before.
+  /// - Throws: ``DatabaseError`` `conflict` if that revision is no longer kept, or the document is
+  ///   new and its id is taken; `notFound` if there is no such document; otherwise as saving a
+  ///   document does.
+  @discardableResult
+  public func saveAllowingConflict(_ document: MutableDocument) throws -> Document {
+    try saveBranch(prepare(document, .failOnConflict))
+  }
+
+  /// Saves a document as a new revision of the one that it is a copy of, even if that is no longer
+  /// current, without blocking the caller's thread. Otherwise like the blocking form.
+  ///
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the change is committed.
+  @discardableResult
+  public func saveAllowingConflict(_ document: MutableDocument) async throws -> Document {
+    let edit = try prepare(document, .failOnConflict)
+    return try await database.inBatch { [self] in try saveBranch(edit) }
+  }
+
+  private func saveBranch(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
+    guard let parent = edit.parent else { return try save(edit) }
+    let saved = try write { (writer) throws(DocumentError) in
+      try writer.saveBranch(
+        edit.id, in: handle, body: edit.body, parent: parent, isDeleted: edit.isDeleted,
+        blobs: edit.blobs.map(\.digest))
+    }
+    database.release(edit.blobs, saved.addedBlobs)
+    return Document(edit.id, saved, edit.body, isDeleted: edit.isDeleted)
+  }
+
   // MARK: Other replicas
 
   /// Inserts a revision from another replica with its history. Never throws `conflict`: a revision

@@ -186,6 +186,29 @@ extension Database {
     }
   }
 
+  /// Commits everything that a closure changes as one transaction, without blocking the caller's
+  /// thread, and checks unique indexes at a given time. Otherwise like the blocking form; the
+  /// closure runs on a Dispatch queue.
+  ///
+  /// - Parameters:
+  ///   - uniqueness: the time.
+  ///   - body: the changes.
+  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
+  ///   the closure has returned.
+  @discardableResult
+  public func inBatch<R: Sendable>(
+    uniqueness: UniquenessCheck, _ body: @escaping @Sendable () throws -> R
+  ) async throws -> R {
+    try await cancellable { database, check in
+      try await database.documents.write(uniqueness: uniqueness.check) { _ in
+        try check()
+        let result = try body()
+        try check()
+        return result
+      }
+    }
+  }
+
   // MARK: Upkeep
 
   /// Compacts the file without blocking the caller's thread. Otherwise like the blocking form.

@@ -290,12 +290,43 @@ public final class Database: Sendable {
   /// nothing, and far faster than one by one.
   ///
   /// Reads inside the batch see its changes; others see them once it is committed. Batches of other
-  /// threads wait. A batch inside a batch joins it. If the closure throws, nothing is changed.
+  /// threads wait. If the closure throws, nothing is changed.
+  ///
+  /// **A batch inside a batch** joins it: both are committed together, at the end of the outer one.
+  /// If the inner one throws before it has changed anything, the outer one can catch the error and
+  /// continue. If it throws after a change, that change cannot be undone alone, so the outer batch
+  /// changes nothing either: its closure can still run to its end, but `inBatch` then throws the
+  /// error of the inner one, even if it was caught. A save that is refused, for example as a
+  /// conflict, changes nothing and can be caught.
   ///
   /// - Throws: any error of the closure, unchanged; ``DatabaseError``.
   @discardableResult
   public func inBatch<R>(_ body: () throws -> R) throws -> R {
     do { return try documents.write { _ in try body() } } catch { throw DatabaseError.translated(error) }
+  }
+
+  /// Commits everything that a closure changes as one transaction, and checks unique indexes at a
+  /// given time. Otherwise like the form without it.
+  ///
+  /// ```swift
+  /// try database.inBatch(uniqueness: .atEnd) {
+  ///   try seats.update("anna") { $0["seat"] = 12 }           // for now, both have this seat
+  ///   try seats.update("ben") { $0["seat"] = 7 }
+  /// }
+  /// ```
+  ///
+  /// - Parameters:
+  ///   - uniqueness: the time. A batch inside another one has that of the outer one, unless it
+  ///     names its own; with ``UniquenessCheck/atEnd`` it is checked at its own end, if the outer one
+  ///     checks each save.
+  ///   - body: the changes.
+  /// - Throws: any error of the closure, unchanged; ``DatabaseError`` `notUnique`, which names both
+  ///   documents, if two of them have the same values at the end: then nothing is changed.
+  @discardableResult
+  public func inBatch<R>(uniqueness: UniquenessCheck, _ body: () throws -> R) throws -> R {
+    do {
+      return try documents.write(uniqueness: uniqueness.check) { _ in try body() }
+    } catch { throw DatabaseError.translated(error) }
   }
 
   /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure.

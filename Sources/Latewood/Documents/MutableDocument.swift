@@ -36,6 +36,8 @@ public struct MutableDocument: DocumentContent {
   public var isDeleted = false
   let revision: RevisionID?
   private var content: DocumentValue
+  /// The reason why the document cannot be saved; nil if it can.
+  private var refusal: String?
 
   init(checkedID: String, revision: RevisionID? = nil, sequence: UInt64 = 0, content: DocumentValue) {
     id = checkedID
@@ -116,6 +118,16 @@ public struct MutableDocument: DocumentContent {
     _modify { yield &content[key] }
   }
 
+  /// Changes the members in place.
+  mutating func changeContent(_ change: (inout DocumentValue) throws -> Void) rethrows {
+    try change(&content)
+  }
+
+  /// Makes saving throw, after a change that could not be made.
+  mutating func refuseToSave(because error: any Error) {
+    refusal = refusal ?? (error as? DatabaseError)?.message ?? "\(error)"
+  }
+
   /// Removes a member, if there is one.
   public mutating func removeValue(forKey key: String) { content.removeValue(forKey: key) }
 
@@ -161,6 +173,7 @@ public struct MutableDocument: DocumentContent {
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.
   package func encodedBody(isStrict: Bool = false) throws(DatabaseError) -> [UInt8] {
+    if let refusal { throw DatabaseError(.invalidParameter, refusal) }
     for key in content.keys(beginningWith: UInt8(ascii: "_")) {
       try ReservedKeys.check(key, isStrict: isStrict)
     }
@@ -181,6 +194,7 @@ extension MutableDocument {
     var copy = MutableDocument(
       checkedID: id, revision: document?.revision, sequence: document?.sequence ?? 0, content: body)
     copy.isDeleted = isDeleted
+    copy.refusal = refusal
     return copy
   }
 }

@@ -8,7 +8,7 @@ extension DatabaseError {
       self.init(store, error.code)
       return
     }
-    self.init(DatabaseError.code(for: error.code), error.message)
+    self.init(DatabaseError.code(for: error.code), error.message, advice: error.advice)
   }
 
   private static func code(for code: DocumentError.Code) -> Code {
@@ -25,6 +25,7 @@ extension DatabaseError {
     case .wrongFormat: .wrongFormat
     case .tooNew: .tooNew
     case .badArgument: .invalidParameter
+    case .badID: .badDocumentID
     case .store: .inputOutput
     }
   }
@@ -33,8 +34,7 @@ extension DatabaseError {
     let code: Code =
       switch error.code {
       case .emptyFile, .notADatabase: .wrongFormat
-      case .isDirectory, .keyTooLong, .keyEmpty, .valueTooLarge, .invalidName, .invalidRange, .cancelled:
-        .invalidParameter
+      case .isDirectory, .valueTooLarge, .invalidName, .invalidRange, .cancelled: .invalidParameter
       case .permissionDenied, .readOnlyMedia, .outOfSpace, .fileTooLarge, .readOnly, .fileMoved, .hardLinked:
         .notWritable
       case .inputOutput, .poisoned, .outOfMemory, .unsupported: .inputOutput

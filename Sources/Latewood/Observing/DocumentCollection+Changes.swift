@@ -76,16 +76,23 @@ extension DocumentCollection {
     where filter: ((DocumentFeedEntry) throws -> Bool)? = nil
   ) throws -> [DocumentFeedEntry] {
     var list: [DocumentFeedEntry] = []
-    try forEachChange(since: since, descending: descending, options) { entry in
-      guard list.count < limit else { return false }
-      if try filter?(entry) ?? true { list.append(entry) }
-      return list.count < limit
-    }
+    let reads = try reads()
+    do {
+      try reads.forEachChange(since: since, descending: descending) { entry in
+        guard list.count < limit else { return false }
+        let entry = try self.entry(entry, reads, options)
+        if try filter?(entry) ?? true { list.append(entry) }
+        return list.count < limit
+      }
+    } catch { throw DatabaseError.translated(error) }
     return list
   }
 
   /// Calls a closure with the changes after a sequence, all from one state of the database, until
   /// it returns false. Keeps one in memory at a time.
+  ///
+  /// The closure may save and delete documents. Also in a batch, it gets the changes of the state in
+  /// which the call began; there, they are all kept in memory.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
@@ -96,7 +103,7 @@ extension DocumentCollection {
   ) throws {
     let reads = try reads()
     do {
-      try reads.forEachChange(since: since, descending: descending) { entry in
+      try reads.forEachKeptChange(since: since, descending: descending) { entry in
         try body(try self.entry(entry, reads, options))
       }
     } catch { throw DatabaseError.translated(error) }
@@ -174,7 +181,16 @@ extension DocumentCollection {
     guard options.includesDocuments || options.includesAllLeaves else { return result }
     try translating { () throws(DocumentError) in
       if options.includesDocuments, let (head, body) = try reads.winner(of: entry.id), let body {
-        result.document = Document(entry.id, head, body)
+        // The closure of a loop in a batch may have changed the document.
+        if head.sequence == entry.sequence {
+          result.document = Document(entry.id, head, body)
+        } else if let record = try reads.record(of: entry.id),
+          let old = try reads.body(of: entry.revision, in: record)
+        {
+          let flags: DocumentFlags = entry.isDeleted ? .deleted : []
+          result.document = Document(
+            id: entry.id, revision: entry.revision, sequence: entry.sequence, flags: flags, body: old)
+        }
       }
       if options.includesAllLeaves, let record = try reads.record(of: entry.id) {
         result.leaves = record.tree.leaves.map(\.id.description)

@@ -13,23 +13,28 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
   init(_ part: Result<IndexDefinition.Part, DatabaseError>) { self.part = part }
 
   private init(_ path: String, isDescending: Bool = false, isEach: Bool = false) {
+    self.init { () throws(QueryError) in
+      IndexDefinition.Part(try FieldPath(parsing: path), isDescending: isDescending, isEach: isEach)
+    }
+  }
+
+  private init(_ parse: () throws(QueryError) -> IndexDefinition.Part) {
     do throws(QueryError) {
-      part = .success(
-        IndexDefinition.Part(try FieldPath(parsing: path), isDescending: isDescending, isEach: isEach))
+      part = .success(try parse())
     } catch {
       part = .failure(DatabaseError(.invalidParameter, error.description))
     }
   }
 
   /// Creates the field at a path, in ascending order. With `[]` at its end, as in query plans, it
-  /// is the same as ``each(_:)``.
+  /// is the same as ``each(_:)``. Write a backslash before a dot or bracket that belongs to a name:
+  /// `"tags\\[]"` is a member called `tags[]`.
   public init(stringLiteral path: String) {
-    let isEach = path.hasSuffix("[]")
-    self.init(isEach ? String(path.dropLast(2)) : path, isEach: isEach)
+    self.init { () throws(QueryError) in try IndexDefinition.Part(parsingPath: path) }
   }
 
-  /// Returns the field at a path, in ascending order. Write a backslash before a dot that belongs
-  /// to a name.
+  /// Returns the field at a path, in ascending order. Write a backslash before a dot or bracket that
+  /// belongs to a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
   /// Returns the field at a path, in descending order.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }

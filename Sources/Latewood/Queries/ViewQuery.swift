@@ -105,6 +105,8 @@ public struct ViewQuery: Sendable {
       range.includesEnd = includesEnd
       range.prefix = try prefix.map { (prefix) throws(DatabaseError) in try Self.key(prefix) }
       range.isDescending = descending
+      // Before any row is read: a limit of 0 reads none.
+      try translating { () throws(DocumentError) in try range.check() }
       return range
     }
   }

@@ -13,6 +13,16 @@ extension DocumentValue {
     if let refusal { throw DatabaseError(.invalidParameter, refusal) }
   }
 
+  /// Returns the members of a dictionary as plain Swift values: see
+  /// ``DocumentContent/toDictionary()``. Empty for all other values, and if a value cannot be stored
+  /// or is damaged.
+  public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: self) }
+
+  /// Returns the elements of an array as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`,
+  /// `Double`, `Data`, `[any Sendable]`, `[String: any Sendable]`, and ``null`` for null. Empty for
+  /// all other values, and if a value cannot be stored or is damaged.
+  public func toArray() -> [any Sendable] { PlainValues.value(of: self) as? [any Sendable] ?? [] }
+
   /// Creates a value of which parts may not be storable: writing it fails.
   init(unchecked value: Any?) { self = Self.make(value, FieldTrail()) }
 

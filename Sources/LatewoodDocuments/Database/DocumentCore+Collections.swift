@@ -87,6 +87,8 @@ extension DocumentCore {
   }
 
   func refuseInBatch(_ what: String) throws(DocumentError) {
-    if currentWriter != nil { throw DocumentError(.busy, "\(what) inside of a batch, which must end first") }
+    guard currentWriter != nil else { return }
+    throw DocumentError(
+      .busy, "\(what) inside of a batch, which must end first", advice: "Make the call after the batch.")
   }
 }

@@ -154,7 +154,8 @@ package final class DocumentStore: Sendable {
     if isClosed.load(ordering: .acquiring) { return }
     if core.isWorkingHere {
       throw DocumentError(
-        .busy, "cannot close the database inside one of its own batches or compactions")
+        .busy, "cannot close the database inside one of its own batches or compactions",
+        advice: "Close it after the batch or compaction.")
     }
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
     core.hub.closeHandle(handle)
@@ -298,14 +299,18 @@ package final class DocumentStore: Sendable {
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: the durability of this handle.
+  ///   - uniqueness: the time at which unique indexes are checked; default: that of the batch
+  ///     around this one, and otherwise at each save.
   ///   - body: the work. Its argument must not escape.
   /// - Throws: any error of the closure; ``DocumentError``.
   @discardableResult
   @inlinable package func write<R>(
-    durability: Durability? = nil, _ body: (DocumentWriter) throws -> R
+    durability: Durability? = nil, uniqueness: UniquenessCheck? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
     var result: R?
-    try run(durability) { result = try body($0) }
+    try run(durability) { writer in
+      result = try writer.checkingUniqueness(uniqueness) { try body(writer) }
+    }
     guard let result else { preconditionFailure("the closure of a committed batch has run") }
     return result
   }
@@ -322,10 +327,14 @@ package final class DocumentStore: Sendable {
   /// sync.
   @discardableResult
   package func write<R: Sendable>(
-    durability: Durability? = nil, _ body: @escaping @Sendable (DocumentWriter) throws -> R
+    durability: Durability? = nil, uniqueness: UniquenessCheck? = nil,
+    _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
-    try await openedForWriting().write(
-      BatchDurability(asked: durability, usual: self.durability), body)
+    let durability = BatchDurability(asked: durability, usual: self.durability)
+    guard let uniqueness else { return try await openedForWriting().write(durability, body) }
+    return try await openedForWriting().write(durability) { writer in
+      try writer.checkingUniqueness(uniqueness) { try body(writer) }
+    }
   }
 
   /// The queue of `perform`.

@@ -81,7 +81,9 @@ final class OpenStores: @unchecked Sendable {
         entries[path] = .open(core, users: users + 1)
         return core
       case .closing(let core)? where core.isWorkingHere:
-        throw DocumentError(.busy, "the database is being closed, which waits for the batch that this is in")
+        throw DocumentError(
+          .busy, "the database is being closed, which waits for the batch that this is in",
+          advice: "Open the database after the batch.")
       case .opening(let other)? where other.isBlocked:
         let rest = wait?.remainingMilliseconds ?? 0
         guard rest > 0 else { throw OpenStores.waiting(wait, path) }

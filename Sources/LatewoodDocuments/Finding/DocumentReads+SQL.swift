@@ -7,6 +7,7 @@ extension FoundDocument: SQLDocument {
     case .id: .string(id)
     case .sequence: .number(.unsigned(head.sequence))
     case .expiration: head.expiry.map { .number(.unsigned($0.multipliedSaturating(by: 1000))) } ?? .null
+    case .expirationSeconds: head.expiry.map { .number(.unsigned($0)) } ?? .null
     case .revisionID: .string("\(revision)")
     }
   }

@@ -11,7 +11,7 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - old: the revision that was current; nil if there was no document.
   ///   - new: the revision that will be current; nil if there will be none.
-  ///   - isLocal: whether unique indexes may refuse the change.
+  ///   - isLocal: whether unique indexes may refuse the change, here or at the end of the batch.
   /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
   ///   body is damaged. A damaged old body does not prevent its replacement.
   func index(
@@ -30,12 +30,19 @@ extension DocumentWriter {
     keys.after.begin(indexCount: indexes.count)
     if let old { try addOldKeys(id, old, indexes, work, to: &keys.before) }
     if let new { try addKeys(id, new, indexes, work, to: &keys.after) }
-    if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
+    if uniqueness == .atEnd {
+      if indexes.contains(where: { $0.definition.isUnique }) {
+        try deferCheck(keys, id, indexes, from: old, to: new, work, isLocal: isLocal)
+      }
+    } else if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
       for (place, index) in indexes.enumerated() where index.definition.isUnique {
-        let added = keys.after.entries(ofIndex: place).filter {
-          !keys.before.contains($0, of: keys.after, inIndex: place)
+        var added: [IndexKey] = []
+        for entry in keys.after.entries(ofIndex: place) {
+          if try isAdded(entry, to: place, keys, index, id, old, new, work) {
+            added.append(keys.after.list.key(entry))
+          }
         }
-        try refuseDuplicates(of: added.map { keys.after.list.key($0) }, id, new, index, work)
+        try refuseDuplicates(of: added, id, new, index, work)
       }
     }
     try DocumentError.typed {
@@ -183,7 +190,7 @@ extension DocumentWriter {
     }
   }
 
-  private func forEachEntry(
+  func forEachEntry(
     of index: CollectionIndex, _ range: KeyRange = .all, _ body: (IndexEntry) throws -> Bool
   ) throws(DocumentError) {
     try DocumentError.typed {
@@ -195,6 +202,23 @@ extension DocumentWriter {
 
   // MARK: Uniqueness
 
+  /// Returns whether a change adds a key to an index. Two keys of which only a part is in the index
+  /// can differ in the rest.
+  func isAdded(
+    _ entry: RevisionKeys.Place, to place: Int, _ keys: ChangedKeys, _ index: CollectionIndex, _ id: String,
+    _ old: IndexedRevision?, _ new: IndexedRevision?, _ work: CollectionWork
+  ) throws(DocumentError) -> Bool {
+    guard keys.before.contains(entry, of: keys.after, inIndex: place) else { return true }
+    guard entry.isCut, let old, let new else { return false }
+    do throws(DocumentError) {
+      return try wholeKeys(id, old, index, work) != wholeKeys(id, new, index, work)
+    } catch {
+      // A damaged old body does not prevent its replacement.
+      guard error.code == .corruptData else { throw error }
+      return true
+    }
+  }
+
   /// Throws `notUnique` if another document has one of the keys in a unique index.
   ///
   /// - Parameter keys: the keys that are new in the revision.
@@ -205,7 +229,7 @@ extension DocumentWriter {
     for key in keys where !key.lacksValue {
       var others: [String] = []
       try forEachEntry(of: index, .prefix(key.bytes)) { entry in
-        if entry.id != id { others.append(entry.id) }
+        if !entry.id.utf8.elementsEqual(id.utf8) { others.append(entry.id) }
         return true
       }
       for other in others {
@@ -220,7 +244,7 @@ extension DocumentWriter {
   }
 
   /// Returns whether two documents have an uncut key in common.
-  private func share(
+  func share(
     _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
     _ index: CollectionIndex, _ work: CollectionWork
   ) throws(DocumentError) -> Bool {

@@ -33,6 +33,19 @@ extension DocumentReads {
     }
   }
 
+  /// Like `forEachChange`, for a closure that may change documents: in a batch, too, it gets the
+  /// changes of the state in which the call began. In a batch, keeps them in memory.
+  package func forEachKeptChange(
+    since: UInt64 = 0, descending: Bool = false, _ body: (SequenceEntry) throws -> Bool
+  ) throws {
+    guard case .transaction = source else {
+      return try forEachChange(since: since, descending: descending, body)
+    }
+    for entry in try changes(since: since, descending: descending) {
+      guard try body(entry) else { return }
+    }
+  }
+
   /// Returns a page of the feed.
   package func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false

@@ -23,6 +23,32 @@ extension DocumentReads {
     }
   }
 
+  /// Like `forEachWholeDocument`, for a closure that may change documents: in a batch, too, it gets
+  /// the documents of the state in which the call began, except those that it has purged.
+  ///
+  /// In a batch, keeps the ids and heads of all matching documents in memory.
+  package func forEachKeptDocument(
+    _ query: DocumentQuery = DocumentQuery(),
+    _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
+  ) throws {
+    guard case .transaction = source else { return try forEachWholeDocument(query, body) }
+    var documents: [(id: String, head: DocumentRecord.Head)] = []
+    try forEachDocument(query) { id, head in
+      documents.append((id, head))
+      return true
+    }
+    for (id, head) in documents {
+      let found = try winner(of: id)
+      if let found, found.head.sequence == head.sequence {
+        guard try body(id, head, found.body) else { return }
+      } else if let old = try self.body(at: head.body) {
+        guard try body(id, head, old) else { return }
+      } else if head.isDeleted, found != nil {
+        guard try body(id, head, nil) else { return }
+      }
+    }
+  }
+
   /// Like `forEachDocument`, but passes the bytes of the id and of the record, which must not leave
   /// the call.
   func forEachStoredDocument(

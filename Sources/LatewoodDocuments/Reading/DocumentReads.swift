@@ -172,7 +172,7 @@ package struct DocumentReads {
 
   /// Returns the body of a local document; nil if it does not exist.
   package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
-    try DocumentError.typed { try source.get(name, in: spaces.local) }
+    try read(name, in: spaces.local) { (bytes) throws(DocumentError) in Array(bytes) }
   }
 
   /// Returns the names of the local documents, ordered by their bytes.
@@ -243,7 +243,22 @@ package struct DocumentReads {
     try expiring(before: .max, limit: 1).first?.seconds
   }
 
+  /// Calls a closure with the value of a key; returns nil if there is none, or if the store can have
+  /// no such key.
   func read<R>(
+    _ key: some ByteSource, in keyspace: Keyspace,
+    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
+  ) throws(DocumentError) -> R? {
+    do throws(DocumentError) { return try find(key, in: keyspace, body) } catch {
+      switch error.code {
+      case .badID: return nil
+      case .notFound: throw collection.gone
+      default: throw error
+      }
+    }
+  }
+
+  private func find<R>(
     _ key: some ByteSource, in keyspace: Keyspace,
     _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
   ) throws(DocumentError) -> R? {

@@ -95,7 +95,9 @@ extension DocumentWriter {
   /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
   /// change.
   func refuseInMap(_ what: String) throws(DocumentError) {
-    if isMapping { throw DocumentError(.busy, "\(what) inside the map of a view") }
+    guard isMapping else { return }
+    throw DocumentError(
+      .busy, "\(what) inside the map of a view", advice: "Let the map only read its document and emit rows.")
   }
 
   /// Replaces the rows of a document in a view.

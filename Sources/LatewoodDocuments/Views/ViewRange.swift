@@ -78,6 +78,9 @@ package struct ViewRange: Sendable {
 
   package init() {}
 
+  /// Throws what every read of the range would throw, whether or not it reads any rows.
+  package func check() throws(DocumentError) { _ = try keys() }
+
   /// Returns the range in the keyspace of rows.
   ///
   /// - Throws: ``DocumentError`` `badArgument` if the range ends before it begins, or a prefix is
@@ -85,7 +88,13 @@ package struct ViewRange: Sendable {
   func keys() throws(DocumentError) -> KeyRange {
     if let start, let end {
       let (low, high) = isDescending ? (end, start) : (start, end)
-      if high.key.bytes.lexicographicallyPrecedes(low.key.bytes) {
+      let isReversed =
+        if low.key == high.key, let first = low.id, let last = high.id {
+          last.utf8.lexicographicallyPrecedes(first.utf8)
+        } else {
+          high.key.bytes.lexicographicallyPrecedes(low.key.bytes)
+        }
+      if isReversed {
         throw DocumentError(
           .badArgument,
           "the range ends before it begins: reverse the range or the direction")

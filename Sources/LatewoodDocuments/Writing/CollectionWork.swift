@@ -11,6 +11,8 @@ final class CollectionWork {
   var indexes: [CollectionIndex]?
   /// The views in the state of the batch; nil if they are not loaded.
   var views: [ViewWork]?
+  /// The keys to check at the end of the batch; nil if there are none.
+  var uncheckedKeys: UncheckedKeys?
   /// The changes, in order.
   @exclusivity(unchecked) private(set) var changes: [DocumentChange] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.

@@ -31,6 +31,8 @@ package final class DocumentWriter {
   private var removalCount = 0
   private var failure: (any Error)?
   var knownDepth: Int?
+  /// The time at which unique indexes are checked.
+  var uniqueness = UniquenessCheck.atEachSave
   /// Whether a view's map function is running, which must not change the database.
   var isMapping = false
   private var endings: [(Bool) -> Void] = []
@@ -97,8 +99,10 @@ package final class DocumentWriter {
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      // Throws `notFound` if the collection has been dropped.
-      try DocumentError.typed { _ = try transaction.contains("a", in: spaces.documents) }
+      let isDropped = try DocumentError.typed {
+        try transaction.existingKeyspace(spaces.documents.name) == nil
+      }
+      if isDropped { throw collection.gone }
       throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
     guard state.identity == collection.identity else { throw collection.gone }
@@ -106,6 +110,9 @@ package final class DocumentWriter {
     works[collection.name] = work
     return work
   }
+
+  /// The collections that the batch has used, by name.
+  var workInOrder: [CollectionWork] { works.values.sorted { $0.name < $1.name } }
 
   func dropped(_ collection: CollectionHandle) {
     noteRemoval()

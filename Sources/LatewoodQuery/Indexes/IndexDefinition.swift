@@ -22,17 +22,41 @@ package struct IndexDefinition: Sendable {
       self.isEach = isEach
     }
 
-    /// Parses `path`, `path[]`, and either with `:asc` or `:desc` appended.
+    /// Parses `path`, `path[]`, and either with `:asc` or `:desc` appended. A backslash before the
+    /// bracket or the colon makes it a part of the name.
     package init(parsing text: String) throws(QueryError) {
-      let isDescending = text.hasSuffix(":desc")
-      var rest = isDescending ? text.dropLast(5) : text.hasSuffix(":asc") ? text.dropLast(4) : text[...]
-      let isEach = rest.hasSuffix("[]")
-      if isEach { rest = rest.dropLast(2) }
+      var rest = text[...]
+      let isDescending = Part.take(":desc", from: &rest)
+      if !isDescending { _ = Part.take(":asc", from: &rest) }
+      let isEach = Part.take("[]", from: &rest)
       self.init(try FieldPath(parsing: String(rest)), isDescending: isDescending, isEach: isEach)
     }
 
+    /// Parses `path` and `path[]`, without a direction.
+    package init(parsingPath text: String) throws(QueryError) {
+      var rest = text[...]
+      let isEach = Part.take("[]", from: &rest)
+      self.init(try FieldPath(parsing: String(rest)), isEach: isEach)
+    }
+
+    /// Removes an ending; returns false if the text has another, or a backslash escapes this one.
+    private static func take(_ ending: String, from text: inout Substring) -> Bool {
+      guard text.utf8.suffix(ending.utf8.count).elementsEqual(ending.utf8) else { return false }
+      let rest = text.utf8.dropLast(ending.utf8.count)
+      let backslashes = rest.reversed().prefix { $0 == UInt8(ascii: "\\") }.count
+      guard backslashes.isMultiple(of: 2) else { return false }
+      text = Substring(rest)
+      return true
+    }
+
     /// The text form, which `init(parsing:)` parses.
-    package var text: String { path.text + (isEach ? "[]" : "") + (isDescending ? ":desc" : "") }
+    package var text: String {
+      var name = path.text
+      for ending in [":desc", ":asc"] where !isEach && name.hasSuffix(ending) {
+        name = name.dropLast(ending.count) + "\\" + ending
+      }
+      return name + (isEach ? "[]" : "") + (isDescending ? ":desc" : "")
+    }
   }
 
   package static let partLimit = 8

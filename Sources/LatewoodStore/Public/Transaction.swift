@@ -320,14 +320,15 @@ public final class Transaction: Readable, ReadGate {
     known._withUnsafeGuaranteedRef { $0.contains(keyspace.fingerprint) }
   }
 
+  /// The reason why a transaction is not changed while its bytes are read in place.
+  package static let readInPlace =
+    "a transaction cannot be changed while a closure reads its bytes in place: make the changes afterwards"
+
   func open() throws(StorageError) {
     try checkOpen()
     if let failure { throw failure }
     guard loans == 0 else {
-      throw StorageError(
-        .invalidRange,
-        "a transaction cannot be changed while a closure reads its bytes in place: make the changes afterwards"
-      )
+      throw StorageError(.invalidRange, Transaction.readInPlace)
     }
     if !isLogOpen {
       number = try writer.beginTransaction()

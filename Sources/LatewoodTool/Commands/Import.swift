@@ -47,8 +47,8 @@ extension CommandDescription {
         + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, "
         + "elements and lines are counted (0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
         + "same key, the later replaces the earlier, and the report counts them; --existing keep or "
-        + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON and "
-        + "no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
+        + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON, "
+        + "all keys or ids are allowed, and no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
       "Values are kept as JSON text without the white space between tokens: no digit, escape or order of "
         + "members changes. The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one "
         + "value and one transaction. If it fails midway, the earlier values are in the database, and "
@@ -56,7 +56,8 @@ extension CommandDescription {
       "export returns the same JSON; with --key, ordered by key.",
       "With --documents, each value becomes a document of a collection, and must be an object. --id FIELD "
         + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
-        + "file name. An existing document gets a new revision. Numbers become 64-bit integers "
+        + "file name. An existing document gets a new revision. A unique index refuses documents "
+        + "with equal values, but they may exchange values in SOURCE. Numbers become 64-bit integers "
         + "or doubles, and members are put in order. A file holds either entries or documents.",
       "csv, recognized by a name that ends in .csv: the first line names the columns, and each further record "
         + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "

@@ -1,14 +1,29 @@
-/// The target of a first reading of the source, which writes nothing: refuses duplicate keys. Keeps
-/// all keys in memory.
+import LatewoodDocuments
+
+/// The target of a first reading of the source, which writes nothing: refuses duplicate keys, and
+/// keys and documents that could not be saved. Keeps all keys in memory.
 struct ImportKeyCheck: ImportTarget {
+  /// The longest key of an entry, in bytes.
+  private static let longestKey = 16_384
+
+  /// The reader of bodies, if values become documents.
+  private let documents: BodyReader?
   let added = 0
   let replaced = 0
   let kept = 0
   /// The number of the value with each key, counted from 1.
   private var numbers: [[UInt8]: Int] = [:]
 
+  init(ofDocuments: Bool) { documents = ofDocuments ? BodyReader() : nil }
+
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
     let number = numbers.count + 1
+    do throws(Failure) { try check(key, value) } catch {
+      var failure = error
+      failure.line = line
+      failure.advice = "Nothing was imported. " + failure.advice
+      throw failure
+    }
     guard let earlier = numbers.updateValue(number, forKey: key) else { return }
     var failure = Failure(
       .badInput, code: "keyRepeated",
@@ -19,12 +34,24 @@ struct ImportKeyCheck: ImportTarget {
     throw failure
   }
 
+  /// Throws if the import would refuse an entry.
+  private func check(_ key: [UInt8], _ value: [UInt8]) throws(Failure) {
+    if let documents {
+      try DocumentImport.check(id: key)
+      _ = try documents.body(of: value)
+    } else if key.isEmpty || key.count > Self.longestKey {
+      throw .badInput(
+        "the key is \(key.count) bytes long",
+        advice: "Keys have 1 to \(Self.longestKey) bytes: choose others with --key.")
+    }
+  }
+
   mutating func finish() {}
 }
 
 extension Importer {
-  /// Reads the source once and writes nothing, so that a duplicate key, or text that is not JSON,
-  /// is refused before anything is changed.
+  /// Reads the source once and writes nothing, so that a duplicate key, a key that is not allowed,
+  /// or text that is not JSON, is refused before anything is changed.
   static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws(Failure) {
     let path = try arguments.text(1)
     guard path != "-" else {
@@ -36,7 +63,7 @@ extension Importer {
       from: try ImportSource(path: path, console: console), keyspaceName: keyspaceName,
       progress: Progress("Checking", on: console))
     try importer.begin(arguments)
-    var check = ImportKeyCheck()
+    var check = ImportKeyCheck(ofDocuments: arguments.has(.documents))
     _ = try importer.run(into: &check)
   }
 }

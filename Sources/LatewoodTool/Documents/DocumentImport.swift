@@ -4,11 +4,17 @@ import LatewoodStore
 
 /// Puts documents into a collection, a thousand to a batch.
 ///
+/// Unique indexes are checked at the end of a batch, because documents of the source may exchange
+/// values. The partner of an exchange can be further on in the source, so a batch that is refused
+/// for this reason grows, up to a limit.
+///
 /// Batches are `.relaxed` until `finish`, as in `ImportWriter`; the record of the import is the
 /// local document `latewood.import`.
 struct DocumentImport: ImportTarget {
   private static let batchDocuments = 1000
   private static let batchBytes = 4 << 20
+  /// The greatest size of a batch that grows because values are not unique at its end.
+  private static let grownBytes = 64 << 20
 
   private let store: DocumentStore
   private let collection: CollectionHandle
@@ -18,6 +24,8 @@ struct DocumentImport: ImportTarget {
   private let reader = BodyReader()
   private var batch: [(id: String, body: [UInt8], line: Int)] = []
   private var pendingBytes = 0
+  /// How many times the usual size the pending batch may have.
+  private var growth = 1
   private(set) var added = 0
   private(set) var replaced = 0
   private(set) var kept = 0
@@ -36,11 +44,8 @@ struct DocumentImport: ImportTarget {
 
   mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
     do throws(Failure) {
-      let id = String(decoding: key, as: UTF8.self)
-      if let objection = NameRules.objection(toID: id) {
-        throw .badInput("the document id \(Arguments.quoted(key)) \(objection)")
-      }
-      batch.append((id, try reader.body(of: value), line))
+      try Self.check(id: key)
+      batch.append((String(decoding: key, as: UTF8.self), try reader.body(of: value), line))
     } catch {
       var failure = error
       failure.line = line
@@ -65,9 +70,26 @@ struct DocumentImport: ImportTarget {
     return true
   }
 
+  /// Throws if documents cannot have an id.
+  static func check(id: [UInt8]) throws(Failure) {
+    guard let objection = NameRules.objection(toID: String(decoding: id, as: UTF8.self)) else { return }
+    throw .badInput(
+      "the document id \(Arguments.quoted(id)) \(objection)",
+      advice: "Ids have 1 to \(NameRules.longestID) bytes and no underscore at the start: choose another "
+        + "member, or several such as title+year, with --id.")
+  }
+
   private mutating func added(bytes: Int) throws(Failure) {
     pendingBytes += bytes
-    if batch.count >= Self.batchDocuments || pendingBytes >= Self.batchBytes { try commit(.relaxed) }
+    guard batch.count >= growth * Self.batchDocuments || pendingBytes >= growth * Self.batchBytes else {
+      return
+    }
+    do throws(Failure) { try commit(.relaxed) } catch {
+      guard error.code == DocumentError.Code.notUnique.rawValue, pendingBytes < Self.grownBytes else {
+        throw error
+      }
+      growth *= 2
+    }
   }
 
   mutating func finish() throws(Failure) {
@@ -80,7 +102,7 @@ struct DocumentImport: ImportTarget {
     var counts = (added: 0, replaced: 0, kept: 0)
     do {
       let note = try JSON.fleece(from: record.encoded)
-      try store.write(durability: durability) { writer in
+      try store.write(durability: durability, uniqueness: .atEnd) { writer in
         if removesOld { try Self.removeAll(writer, collection) }
         try writer.putLocal(ImportRecord.localName, in: collection, body: note)
         for document in batch {
@@ -103,6 +125,7 @@ struct DocumentImport: ImportTarget {
     self.removesOld = false
     self.batch.removeAll(keepingCapacity: true)
     pendingBytes = 0
+    growth = 1
   }
 
   private static func removeAll(_ writer: DocumentWriter, _ collection: CollectionHandle) throws {

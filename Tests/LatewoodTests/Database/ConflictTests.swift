@@ -91,4 +91,57 @@ import Testing
     #expect(try database.verify().faults == [])
     try database.close()
   }
+
+  @Test func `a save of an old revision becomes a branch if that is allowed`() throws {
+    let first = try people.save(MutableDocument(id: "plan", ["text": "one"]))
+    var (mine, theirs) = (first.toMutable(), first.toMutable())
+    mine["text"] = "mine"
+    theirs["text"] = "theirs"
+    let saved = try people.save(mine)
+    refusal(.conflict) { try people.save(theirs) }
+    let branch = try people.saveAllowingConflict(theirs)
+    #expect(branch["text"].string == "theirs" && branch.hasConflicts)
+    let winner = try #require(try people.document("plan"))
+    #expect(winner.revisionID == max(saved.revisionID, branch.revisionID) && winner.hasConflicts)
+    #expect(
+      try Set(people.conflicts(of: "plan").map(\.revisionID) + [winner.revisionID])
+        == [saved.revisionID, branch.revisionID])
+    #expect(try people.commonAncestor(saved, branch)?.revisionID == first.revisionID)
+    // The same change of the same revision is the same revision.
+    #expect(try people.saveAllowingConflict(theirs).revisionID == branch.revisionID)
+    #expect(try people.saveAllowingConflict(mine).revisionID == saved.revisionID)
+    // A current revision is edited as by any save.
+    var next = branch.toMutable()
+    next["text"] = "later"
+    #expect(try people.saveAllowingConflict(next).revisionID.hasPrefix("3-"))
+    #expect(try people.revisions(of: "plan").count == 4)
+    // A deletion can be a branch.
+    var deletion = first.toMutable()
+    deletion.isDeleted = true
+    #expect(try people.saveAllowingConflict(deletion).isDeleted)
+    #expect(try people.document("plan")?["text"].string == "later")
+    try people.resolveConflicts(choosing: #require(try people.document("plan")))
+    #expect(try people.conflicts(of: "plan").isEmpty)
+    #expect(try database.verify().faults == [])
+  }
+
+  @Test func `a branch needs a revision that is kept`() async throws {
+    try await database.setRevisionDepth(2)
+    var document = try await people.saveAllowingConflict(MutableDocument(id: "a", ["n": 0]))
+    let first = document
+    refusal(.conflict) { try people.saveAllowingConflict(MutableDocument(id: "a", ["n": 0])) }
+    for number in 1..<4 {
+      var copy = document.toMutable()
+      copy["n"].int = number
+      document = try await people.save(copy)
+    }
+    var old = first.toMutable()
+    old["n"] = 9
+    refusal(.conflict) { try people.saveAllowingConflict(old) }
+    refusal(.notFound) {
+      try people.purge("a")
+      try people.saveAllowingConflict(old)
+    }
+    #expect(try await database.verify().faults == [])
+  }
 }

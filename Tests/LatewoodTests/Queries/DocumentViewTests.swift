@@ -65,6 +65,31 @@ import Testing
     #expect(try view.rows(query).map(\.documentID) == ["film 112", "film 109", "film 106"])
   }
 
+  @Test func `a range that ends before it begins is refused, whether or not rows are wanted`() throws {
+    let view = try films.view("by year", version: 1, reduce: .count) { film, emit in emit(film["year"]) }
+    var reversedIDs = ViewQuery(from: 1980, through: 1980)
+    (reversedIDs.fromID, reversedIDs.throughID) = ("film 112", "film 106")
+    var sameIDs = ViewQuery(from: 1980, through: 1980, descending: true)
+    (sameIDs.fromID, sameIDs.throughID) = ("film 106", "film 112")
+    let queries = [
+      ViewQuery(from: 1981, through: 1980), ViewQuery(from: 1980, through: 1981, descending: true),
+      reversedIDs,
+      sameIDs, ViewQuery(prefix: 7),
+    ]
+    for var query in queries {
+      for (skip, limit) in [(0, Int.max), (0, 1), (0, 0), (1000, 0), (1000, 1)] {
+        (query.skip, query.limit) = (skip, limit)
+        refusal(.invalidParameter) { _ = try view.rows(query) }
+        refusal(.invalidParameter) { _ = try view.groups(query) }
+        refusal(.invalidParameter) { _ = try view.count(query) }
+        refusal(.invalidParameter) { _ = try view.reduce(query) }
+      }
+    }
+    #expect(try view.rows(ViewQuery(from: 1980, through: 1980, limit: 0)).isEmpty)
+    #expect(try view.rows(ViewQuery(from: 1980, through: 1980, includesEnd: false)).isEmpty)
+    #expect(throws: DatabaseError.self) { try view.rows(ViewQuery(keys: [.null], limit: -1)) }
+  }
+
   @Test func `groups and reductions match the rows`() throws {
     let counts = try byTag().groups(level: 1)
     #expect(counts.map { "\($0.key) \($0.value)" }.prefix(2) == [#"["even"] 15"#, #"["odd"] 15"#])

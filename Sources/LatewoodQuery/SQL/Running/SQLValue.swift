@@ -180,5 +180,7 @@ package enum SQLFact: String, Sendable, CaseIterable {
   case id, sequence
   /// The expiry of the document, in milliseconds since 1970; null for never.
   case expiration
+  /// The same in seconds.
+  case expirationSeconds
   case revisionID
 }

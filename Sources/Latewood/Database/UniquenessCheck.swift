@@ -1,0 +1,16 @@
+import LatewoodDocuments
+
+/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-1f2b3``.
+///
+/// Revisions from another replica, which ``DocumentCollection/insert(_:history:isDeleted:)`` stores,
+/// are not checked with either.
+public enum UniquenessCheck: Sendable, Equatable {
+  /// Each save is checked when it is made, and refused if another document has the same values.
+  /// This is the default.
+  case atEachSave
+  /// The batch is checked as a whole, when its closure has returned: so documents can exchange
+  /// their values in it. Memory grows with the number of values that are saved.
+  case atEnd
+
+  var check: LatewoodDocuments.UniquenessCheck { self == .atEnd ? .atEnd : .atEachSave }
+}
