@@ -31,7 +31,7 @@ enum PromisedFloors {
   }
 
   /// Returns the floor of a file, and forgets it: a loss is reported once, and whoever opens the
-  /// file again goes on without what was lost. 0 if there is none.
+  /// file again continues without those commits. 0 if there is none.
   static func take(of device: any Device, _ header: FileHeader) -> UInt64 {
     floors.withLock { $0.removeValue(forKey: File(device, header)) ?? 0 }
   }

@@ -213,7 +213,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
         let end = Int(exactly: offset + length)
       else { return .unsupported }
       if file.growth(writing: Int(offset)..<end) > volume.freeBlocks { return .full }
-      file.keep(through: end)
+      file.keep(Int(offset)..<end)
       return .allocated
     }
   }
@@ -246,10 +246,6 @@ final class SimulatedDevice: Device, @unchecked Sendable {
       try volume.fail(fault)
       return true
     }
-  }
-
-  func nextHole(from offset: UInt64) throws(StorageError) -> Range<UInt64>? {
-    try locked { () throws(StorageError) in file.nextHole(from: Int(clamping: offset)) }
   }
 
   func lockForReading() throws(StorageError) {

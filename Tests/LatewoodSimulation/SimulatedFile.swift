@@ -99,18 +99,6 @@ final class SimulatedFile {
     holes.formUnion(bytes.lowerBound / SimulatedFile.sectorLength..<end / SimulatedFile.sectorLength)
   }
 
-  /// The first hole that ends behind `offset`, from there on.
-  func nextHole(from offset: Int) -> Range<UInt64>? {
-    let length = SimulatedFile.sectorLength
-    let end = (liveSize + length - 1) / length
-    guard !holes.isEmpty,
-      var sector = (offset / length..<max(offset / length, end)).first(where: holes.contains)
-    else { return nil }
-    let start = max(offset, sector * length)
-    while holes.contains(sector) { sector += 1 }
-    return UInt64(start)..<UInt64(sector * length)
-  }
-
   /// Makes the file longer with zeros, which take no sectors. A power cut before the next sync may
   /// undo that.
   func grow(to size: Int) { liveSize = max(liveSize, size) }
@@ -135,8 +123,13 @@ final class SimulatedFile {
     max(0, liveSize - holes.count * SimulatedFile.sectorLength) + max(0, keptSize - liveSize)
   }
 
-  /// Allocates blocks up to `end`, behind the end of the file.
-  func keep(through end: Int) { keptSize = max(keptSize, end) }
+  /// Allocates blocks in a range: in place of holes, and behind the end of the file.
+  func keep(_ range: Range<Int>) {
+    keptSize = max(keptSize, range.upperBound)
+    let length = SimulatedFile.sectorLength
+    let end = (min(range.upperBound, liveSize) + length - 1) / length
+    if !holes.isEmpty, range.lowerBound / length < end { holes.subtract(range.lowerBound / length..<end) }
+  }
 
   /// Returns the number of bytes by which the file grows on the disk when a range is written.
   func growth(writing range: Range<Int>) -> Int {

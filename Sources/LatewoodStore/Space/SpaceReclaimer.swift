@@ -291,7 +291,7 @@ final class SpaceReclaimer: Sendable {
 
   /// Reclaims every block before the newest checkpoint that nothing refers to.
   ///
-  /// Does nothing after the first time, because from then on this session knows all dead ranges; nor
+  /// Does nothing after the first time, because this session then knows all dead ranges; nor
   /// while a reader, a snapshot or a copy may need an older tree. Reads all nodes: O(live bytes).
   ///
   /// - Parameter longest: the maximum number of live bytes for which this is worthwhile.

@@ -61,7 +61,7 @@ import Testing
     try Self.open(volume).close()
   }
 
-  @Test func `nothing is missed if the disk kept what it confirmed`() throws {
+  @Test func `nothing is missed if the disk kept all confirmed writes`() throws {
     let volume = SimulatedVolume()
     let store = try Self.open(volume)
     try Self.put("kept", store)
