@@ -278,7 +278,7 @@ import Testing
     let (_, entries) = try imported(
       #"{"id":"\#(String(repeating: "x", count: 16_385))"}"# + "\n{\"id\":\"b\"}", "--key", "id", "--unique")
     #expect(entries.code == .badInput && entries.error.contains("16385 bytes"), "\(entries.error)")
-    // Without the option what comes before is kept, and the message says so, and what to do.
+    // Without the option, earlier batches are kept, and the message reports how many documents.
     let (tool, result) = try imported(good + #"{"id":"_AYM"}"# + "\n", "--documents", "--id", "id")
     #expect(result.code == .badInput && result.error.contains("--id"), "\(result.error)")
     #expect(result.error.unwrapped.contains("2,000 values"), "\(result.error)")

@@ -52,8 +52,8 @@ extension DocumentCollection {
     }
   }
 
-  /// Schedules a document to be purged after a given duration, whatever its current revision is; see
-  /// ``setExpiration(of:_:)-68jhr``.
+  /// Schedules a document to be purged after a given duration, even if it has been saved since it
+  /// was read; see ``setExpiration(of:_:)-68jhr``.
   ///
   /// - Parameters:
   ///   - document: the document.

@@ -108,9 +108,9 @@ extension DocumentCollection {
     }
   }
 
-  /// Saves a document as a new revision of the one that it is a copy of, even if that is no longer
-  /// current: the new revision is then a branch, and the document is in conflict, as if another
-  /// replica had saved it. For tests of how a program treats conflicts, and for tools.
+  /// Saves a change of a revision even if another save has replaced that revision: the new one is
+  /// then a branch, and the document is in conflict, as if another replica had saved it. For tests
+  /// of how a program treats conflicts, and for tools.
   ///
   /// ```swift
   /// let first = try notes.save(MutableDocument(id: "plan", ["text": "one"]))
@@ -134,8 +134,8 @@ extension DocumentCollection {
     try saveBranch(prepare(document, .failOnConflict))
   }
 
-  /// Saves a document as a new revision of the one that it is a copy of, even if that is no longer
-  /// current, without blocking the caller's thread. Otherwise like the blocking form.
+  /// Saves a change of a revision even if another save has replaced that revision, without blocking
+  /// the caller's thread. Otherwise like the blocking form.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the change is committed.

@@ -1,9 +1,9 @@
 import LatewoodDocuments
 
-/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-1f2b3``.
+/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-7uaw1``.
 ///
-/// Revisions from another replica, which ``DocumentCollection/insert(_:history:isDeleted:)`` stores,
-/// are not checked with either.
+/// Revisions from another replica, which
+/// ``DocumentCollection/insert(_:history:isDeleted:)-3jjj3`` stores, are never refused.
 public enum UniquenessCheck: Sendable, Equatable {
   /// Each save is checked when it is made, and refused if another document has the same values.
   /// This is the default.

@@ -91,8 +91,8 @@ extension DocumentCollection {
   /// Calls a closure with the changes after a sequence, all from one state of the database, until
   /// it returns false. Keeps one in memory at a time.
   ///
-  /// The closure may save and delete documents. Also in a batch, it gets the changes of the state in
-  /// which the call began; there, they are all kept in memory.
+  /// The closure may save and delete documents. Also in a batch, it gets the changes of the state
+  /// in which the call began; there, they are all kept in memory.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
   ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot

@@ -33,8 +33,8 @@ public struct IndexField: Sendable, ExpressibleByStringLiteral {
     self.init { () throws(QueryError) in try IndexDefinition.Part(parsingPath: path) }
   }
 
-  /// Returns the field at a path, in ascending order. Write a backslash before a dot or bracket that
-  /// belongs to a name.
+  /// Returns the field at a path, in ascending order. Write a backslash before a dot or bracket
+  /// that belongs to a name.
   public static func ascending(_ path: String) -> IndexField { IndexField(path) }
   /// Returns the field at a path, in descending order.
   public static func descending(_ path: String) -> IndexField { IndexField(path, isDescending: true) }

@@ -299,8 +299,8 @@ package final class DocumentStore: Sendable {
   ///
   /// - Parameters:
   ///   - durability: when the commit counts as done; default: the durability of this handle.
-  ///   - uniqueness: the time at which unique indexes are checked; default: that of the batch
-  ///     around this one, and otherwise at each save.
+  ///   - uniqueness: the time at which unique indexes are checked; default: the time of the
+  ///     surrounding batch, or at each save.
   ///   - body: the work. Its argument must not escape.
   /// - Throws: any error of the closure; ``DocumentError``.
   @discardableResult

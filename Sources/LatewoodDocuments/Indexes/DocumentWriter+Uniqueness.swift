@@ -3,8 +3,8 @@ import LatewoodQuery
 /// The keys in unique indexes of one collection that a batch has still to check.
 ///
 /// Checked is the state at the end: whether a document that was saved here has a key that another
-/// one has, too. As when each save is checked, a revision from another replica that comes after the
-/// save is accepted.
+/// one has, too. As when each save is checked, a revision from another replica is accepted if it is
+/// inserted after the save.
 struct UncheckedKeys {
   /// A key of a document.
   struct Place: Hashable {
@@ -63,7 +63,7 @@ struct UncheckedKeys {
 extension DocumentWriter {
   /// Runs a part of the batch with a check of unique indexes at another time.
   ///
-  /// - Parameter check: the time; nil for that of the batch around this part. A part with `atEnd`
+  /// - Parameter check: the time; nil for the time of the batch around this part. A part with `atEnd`
   ///   in a batch with `atEachSave` is checked at its own end.
   /// - Throws: ``DocumentError`` `notUnique`, which names both documents, if two of them have the
   ///   same values at the end.

@@ -26,7 +26,7 @@ package struct FleeceEncoder {
 /// The tape to which all containers of one encoding write.
 ///
 /// An `Encodable` can misuse its encoder in calls that cannot throw. The first misuse is kept, and
-/// the encoding ends with it; what is written in between goes to nodes outside of the value.
+/// the encoding ends with it; values written in between go to nodes outside of the root.
 ///
 /// Invariant: a node is filled once, and children are added only to collections.
 final class EncodingTarget {

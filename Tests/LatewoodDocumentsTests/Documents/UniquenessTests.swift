@@ -113,7 +113,7 @@ import Testing
     refusal(.notUnique) {
       try store.write { writer in try save(writer, "a", #"{"text":"\#(long)1"}"#) }
     }
-    // An edit that leaves the value as it was is not checked, as that of a short value.
+    // An edit that keeps the value is not checked, and neither is one that keeps a short value.
     try store.write { writer in
       try insert(writer, "c", 3, #"{"text":"\#(long)1"}"#)
       try save(writer, "c", #"{"n":1,"text":"\#(long)1"}"#)
@@ -121,7 +121,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `revisions from another replica are not refused, whichever comes first at the end`() throws {
+  @Test func `revisions from another replica are not refused at the end of a batch`() throws {
     try createIndex("seat", "seat")
     // A save, then the same value from a replica: accepted, as when each save is checked.
     for check in [UniquenessCheck.atEachSave, .atEnd] {
@@ -143,7 +143,7 @@ import Testing
       }
       try store.write { writer in for id in ["a", "b", "e", "f"] { try writer.purge(id, in: collection) } }
     }
-    // A replica brings a winner that has the value, too: it is no longer that of the save.
+    // A replica brings a winner that has the value, too: it replaces the saved one.
     try store.write { writer in try save(writer, "a", #"{"seat":1}"#) }
     try store.write(uniqueness: .atEnd) { writer in
       try save(writer, "b", #"{"seat":1}"#)
@@ -204,7 +204,7 @@ import Testing
     try expectSound()
   }
 
-  @Test func `a document that has expired is no duplicate`() throws {
+  @Test func `a document that has expired does not count as a duplicate`() throws {
     try createIndex("seat", "seat")
     try store.write { writer in
       try save(writer, "a", #"{"seat":1}"#)

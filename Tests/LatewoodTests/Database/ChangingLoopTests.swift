@@ -28,7 +28,7 @@ import Testing
       try people.forEachDocument { document in
         let number = document.int("n")
         seen.append(number)
-        // Its own document, one that comes later, one that came before, and new ones behind.
+        // Its own document, a later one, an earlier one, and new ones at the end.
         try people.update(document.id) { $0["n"] = DocumentValue(number + 1000) }
         if number == 5 { try people.update("p40") { $0["n"] = -1 } }
         if number == 6 { try people.update("p02") { $0["n"] = -1 } }
@@ -81,7 +81,7 @@ import Testing
     #expect(try database.verify().faults == [])
   }
 
-  @Test func `a query that is changed while it is read says so`() throws {
+  @Test func `changing documents while a query reads them is refused with advice`() throws {
     let error = refusal(.invalidParameter) {
       try database.inBatch {
         func change(_ document: Document) throws -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Ids that no document can have, and handles of what is gone.
+/// Ids that no document can have, and handles of dropped collections.
 @Suite struct ImpossibleIDTests {
   struct Person: Codable, Identifiable, Sendable {
     var id: String
@@ -11,7 +11,7 @@ import Testing
 
   private static let ids = ["", String(repeating: "x", count: 16_385), String(repeating: "é", count: 40_000)]
 
-  @Test func `reads find nothing, and changes say that the id is not valid`() throws {
+  @Test func `reads find nothing, and changes are refused`() throws {
     let database = try Database.inMemory()
     let people = try database["people"]
     try people.save(MutableDocument(id: "anna", ["n": 1]))
@@ -44,7 +44,7 @@ import Testing
       #expect(try typed.document(id) == nil && typed[id] == nil && !typed.contains(id))
       #expect(try typed.expiration(of: id) == nil)
     }
-    // The longest key of the store is no id either, but only too long for documents.
+    // The longest key of the store cannot be an id either, but reads and purges accept it.
     let long = String(repeating: "x", count: 16_384)
     #expect(try people.document(long) == nil && !people.purge(long))
     #expect(try database.verify().faults == [])
