@@ -33,7 +33,8 @@ struct SQLSorter {
     }
   }
 
-  private let memory: Int
+  /// About the most memory for a part, in bytes.
+  var memory: Int
   private let isDistinct: Bool
   /// The numbers of rows to skip and to return from this part on.
   private var skip: Int
