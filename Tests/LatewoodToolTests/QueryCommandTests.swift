@@ -65,4 +65,31 @@ import Testing
     let result = try tool.run(arguments)
     #expect(result.code == .usage && result.output.isEmpty, "\(result.error)")
   }
+
+  @Test func `rows of SELECT RAW are printed as values`() throws {
+    let tool = try filled()
+    let text = "SELECT RAW n FROM _ ORDER BY meta().id DESC LIMIT 2"
+    #expect(try tool("query", "@", text).lines == ["9", "8"])
+    #expect(
+      try tool("query", "@", text, "--json").output
+        == #"{"collection":"_default","rows":[9,8],"count":2,"read":2}"# + "\n")
+    #expect(try tool("query", "@", "SELECT VALUE t FROM _ LIMIT 1").lines == [#"["x"]"#])
+  }
+
+  @Test func `ids and numbers of documents are found without reading others`() throws {
+    let tool = try filled()
+    #expect(
+      try tool("find", "@", #"{"_id":{"$in":["d11","d29"]}}"#, "--fields", "_id", "--json").output
+        == #"{"collection":"_default","documents":[{"_id":"d11"},{"_id":"d29"}],"count":2,"read":2}"# + "\n")
+    #expect(
+      try tool("find", "@", "{}", "--sort", "_id:desc", "--limit", "1", "--fields", "_id", "--json").output
+        == #"{"collection":"_default","documents":[{"_id":"d29"}],"count":1,"read":1}"# + "\n")
+    #expect(try tool("find", "@", "{}", "--count").lines == ["20"])
+    #expect(
+      try tool("find", "@", "{}", "--count", "--json").output
+        == #"{"collection":"_default","count":20,"read":0}"# + "\n")
+    #expect(
+      try tool("query", "@", "SELECT COUNT(*) AS n FROM _", "--json").output
+        == #"{"collection":"_default","rows":[{"n":20}],"count":1,"read":0}"# + "\n")
+  }
 }

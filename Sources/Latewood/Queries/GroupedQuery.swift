@@ -10,6 +10,10 @@ import LatewoodQuery
 ///
 /// Each aggregate reads one state of the database, in O(documents found), and keeps one value for
 /// each group in memory. Fields come from an index if possible, as for ``RowQuery``.
+///
+/// Keys that are strings are compared by their bytes, as in conditions and SQL++. If two of them are
+/// the same text to Swift, such as `é` in one and in two scalars, no dictionary can contain both, and
+/// the aggregate throws ``DatabaseError`` `invalidParameter`.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
   let query: Query<Value>
   private let key: QueryField<Key>
@@ -24,12 +28,12 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   /// - Throws: `DecodingError` if the field of the group is missing or of another type; otherwise
   ///   like ``Query``.
   public func count() throws -> [Key: Int] {
-    var counts: [Key: Int] = [:]
+    var counts = KeyTable<Key, Int>()
     try query.forEachValue(of: key) { key in
-      counts[key, default: 0] += 1
+      counts.update(key, from: 0) { $0 += 1 }
       return true
     }
-    return counts
+    return try counts.dictionary()
   }
 
   /// Returns the sum of a field in each group. See ``Query/sum(_:)-3cmuy``.
@@ -53,30 +57,33 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     try totals(field(QueryDocument())).compactMapValues(\.average)
   }
 
-  /// Returns the minimum of a field in each group that has the field, in Swift's order.
+  /// Returns the minimum of a field in each group that has the field, in Swift's order; strings are
+  /// compared by their bytes.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
   ///   declared type; otherwise like ``Query``.
   public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {
-    try edges(QueryField<Member?>(field(QueryDocument()).path)) { $0 < $1 }
+    try edges(QueryField<Member?>(field(QueryDocument()).path), queryOrder(of: Member.self))
   }
 
-  /// Returns the maximum of a field in each group that has the field, in Swift's order.
+  /// Returns the maximum of a field in each group that has the field, in Swift's order; strings are
+  /// compared by their bytes.
   ///
   /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
   ///   declared type; otherwise like ``Query``.
   public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Key: Member] {
-    try edges(QueryField<Member?>(field(QueryDocument()).path)) { $1 < $0 }
+    let precedes = queryOrder(of: Member.self)
+    return try edges(QueryField<Member?>(field(QueryDocument()).path)) { precedes($1, $0) }
   }
 
   // MARK: Implementation
 
   private func totals<Number: QueryNumber>(_ field: QueryField<Number>) throws -> [Key: NumberTotal] {
-    var totals: [Key: NumberTotal] = [:]
+    var totals = KeyTable<Key, NumberTotal>()
     let none = NumberTotal(isWhole: Number._isWhole)
     let (keys, numbers) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try numbers.path.get()]
@@ -84,21 +91,21 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
       guard let key = values.next().flatMap({ keys.plain?($0) }), let value = values.next() else {
         return nil
       }
-      return totals[key, default: none].add(value) ? true : nil
+      return totals.update(key, from: none) { $0.add(value) } ? true : nil
     } _: { document in
-      try totals[keys.value(in: document), default: none].add(numbers, document)
+      try totals.update(keys.value(in: document), from: none) { try $0.add(numbers, document) }
       return true
     }
-    return totals
+    return try totals.dictionary()
   }
 
   private func edges<Member: Decodable & Sendable>(
     _ field: QueryField<Member?>, _ precedes: (Member, Member) -> Bool
   ) throws -> [Key: Member] {
-    var edges: [Key: Member] = [:]
+    var edges = KeyTable<Key, Member>()
     func add(_ key: Key, _ value: Member?) {
       guard let value else { return }
-      if edges[key].map({ precedes(value, $0) }) ?? true { edges[key] = value }
+      edges.update(key, from: value) { if precedes(value, $0) { $0 = value } }
     }
     let (keys, members) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try members.path.get()]
@@ -112,6 +119,6 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
       try add(keys.value(in: document), members.value(in: document))
       return true
     }
-    return edges
+    return try edges.dictionary()
   }
 }

@@ -66,16 +66,17 @@ extension Query {
   }
 
   /// Returns the distinct values of a field, in the order of their first occurrence: sort the query
-  /// by the field to sort them. O(documents found); keeps the values in memory.
+  /// by the field to sort them. Strings are compared by their bytes. O(documents found); keeps the
+  /// values in memory.
   ///
   /// - Throws: `DecodingError` if a field is missing or of another type; otherwise like ``Query``.
   public func distinct<Member: Decodable & Hashable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) throws -> [Member] {
-    var seen: Set<Member> = []
+    var seen = KeyTable<Member, Bool>()
     var list: [Member] = []
     try forEachValue(of: field(QueryDocument())) { value in
-      if seen.insert(value).inserted { list.append(value) }
+      if seen.insert(value) { list.append(value) }
       return true
     }
     return list

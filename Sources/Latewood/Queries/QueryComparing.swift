@@ -27,10 +27,7 @@ extension QueryOperand {
 
   func isAmong(_ values: some Sequence<some Encodable>) -> QueryCondition {
     // Unlike in a selector, an array does not equal its elements.
-    QueryCondition(
-      path.flatMap { path in
-        QueryConstant.all(values).map { .any($0.map { .field(path, .compare(.equal, $0)) }) }
-      })
+    test(QueryConstant.all(values).map { .equalsAny(ConstantSet($0)) })
   }
 
   var isNothing: QueryCondition {

@@ -10,8 +10,8 @@ import LatewoodQuery
 ///
 /// A sort keeps its rows in memory, or with LIMIT only as many as needed, and GROUP BY its groups.
 /// If they need more than 64 MiB, they come in parts, and the documents are read again for each
-/// further part. Only the rows of DISTINCT without ORDER BY, and the values of `COUNT(DISTINCT x)`
-/// and the like in one group, must fit: otherwise the query throws `invalidParameter`.
+/// further part. So do the rows of DISTINCT, whose order is then not specified without ORDER BY,
+/// and the values of `COUNT(DISTINCT x)` and the like.
 ///
 /// Errors: ``DatabaseError`` `notFound` if the collection does not exist, `invalidParameter`,
 /// `notOpen`, `corruptData`; the `DecodingError` of a row that is not of the type.
@@ -25,11 +25,12 @@ public struct SQLQuery: Sendable {
     self.program = program
   }
 
-  /// Returns the rows, in order: each is an object whose members are the columns.
+  /// Returns the rows, in order: each is an object whose members are the columns, or after
+  /// `SELECT RAW` the value of the only column.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
-  ///   distinct values or the work on a document grow too large; `notOpen` once the database is
-  ///   closed; `corruptData` or `inputOutput` if the file cannot be read.
+  ///   the work on a document or a group grows too large; `notOpen` once the database is closed;
+  ///   `corruptData` or `inputOutput` if the file cannot be read.
   public func rows() throws -> [DocumentValue] {
     var rows: [DocumentValue] = []
     try forEach { row in
@@ -39,12 +40,13 @@ public struct SQLQuery: Sendable {
     return rows
   }
 
-  /// Returns the rows, in order, decoded as a type.
+  /// Returns the rows, in order, decoded as a type. The rows of `SELECT RAW title` are strings, for
+  /// example, and `rows(as: String?.self)` returns nil for documents without the member.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
-  ///   distinct values or the work on a document grow too large; `notOpen` once the database is
-  ///   closed; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
-  ///   row that is not of the type.
+  ///   the work on a document or a group grows too large; `notOpen` once the database is closed;
+  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a row that
+  ///   is not of the type.
   public func rows<Value: Decodable>(as type: Value.Type) throws -> [Value] {
     var rows: [Value] = []
     try find { row in
@@ -59,8 +61,8 @@ public struct SQLQuery: Sendable {
   /// collection then, because its documents may be read again for further rows.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
-  ///   `invalidParameter` if distinct values or the work on a document grow too large; `notOpen`
-  ///   once the database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  ///   `invalidParameter` if the work on a document or a group grows too large; `notOpen` once the
+  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
   }

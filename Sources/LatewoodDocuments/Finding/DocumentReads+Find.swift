@@ -120,34 +120,37 @@ extension DocumentReads {
     }
   }
 
-  /// Returns the number of documents that a request finds. If an index contains exactly these,
-  /// takes O(log n) plus the number of expired documents that are not purged yet; otherwise as long
-  /// as ``find(_:_:)``.
-  package func count(_ request: FindRequest) throws -> Int {
+  /// Returns the number of documents that a request finds. If it has conditions only on the id or
+  /// none, or an index contains exactly these documents, takes O(log n) for each range plus the
+  /// number of expired documents that are not purged yet; otherwise as long as ``find(_:_:)``.
+  package func count(_ request: FindRequest) throws -> Int { try counted(request).count }
+
+  /// Returns the number of documents that a request finds, and the number that were examined.
+  package func counted(_ request: FindRequest) throws -> (count: Int, read: Int) {
     var unsorted = request
     unsorted.order = []
-    return try count(unsorted, FindPlanner(self, unsorted))
+    return try counted(unsorted, FindPlanner(self, unsorted))
   }
 
   /// Returns the number of documents that a prepared request finds.
   package func count(_ prepared: PreparedFind) throws -> Int {
     guard prepared.request.order.isEmpty else { return try count(prepared.request) }
-    return try count(prepared.request, FindPlanner(self, prepared))
+    return try counted(prepared.request, FindPlanner(self, prepared)).count
   }
 
-  private func count(_ request: FindRequest, _ planner: FindPlanner) throws -> Int {
-    guard request.limit > 0 else { return 0 }
+  private func counted(_ request: FindRequest, _ planner: FindPlanner) throws -> (count: Int, read: Int) {
+    guard request.limit > 0 else { return (0, 0) }
     let plan = try planner.best(toCount: true)
-    guard plan.isCovered else {
+    guard plan.isCovered || plan.isExactScan else {
       var count = 0
-      _ = try find(request, by: plan) { _ in
+      let read = try find(request, by: plan) { _ in
         count += 1
         return true
       }
-      return count
+      return (count, read)
     }
     let all = plan.candidates - (try expired(among: request.predicate))
-    return min(max(0, all - request.skip), request.limit)
+    return (min(max(0, all - request.skip), request.limit), 0)
   }
 
   /// Returns the plan for a request. O(log n) for each index.

@@ -25,9 +25,10 @@ extension DocumentReads {
   ///
   /// Documents are found by the predicate of the program, like those of other requests, and read in
   /// place. Rows come in the order of an index if one has the required order, and are sorted
-  /// otherwise; see `SQLRun` for the memory that this takes. If sorted rows or groups need more,
-  /// the documents are read again for each further part of them. A program that only counts
-  /// documents reads none if an index contains exactly those documents.
+  /// otherwise; see `SQLRun` for the memory that this takes. If the rows or groups need more, the
+  /// documents are read again for each further part of them. A program that only counts documents
+  /// reads none if their number is known, and one for the minimum and the maximum of the id or of a
+  /// field that an index sorts reads the first or the last document.
   ///
   /// - Returns: the number of examined documents, each counted as often as it is examined.
   /// - Throws: any error of the closure, and of `SQLLimits.check`; `QueryError` `tooLarge` if the
@@ -36,13 +37,11 @@ extension DocumentReads {
   package func query(
     _ program: SQLProgram, limits: SQLLimits = SQLLimits(), _ body: SQLRun.Receiver
   ) throws -> Int {
+    if let summary = program.summary, let read = try summarize(program, summary, limits, body) {
+      return read
+    }
     let choice = try SQLChoice(self, program, memory: limits.memory)
     var run = SQLRun(choice.program, limits: limits)
-    if choice.isCounted {
-      run.add(documents: choice.plan.candidates - (try expired(among: choice.request.predicate)))
-      _ = try run.finish(body)
-      return 0
-    }
     guard choice.request.limit > 0 else { return 0 }
     var read = 0
     // The plan is the same for each part, and so is the order of the documents.
@@ -50,6 +49,57 @@ extension DocumentReads {
       read += try find(choice.request, by: choice.plan) { document in try run.add(document, body) }
     } while try run.finish(body)
     return read
+  }
+
+  /// Produces the row of a program that only counts documents, and finds the first and the last of
+  /// them in some order. Returns the number of examined documents; nil if all of them must be read.
+  private func summarize(
+    _ program: SQLProgram, _ summary: SQLProgram.Summary, _ limits: SQLLimits, _ body: SQLRun.Receiver
+  ) throws -> Int? {
+    var run = SQLRun(program, limits: limits)
+    var edges: [(id: String, read: Int)] = []
+    for edge in summary.edges {
+      // Several edges could each read many documents that do not match.
+      let mayFilter = summary.edges.count == 1
+      guard let found = try self.edge(edge, of: program.predicate, mayFilter) else { return nil }
+      edges.append(found)
+    }
+    // In the order of a scan, which decides between equal values of different forms.
+    let ids = Set(edges.map { Array($0.id.utf8) }).filter { !$0.isEmpty }
+      .sorted { $0.lexicographicallyPrecedes($1) }
+    if summary.counts {
+      let counted = try FindPlanner(self, FindRequest(program.predicate)).best(toCount: true)
+      guard counted.isCovered || counted.isExactScan else { return nil }
+      let all = counted.candidates - (try expired(among: program.predicate))
+      run.add(documents: all - ids.count)
+    }
+    for id in ids {
+      _ = try withDocument(id) { document in _ = try run.add(document, body) }
+    }
+    _ = try run.finish(body)
+    return edges.reduce(0) { $0 + $1.read }
+  }
+
+  /// Returns the id of the document with the least or greatest value of a field, empty if no
+  /// document has one, and the number of examined documents. Returns nil if the documents are not
+  /// stored in the order of the field, or too many might not match.
+  private func edge(
+    _ edge: SQLProgram.FieldOrder, of predicate: Predicate, _ mayFilter: Bool
+  ) throws -> (id: String, read: Int)? {
+    guard let isValued = Predicate.isValued(edge.path) else { return nil }
+    var request = FindRequest(.all([predicate, isValued]))
+    request.order = [FindRequest.Order(edge.path, isDescending: edge.isDescending)]
+    request.limit = 1
+    let plan = try FindPlanner(self, request).best()
+    let isEarly =
+      request.isByID ? plan.isScan && (mayFilter || plan.isExactScan) : plan.isOrderOfIndex && plan.isCovered
+    guard isEarly else { return nil }
+    var id = ""
+    let read = try find(request, by: plan) { document in
+      id = document.id
+      return true
+    }
+    return (id, read)
   }
 
   /// Returns the plan for the documents of a statement, including the filtering and sorting of its
@@ -61,6 +111,7 @@ extension DocumentReads {
     var explanation = choice.plan.isScan ? try planner.explained() : planner.explain(choice.plan)
     explanation.filters = explanation.filters || program.filtersRows
     explanation.sorts = explanation.sorts || choice.program.sortsRows
+    explanation.isCovering = explanation.isCovering || choice.isCounted
     return explanation
   }
 }
@@ -71,7 +122,7 @@ private struct SQLChoice {
   let request: FindRequest
   let plan: FindPlan
   /// Whether the plan contains exactly the documents to count, so that none must be read.
-  private(set) var isCounted = false
+  let isCounted: Bool
 
   init(
     _ reads: DocumentReads, _ program: SQLProgram, memory: Int = SQLLimits().memory
@@ -79,14 +130,14 @@ private struct SQLChoice {
     if let sorted = program.inOrderOfScan {
       let request = FindRequest(sorted, memory: memory)
       if let plan = try FindPlanner(reads, request).inOrder() {
-        (self.program, self.request, self.plan) = (sorted, request, plan)
+        (self.program, self.request, self.plan, isCounted) = (sorted, request, plan, false)
         return
       }
     }
     self.program = program
     request = FindRequest(program, memory: memory)
-    plan = try FindPlanner(reads, request).best(toCount: program.countsOnly)
-    isCounted = program.countsOnly && plan.isCovered
+    plan = try FindPlanner(reads, request).best(toCount: program.summary?.countsOnly == true)
+    isCounted = program.summary?.countsOnly == true && (plan.isCovered || plan.isExactScan)
   }
 }
 

@@ -9,7 +9,9 @@ final class FindChoices: Sendable {
   let indexes: CollectionIndexes
   let conditions: Conjunction
   /// The ids that the conditions do not exclude.
-  let ids: KeyRange
+  let ids: [KeyRange]
+  /// Whether all documents with these ids meet the conditions.
+  let areIDsWhole: Bool
   /// At most one part of each index.
   let parts: [IndexPart]
   /// For each `or` that indexes can answer, the parts that can answer each of its sides.
@@ -20,7 +22,9 @@ final class FindChoices: Sendable {
     let conditions = Conjunction(request.predicate)
     let order = request.order.map { (path: $0.path, isDescending: $0.isDescending) }
     self.conditions = conditions
-    ids = KeyRange(idsOf: request.predicate)
+    let bounds = IDBounds(request.predicate)
+    ids = bounds.ranges
+    areIDsWhole = bounds.isWhole
     var parts: [IndexPart] = []
     for index in indexes.ready {
       if let part = IndexPart.of(index, conditions, order), part.isUseful { parts.append(part) }

@@ -10,6 +10,8 @@ package struct FindExplanation: Sendable, Equatable {
 
   /// The indexes that are read; empty for a scan.
   package var uses: [Use]
+  /// The number of ranges of ids that a scan reads; nil if it reads all documents, or there is none.
+  package var idRanges: Int?
   /// Whether the index contains all the fields to find, so that no document is read.
   package var isCovering: Bool
   /// Whether documents must be read to decide whether they match.
@@ -28,7 +30,9 @@ package struct FindExplanation: Sendable, Equatable {
 extension FindExplanation: CustomStringConvertible {
   package var description: String {
     var parts: [String] = []
-    if uses.isEmpty {
+    if let idRanges {
+      parts.append("ids: \(candidates) documents in \(idRanges == 1 ? "1 range" : "\(idRanges) ranges")")
+    } else if uses.isEmpty {
       parts.append("all documents: \(candidates)")
     } else {
       for use in uses {

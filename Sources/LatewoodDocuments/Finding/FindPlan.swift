@@ -4,8 +4,8 @@ import LatewoodStore
 /// One way to find the documents of a request. All ways lead to the same result.
 struct FindPlan {
   enum Access {
-    /// Every document in a range of ids.
-    case scan(KeyRange)
+    /// Every document in some ranges of ids, which are in order.
+    case scan([KeyRange])
     /// The documents in a part of an index.
     case index(IndexAccess)
     /// The documents in any of several parts.
@@ -19,7 +19,7 @@ struct FindPlan {
     case none
     /// By id or in the order of the request, by sorting after reading.
     case sorted
-    /// In the order of the index, read forwards or backwards.
+    /// In the order of the index, or of ids for a scan, read forwards or backwards.
     case index(isReversed: Bool)
   }
 
@@ -29,6 +29,8 @@ struct FindPlan {
   var candidates: Int
   /// The estimated number of documents to read.
   var cost: Double
+  /// Whether it is a scan of exactly the requested documents.
+  var isExactScan = false
 
   var isScan: Bool { if case .scan = access { true } else { false } }
 
@@ -38,6 +40,11 @@ struct FindPlan {
     case .index(let access), .few(let access, _): access.isExact
     case .scan, .union: false
     }
+  }
+
+  /// Whether documents are read in the order of an index.
+  var isOrderOfIndex: Bool {
+    if case (.index, .index) = (access, ordering) { true } else { false }
   }
 
   /// The parts of indexes to read.

@@ -57,13 +57,16 @@ struct FindPlanner {
   ///
   /// - Parameters:
   ///   - toCount: whether only the number of documents is needed. If the returned plan is covered,
-  ///     its candidates are that number.
+  ///     or an exact scan, its candidates are that number, including expired documents.
   ///   - isMany: whether there are known to be more than a few documents with equal keys.
   func best(toCount: Bool = false, isMany: Bool = false) throws(DocumentError) -> FindPlan {
-    if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
-    if toCount, let access = try covering() {
-      return FindPlan(access: .index(access), ordering: .none, candidates: access.candidates, cost: 0)
+    if toCount {
+      if choices.areIDsWhole { return scan(candidates: try documentCount()) }
+      if let access = try covering() {
+        return FindPlan(access: .index(access), ordering: .none, candidates: access.candidates, cost: 0)
+      }
     }
+    if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
     if let part = endingAtLimit { return plan(inOrder: uncounted(part)) }
     if !isMany, let few = try few() { return plan(few) }
     return best(of: try all())
@@ -83,7 +86,8 @@ struct FindPlanner {
   /// Returns a plan that reads documents in the order of the request, without collecting them in
   /// memory; nil if such a plan does not exist or another plan would read far fewer documents.
   func inOrder() throws(DocumentError) -> FindPlan? {
-    if choices.parts.isEmpty { return nil }
+    if request.order.isEmpty { return try best() }
+    if choices.parts.isEmpty, !request.isByIDReversed { return nil }
     let plans = try all()
     let least = best(of: plans).candidates
     let ordered = plans.filter {
@@ -148,12 +152,14 @@ struct FindPlanner {
 
   /// All plans, the scan first. Counts every range.
   func all() throws(DocumentError) -> [FindPlan] {
-    let total = try count(reads.spaces.documents, choices.ids)
+    var total = 0
+    for range in choices.ids { total += try count(reads.spaces.documents, range) }
     var plans = [scan(candidates: total)]
     for part in choices.parts { plans.append(contentsOf: self.plans(for: try access(to: part))) }
     for sides in choices.unions { plans.append(try union(sides)) }
-    if let matches = plans.filter(\.isCovered).map(\.candidates).min(), matches > 0 {
-      if request.order.isEmpty {
+    let exact = plans.filter { $0.isCovered || $0.isExactScan }
+    if let matches = exact.map(\.candidates).min(), matches > 0 {
+      if request.isByID {
         // The scan ends at the limit: the more documents match, the sooner.
         plans[0].cost = min(plans[0].cost, Double(needed) * Double(total) / Double(matches))
       } else {
@@ -168,8 +174,9 @@ struct FindPlanner {
 
   private func scan(candidates: Int) -> FindPlan {
     FindPlan(
-      access: .scan(choices.ids), ordering: request.order.isEmpty ? .none : .sorted,
-      candidates: candidates, cost: Double(candidates))
+      access: .scan(choices.ids),
+      ordering: request.order.isEmpty ? .none : request.isByIDReversed ? .index(isReversed: true) : .sorted,
+      candidates: candidates, cost: Double(candidates), isExactScan: choices.areIDsWhole)
   }
 
   /// Returns the plans that read one part of one index.
@@ -243,6 +250,13 @@ struct FindPlanner {
     return IndexAccess(part, ranges: ranges, candidates: candidates, isExact: isExact)
   }
 
+  /// Returns the number of documents with the ids of the request, including expired ones.
+  private func documentCount() throws(DocumentError) -> Int {
+    var count = 0
+    for range in choices.ids { count += try reads.storedCount(in: range) }
+    return count
+  }
+
   private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DocumentError) -> Int {
     try DocumentError.typed { try reads.source.count(in: keyspace, range) }
   }
@@ -256,10 +270,13 @@ struct FindPlanner {
       FindExplanation.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
     }
     let isCovering = plan.isCovered && !sorts && isCovered(by: plan.accesses[0].index.definition)
+    // The ids of all documents are one range without bounds.
+    let isPart = plan.isScan && choices.ids != [.all]
+    let filters = !choices.conditions.parts.isEmpty && !plan.isCovered && !plan.isExactScan
     return FindExplanation(
-      uses: uses, isCovering: isCovering, filters: !choices.conditions.parts.isEmpty && !plan.isCovered,
+      uses: uses, idRanges: isPart ? choices.ids.count : nil, isCovering: isCovering, filters: filters,
       sorts: sorts,
       candidates: plan.candidates,
-      suggestion: uses.isEmpty ? IndexSuggestion(choices, request.order)?.text : nil)
+      suggestion: uses.isEmpty ? IndexSuggestion(choices, request.isByID ? [] : request.order)?.text : nil)
   }
 }

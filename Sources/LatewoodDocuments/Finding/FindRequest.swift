@@ -1,5 +1,4 @@
 import LatewoodQuery
-import LatewoodStore
 
 /// A request for documents of a collection: their condition, order and number.
 package struct FindRequest: Sendable {
@@ -14,9 +13,26 @@ package struct FindRequest: Sendable {
     }
   }
 
-  package var predicate: Predicate
+  private var condition: Predicate
+  private var fields: [Order] = []
+
+  /// The condition. Many equalities of one field in an `or` are compared together.
+  package var predicate: Predicate {
+    get { condition }
+    // Not an observer, which initializers would not call.
+    set { condition = newValue.joiningEqualities }
+  }
   /// The fields to sort by, the most significant first; ties are ordered by id. Empty: by id alone.
-  package var order: [Order] = []
+  ///
+  /// Fields after the id are left out, because no two documents have the same id, and so is the id
+  /// itself if it is ascending.
+  package var order: [Order] {
+    get { fields }
+    set {
+      fields = newValue
+      endOrderAtID()
+    }
+  }
   /// The number of documents to skip at the beginning.
   package var skip = 0
   package var limit = Int.max
@@ -24,69 +40,27 @@ package struct FindRequest: Sendable {
   /// are read again for each part of the result.
   package var sortMemory = 64 << 20
 
-  package init(_ predicate: Predicate = .always(true)) { self.predicate = predicate }
+  package init(_ predicate: Predicate = .always(true)) {
+    condition = predicate.joiningEqualities
+  }
+
+  private mutating func endOrderAtID() {
+    guard let place = fields.firstIndex(where: { $0.path == FoundDocument.idField }) else { return }
+    let end = fields[place].isDescending ? place + 1 : place
+    if end < fields.count { fields.removeSubrange(end...) }
+  }
+
+  /// Whether documents are sorted by nothing but the id, from the last to the first.
+  var isByIDReversed: Bool {
+    order.count == 1 && order[0].isDescending && order[0].path == FoundDocument.idField
+  }
+
+  /// Whether documents are sorted by nothing but the id.
+  var isByID: Bool { order.isEmpty || isByIDReversed }
 
   /// `skip + limit`, the number of matches that contribute to the result; nil for all.
   var needed: Int? {
     let (sum, overflow) = skip.addingReportingOverflow(limit)
     return overflow ? nil : sum
-  }
-}
-
-extension KeyRange {
-  /// Creates a range of ids that contains every document for which a predicate is true.
-  init(idsOf predicate: Predicate) {
-    self = .all
-    switch predicate {
-    case .all(let parts):
-      for part in parts { narrow(to: KeyRange(idsOf: part)) }
-    case .field(FoundDocument.idField, let test): narrow(to: KeyRange(test))
-    case .always, .any, .not, .field: break
-    }
-  }
-
-  private init(_ test: FieldTest) {
-    self = .all
-    switch test {
-    case .compare(let comparison, let constant):
-      guard let id = constant.text else { return }
-      switch comparison {
-      case .less: self = .upTo(id)
-      case .lessOrEqual: self = .through(id)
-      case .equal: self = .between(id, through: id)
-      case .greaterOrEqual: self = .from(id)
-      case .greater: self = KeyRange(lower: .excluded(id))
-      case .notEqual: return
-      }
-    case .begins(let constant): self = constant.text.map { .prefix($0) } ?? .all
-    default: return
-    }
-  }
-
-  private mutating func narrow(to other: KeyRange) {
-    if KeyRange.starts(lower, before: other.lower) { lower = other.lower }
-    if KeyRange.ends(other.upper, before: upper) { upper = other.upper }
-  }
-
-  private static func starts(_ left: Bound, before right: Bound) -> Bool {
-    switch (left, right) {
-    case (_, .unbounded): false
-    case (.unbounded, _): true
-    case (.included(let a), .included(let b)), (.excluded(let a), .excluded(let b)),
-      (.excluded(let a), .included(let b)):
-      a.lexicographicallyPrecedes(b)
-    case (.included(let a), .excluded(let b)): !b.lexicographicallyPrecedes(a)
-    }
-  }
-
-  private static func ends(_ left: Bound, before right: Bound) -> Bool {
-    switch (left, right) {
-    case (.unbounded, _): false
-    case (_, .unbounded): true
-    case (.included(let a), .included(let b)), (.excluded(let a), .excluded(let b)),
-      (.included(let a), .excluded(let b)):
-      a.lexicographicallyPrecedes(b)
-    case (.excluded(let a), .included(let b)): !b.lexicographicallyPrecedes(a)
-    }
   }
 }

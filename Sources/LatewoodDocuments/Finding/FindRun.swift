@@ -9,6 +9,8 @@ struct FindRun<Sink: FoundSink> {
   private let request: FindRequest
   private let plan: FindPlan
   private let isCovered: Bool
+  /// Whether all documents that the plan reads match.
+  private let matchesAll: Bool
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
   /// The maximum number of entries for which a sink is told to reserve memory.
@@ -36,6 +38,7 @@ struct FindRun<Sink: FoundSink> {
     self.request = request
     self.plan = plan
     isCovered = plan.isCovered
+    matchesAll = isCovered || plan.isExactScan
     self.sink = sink
   }
 
@@ -59,7 +62,7 @@ struct FindRun<Sink: FoundSink> {
     case (.index(let access), .none):
       let ranges = try rangesAfterSkipping(access, false)
       try forEachEntry(access, in: ranges, together: true) { run, entry in try run.take(entry) }
-    case (_, .none): try forEachMatch { run, document in try run.take(document) }
+    case (_, .none), (.scan, .index): try forEachMatch { run, document in try run.take(document) }
     default: if request.order.isEmpty { try runByID() } else { try runSorted() }
     }
     return seen
@@ -68,8 +71,10 @@ struct FindRun<Sink: FoundSink> {
   /// Whether more than one document may be read, which makes `NearbyDocuments` worthwhile.
   private var readsSeveral: Bool {
     if isCovering || request.limit == 1 && isCovered { return false }
-    if case .scan = plan.access, case .none = plan.ordering { return false }
-    return true
+    guard case .scan = plan.access else { return true }
+    // A scan that sorts reads its documents again.
+    if case .sorted = plan.ordering { return true }
+    return false
   }
 
   /// Passes the next document to the sink unless it must be skipped. Returns false at the end.
@@ -233,10 +238,17 @@ struct FindRun<Sink: FoundSink> {
     _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws {
     switch plan.access {
-    case .scan(let range):
+    case .scan(let ranges):
       var query = DocumentQuery()
-      query.range = range
-      try reads.forEachStoredDocument(query) { id, head, record in try match(id, head, record, body) }
+      if case .index(let isReversed) = plan.ordering { query.descending = isReversed }
+      var goesOn = true
+      for range in query.descending ? ranges.reversed() : ranges where goesOn {
+        query.range = range
+        try reads.forEachStoredDocument(query) { id, head, record in
+          goesOn = try match(id, head, record, body)
+          return goesOn
+        }
+      }
     case .index(let access) where !access.bounds.mayRepeat:
       let ranges = request.order.isEmpty ? try rangesAfterSkipping(access, false) : access.ranges
       try forEachEntry(access, in: ranges) { run, entry in try run.look(at: entry.idBytes, body) }
@@ -335,7 +347,7 @@ struct FindRun<Sink: FoundSink> {
   @inline(__always) private mutating func filter(
     _ document: FoundDocument, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
-    try isCovered || request.predicate.matches(document) ? try body(&self, document) : true
+    try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
   }
 
   // MARK: Skipping

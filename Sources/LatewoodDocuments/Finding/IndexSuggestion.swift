@@ -14,7 +14,7 @@ struct IndexSuggestion {
     var compared: [IndexDefinition.Part] = []
     for case .field(let path, let test) in choices.conditions.parts where path != FoundDocument.idField {
       switch test {
-      case .compare(.equal, _), .isAmong:
+      case .compare(.equal, _), .isAmong, .equalsAny:
         let part = IndexDefinition.Part(path)
         if !equal.contains(part) { equal.append(part) }
       case .compare, .begins, .hasType: compared.append(IndexDefinition.Part(path))

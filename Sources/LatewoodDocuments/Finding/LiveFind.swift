@@ -252,23 +252,7 @@ package struct LiveFind<Value: Sendable> {
   }
 }
 
-/// An id that is compared by its bytes: two ids with different bytes name two documents, even if
-/// Unicode considers them equal.
-private struct DocumentKey: Hashable {
-  let text: String
-  init(_ text: String) { self.text = text }
-
-  static func == (left: DocumentKey, right: DocumentKey) -> Bool {
-    // Buffers are compared many times faster than views of strings.
-    var (left, right) = (left.text, right.text)
-    return left.withUTF8 { left in right.withUTF8 { right in left.elementsEqual(right) } }
-  }
-
-  func hash(into hasher: inout Hasher) {
-    var text = text
-    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
-  }
-}
+private typealias DocumentKey = TextKey
 
 extension FoundDocument {
   /// Returns the document's sort key in an order.

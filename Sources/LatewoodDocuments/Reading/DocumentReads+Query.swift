@@ -105,6 +105,13 @@ extension DocumentReads {
     return stored - expired.count
   }
 
+  /// Returns the number of undeleted documents in a range of ids, including expired ones.
+  func storedCount(in range: KeyRange) throws(DocumentError) -> Int {
+    var query = DocumentQuery()
+    query.range = range
+    return try storedCount(query)
+  }
+
   private func storedCount(_ query: DocumentQuery) throws(DocumentError) -> Int {
     try DocumentError.typed {
       if query.onlyConflicts {

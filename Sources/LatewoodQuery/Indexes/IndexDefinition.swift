@@ -115,7 +115,7 @@ package struct IndexDefinition: Sendable {
       throw QueryError(.invalidIndex, "the condition of an index is too long: \(bytes.count) bytes")
     }
     self.parts = parts
-    self.condition = condition
+    self.condition = condition?.joiningEqualities
     conditionBytes = bytes
     self.isUnique = isUnique
     hasEach = parts.contains { $0.isEach }

@@ -7,8 +7,9 @@ import LatewoodFleece
 /// ```
 ///
 /// A selector has the same meaning as in CouchDB 3.5. Where its documentation is silent, strings
-/// compare by their bytes and numbers by their value, so that `$eq` and `$all` with 1.0 find 1.
-/// Source: the documentation of `/db/_find`.
+/// compare by their bytes and numbers by their value, so that `$eq` and `$all` with 1.0 find 1. A
+/// number without a fraction is stored as an integer however it was written, so `$mod` accepts it;
+/// CouchDB does not accept 4.0. Source: the documentation of `/db/_find`.
 package struct MangoParser {
   /// The maximum depth of nested conditions, greater than in any handwritten selector.
   static let depthLimit = 100
@@ -181,13 +182,13 @@ package struct MangoParser {
     return parts
   }
 
-  private func constants(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> [Constant] {
+  private func constants(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> ConstantSet {
     guard let elements = try elements(value, place) else {
       throw refusal("\(place.last) takes an array of values", place)
     }
     var constants: [Constant] = []
     for element in elements { constants.append(try constant(element, at: place)) }
-    return constants
+    return ConstantSet(constants)
   }
 
   /// Parses a condition on a value inside the field, to which its paths are relative.

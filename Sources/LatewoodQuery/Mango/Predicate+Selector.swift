@@ -28,6 +28,10 @@ extension Predicate {
     case .not(let part):
       try writer.key(MangoParser.exactNegation)
       try part.write(to: &writer)
+    case .field(let path, .equalsAny(let constants)):
+      // In the form of single equalities, which every version reads.
+      let parts = constants.listed.map { Predicate.field(path, .compare(.equal, $0)) }
+      try Predicate.write("$or", parts, to: &writer)
     case .field(let path, let test):
       if path.steps.isEmpty {
         try test.writeMember(to: &writer)
@@ -42,7 +46,7 @@ extension Predicate {
     try writer.endDictionary()
   }
 
-  private static func write(
+  fileprivate static func write(
     _ name: String, _ parts: [Predicate], to writer: inout FleeceWriter
   ) throws(FleeceError) {
     try writer.key(name)
@@ -59,8 +63,11 @@ extension FieldTest {
     case .compare(let comparison, let constant):
       try writer.key(comparison.name)
       try constant.write(to: &writer)
-    case .isAmong(let constants): try FieldTest.write("$in", constants, to: &writer)
-    case .containsAll(let constants): try FieldTest.write("$all", constants, to: &writer)
+    case .isAmong(let constants): try FieldTest.write("$in", constants.listed, to: &writer)
+    case .equalsAny(let constants):
+      let parts = constants.listed.map { Predicate.field(.root, .compare(.equal, $0)) }
+      try Predicate.write("$or", parts, to: &writer)
+    case .containsAll(let constants): try FieldTest.write("$all", constants.listed, to: &writer)
     case .exists, .isMissing:
       try writer.key("$exists")
       if case .exists = self { try writer.boolean(true) } else { try writer.boolean(false) }

@@ -7,9 +7,9 @@ extension FieldTest {
     switch self {
     case .compare(let comparison, let constant): return FieldTest.intervals(comparison, constant)
     case .isAmong(let constants):
-      let points = constants.map { KeyInterval(beginning: $0.key, isPoint: true) }
       // An array is accepted if one of its elements is.
-      return KeyInterval.united(points + [KeyInterval(.array, needsCheck: true)])
+      return KeyInterval.united(constants.points + [KeyInterval(.array, needsCheck: true)])
+    case .equalsAny(let constants): return constants.points
     case .exists: return [.present()]
     // A field of a value without members has the same key, but does not match.
     case .isMissing: return [KeyInterval(.missing, needsCheck: true)]
@@ -22,9 +22,14 @@ extension FieldTest {
       return [KeyInterval(beginning: constant.key.dropLast(2))]
     case .matches: return [KeyInterval(.string, needsCheck: true)]
     case .anyKey: return [KeyInterval(.object, needsCheck: true)]
+    case .fails(.equalsAny(let constants)) where constants.sorted.count <= FieldTest.gapLimit:
+      return constants.gaps
     case .fails: return [.present(needsCheck: true)]
     }
   }
+
+  /// The maximum number of excluded values whose gaps are separate intervals.
+  private static let gapLimit = 1000
 
   private static func intervals(_ comparison: Comparison, _ constant: Constant) -> [KeyInterval] {
     switch comparison {
@@ -38,7 +43,7 @@ extension FieldTest {
   }
 
   /// The key of null, the least value that exists.
-  private static let least = [CollationTag.null.rawValue]
+  fileprivate static let least = [CollationTag.null.rawValue]
 
   private static func below(_ constant: Constant) -> [KeyInterval] {
     constant.key == least ? [] : [KeyInterval(low: least, high: constant.key)]
@@ -59,8 +64,8 @@ extension FieldTest {
       return isWhole ? found : found.map { $0.checked }
     case .containsAll(let constants):
       // A constant that is an array may equal the entire field.
-      guard let first = constants.first, first.tag != .array else { return nil }
-      return [KeyInterval(beginning: first.key, isPoint: true, needsCheck: constants.count > 1)]
+      guard let first = constants.listed.first, first.tag != .array else { return nil }
+      return [KeyInterval(beginning: first.key, isPoint: true, needsCheck: constants.listed.count > 1)]
     default: return nil
     }
   }
@@ -94,6 +99,25 @@ extension Predicate {
       return (KeyInterval.united(found), isWhole)
     case .always, .not, .field: return nil
     }
+  }
+}
+
+extension ConstantSet {
+  /// The intervals of the values, in order.
+  fileprivate var points: [KeyInterval] {
+    sorted.map { KeyInterval(beginning: $0.key, isPoint: true) }
+  }
+
+  /// The intervals of all other existing values, in order.
+  fileprivate var gaps: [KeyInterval] {
+    var gaps: [KeyInterval] = []
+    var low: [UInt8]? = FieldTest.least
+    for constant in sorted {
+      if let low, low != constant.key { gaps.append(KeyInterval(low: low, high: constant.key)) }
+      low = KeyOrder.successor(ofPrefix: constant.key)
+    }
+    if let low { gaps.append(KeyInterval(low: low, high: nil)) }
+    return gaps
   }
 }
 

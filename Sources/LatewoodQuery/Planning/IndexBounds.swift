@@ -35,6 +35,8 @@ package struct Conjunction: Sendable {
 extension IndexDefinition {
   /// The number of ranges beyond which no further part of the index is used.
   private static let rangeLimit = 64
+  /// The number of ranges beyond which a further part is not used.
+  private static let productLimit = 10_000
 
   /// Returns the bounds of the documents that may meet the conditions; nil if the index may lack
   /// some of them.
@@ -48,7 +50,11 @@ extension IndexDefinition {
     var (fixed, count) = (0, 0)
     var eachIsPoint = false
     for part in parts {
-      guard let intervals = part.intervals(in: &rest) else { break }
+      var others = rest
+      guard let intervals = part.intervals(in: &others),
+        count == 0 || prefixes.count * intervals.count <= IndexDefinition.productLimit
+      else { break }
+      rest = others
       count += 1
       let arePoints = intervals.allSatisfy(\.isPoint)
       if part.isEach { eachIsPoint = arePoints }
@@ -115,14 +121,17 @@ extension IndexDefinition.Part {
   /// Returns the bounds in an index with only this part, ascending and without a condition.
   /// Equivalent to the general form, but much faster.
   fileprivate func bounds(for conditions: Conjunction) -> IndexBounds {
-    var found: [KeyInterval]?
     var isWhole = true
-    for condition in conditions.parts {
-      if let more = intervals(of: condition) {
-        found = found.map { KeyInterval.intersection($0, more) } ?? more
-      } else {
-        isWhole = false
+    let found: [KeyInterval]?
+    if conditions.parts.count == 1 {
+      found = intervals(of: conditions.parts[0])
+      isWhole = found != nil
+    } else {
+      var all: [[KeyInterval]] = []
+      for condition in conditions.parts {
+        if let more = intervals(of: condition) { all.append(more) } else { isWhole = false }
       }
+      found = KeyInterval.intersection(of: all)
     }
     guard let found else {
       return IndexBounds(
@@ -144,17 +153,17 @@ extension IndexDefinition.Part {
       conditions.removeAll(keepingCapacity: true)
       return found
     }
-    var found: [KeyInterval]?
+    var all: [[KeyInterval]] = []
     var rest: [Predicate] = []
     for condition in conditions {
       // Different elements of an array may meet different conditions.
-      if let more = isEach && found != nil ? nil : intervals(of: condition) {
-        found = found.map { KeyInterval.intersection($0, more) } ?? more
+      if let more = isEach && !all.isEmpty ? nil : intervals(of: condition) {
+        all.append(more)
       } else {
         rest.append(condition)
       }
     }
-    guard let found else { return nil }
+    guard let found = KeyInterval.intersection(of: all) else { return nil }
     conditions = rest
     guard isDescending else { return found }
     return found.compactMap(\.descending).sorted { $0.low.lexicographicallyPrecedes($1.low) }

@@ -81,8 +81,24 @@ package struct KeyInterval: Sendable, Equatable {
     return common
   }
 
+  /// Returns the common keys of several sets of intervals; nil without sets. O(n log n) for
+  /// `n` intervals in total.
+  package static func intersection(of sets: [[KeyInterval]]) -> [KeyInterval]? {
+    var sets = sets
+    // By pairs, so that each interval is copied only log n times.
+    while sets.count > 1 {
+      var paired: [[KeyInterval]] = []
+      for index in stride(from: 0, to: sets.count - 1, by: 2) {
+        paired.append(intersection(sets[index], sets[index + 1]))
+      }
+      if !sets.count.isMultiple(of: 2) { paired.append(sets[sets.count - 1]) }
+      sets = paired
+    }
+    return sets.first
+  }
+
   /// Returns the intervals in order, merging those that touch or overlap.
-  static func united(_ intervals: [KeyInterval]) -> [KeyInterval] {
+  package static func united(_ intervals: [KeyInterval]) -> [KeyInterval] {
     var united: [KeyInterval] = []
     for next in intervals.sorted(by: { $0.low.lexicographicallyPrecedes($1.low) }) {
       guard var last = united.last else {

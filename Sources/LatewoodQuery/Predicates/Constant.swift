@@ -69,6 +69,9 @@ package struct Constant: Sendable {
 
   package var isNull: Bool { tag == .null }
 
+  /// Whether the value is less than all strings.
+  package var isBeforeStrings: Bool { tag < .string }
+
   /// The UTF-8 of a string; nil for all other values.
   package var text: [UInt8]? { tag == .string ? counted : nil }
 
@@ -101,7 +104,8 @@ package struct Constant: Sendable {
     return counted.withUnsafeBytes { own in Constant.order(bytes, own) }
   }
 
-  private static func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
+  /// Returns the order of two keys: a number less than, equal to or greater than zero.
+  static func order(_ left: [UInt8], _ right: [UInt8]) -> Int {
     left.withUnsafeBytes { left in right.withUnsafeBytes { right in order(left, right) } }
   }
 

@@ -34,6 +34,7 @@ extension FieldTest {
     switch self {
     case .compare(let comparison, let constant): return comparison.accepts(try constant.compare(value))
     case .isAmong(let constants): return try FieldTest.isAmong(value, constants)
+    case .equalsAny(let constants): return try constants.contains(value)
     case .exists: return true
     case .isMissing: return false
     case .hasType(let type): return ValueType(value) == type
@@ -55,33 +56,21 @@ extension FieldTest {
   }
 
   private static func isAmong(
-    _ value: FleeceValue, _ constants: [Constant]
+    _ value: FleeceValue, _ constants: ConstantSet
   ) throws(FleeceError) -> Bool {
-    guard let array = try value.array() else {
-      for constant in constants where try constant.isEqual(value) { return true }
-      return false
-    }
-    for index in 0..<array.count {
-      let element = try array.value(at: index)
-      for constant in constants where try constant.isEqual(element) { return true }
-    }
+    guard let array = try value.array() else { return try constants.contains(value) }
+    for index in 0..<array.count where try constants.contains(array.value(at: index)) { return true }
     return false
   }
 
   private static func containsAll(
-    _ value: FleeceValue, _ constants: [Constant]
+    _ value: FleeceValue, _ constants: ConstantSet
   ) throws(FleeceError) -> Bool {
     guard let array = try value.array() else { return false }
-    if constants.count == 1, constants[0].tag == .array, try constants[0].isEqual(value) { return true }
-    for constant in constants {
-      var isThere = false
-      for index in 0..<array.count where try constant.isEqual(array.value(at: index)) {
-        isThere = true
-        break
-      }
-      if !isThere { return false }
+    if constants.listed.count == 1, constants.listed[0].tag == .array, try constants.contains(value) {
+      return true
     }
-    return true
+    return try constants.areAll(in: array)
   }
 
   private static func remainder(_ value: FleeceValue, _ divisor: Int64) throws(FleeceError) -> Int64? {

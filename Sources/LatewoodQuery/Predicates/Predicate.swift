@@ -18,7 +18,9 @@ package enum Predicate: Sendable {
 package indirect enum FieldTest: Sendable {
   case compare(Comparison, Constant)
   /// The value, or an element if it is an array, equals one of the constants.
-  case isAmong([Constant])
+  case isAmong(ConstantSet)
+  /// The value equals one of the constants. An array does not equal its elements.
+  case equalsAny(ConstantSet)
   case exists
   /// An object on the path lacks the member. As in CouchDB, the test is false if a value on the
   /// path is not an object.
@@ -32,7 +34,7 @@ package indirect enum FieldTest: Sendable {
   case matches(Pattern)
   /// An array that contains all of these constants; or, if the only constant is an array, that
   /// array.
-  case containsAll([Constant])
+  case containsAll(ConstantSet)
   case anyElement(Predicate)
   /// An array with at least one element, all of which match.
   case everyElement(Predicate)
@@ -45,7 +47,7 @@ package indirect enum FieldTest: Sendable {
 package enum Comparison: Sendable, CaseIterable {
   case less, lessOrEqual, equal, notEqual, greaterOrEqual, greater
 
-  func accepts(_ order: Int) -> Bool {
+  package func accepts(_ order: Int) -> Bool {
     switch self {
     case .less: order < 0
     case .lessOrEqual: order <= 0

@@ -74,16 +74,17 @@ extension CommandDescription {
         try explain(request, database, collection, on: console)
         return
       }
-      if arguments.has(.countOnly), !console.printsJSON {
-        // An index may supply the count without reading documents.
-        do { try console.line("\(database.reads(collection).count(request))") } catch { throw Failure(error) }
-        return
-      }
       var listing = FoundListing(
         console, collection: collection.name, fields: fields.map { Projection($0) },
         countsOnly: arguments.has(.countOnly))
       try listing.begin()
       let read: Int
+      if arguments.has(.countOnly) {
+        let counted: (count: Int, read: Int)
+        do { counted = try database.reads(collection).counted(request) } catch { throw Failure(error) }
+        try listing.end(count: counted.count, read: counted.read)
+        return
+      }
       do {
         read = try database.reads(collection).find(request) { document in
           try listing.add(document)

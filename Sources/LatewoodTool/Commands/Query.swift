@@ -17,15 +17,16 @@ extension CommandDescription {
     ],
     options: [.parameter, .explain, .pretty, .compactJSON],
     discussion: [
-      "SELECT [DISTINCT] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
+      "SELECT [DISTINCT] [RAW] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
         + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. The default collection is _. "
-        + "* gives documents under the name of their collection, and name.* their members.",
+        + "* gives documents under the name of their collection, and name.* their members. "
+        + "After RAW or VALUE there is one column, and rows are its values instead of objects.",
       "Conditions: = != < <= > >=, IN, LIKE, BETWEEN, IS [NOT] NULL, IS [NOT] MISSING, IS [NOT] VALUED, "
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
       "A member that a document does not have is missing, which is not null; comparisons with either are not true. "
-        + "Each row is one line of JSON, and indented on a terminal. A sort or GROUP BY that needs more than "
-        + "64 MiB of memory reads the documents again for each further part. DISTINCT beyond that needs an ORDER BY.",
+        + "Each row is one line of JSON, and indented on a terminal. A sort, GROUP BY or DISTINCT that needs "
+        + "more than 64 MiB of memory reads the documents again for each further part.",
     ],
     examples: [
       ExampleDescription(
@@ -39,7 +40,8 @@ extension CommandDescription {
         explanation: "The films of each actor."),
     ],
     json: [
-      #"{"collection":"NAME","rows":[{...}, ...],"count":NUMBER,"read":NUMBER}"#,
+      #"{"collection":"NAME","rows":[ROW, ...],"count":NUMBER,"read":NUMBER}"#,
+      #"ROW: {...}, or any value after RAW;"#,
       #"count: rows; read: documents examined, counted each time;"#,
       #"with --explain {"collection":"NAME","indexes":["NAME", ...],"#,
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,

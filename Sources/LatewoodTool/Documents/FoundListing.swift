@@ -30,7 +30,6 @@ struct FoundListing {
 
   mutating func add(_ document: FoundDocument) throws(Failure) {
     count += 1
-    if countsOnly { return }
     let text: [UInt8]
     do throws(FleeceError) { text = try json(of: document) } catch { throw Failure(error) }
     if console.printsJSON {
@@ -49,6 +48,12 @@ struct FoundListing {
       try document.write(to: &fleece)
     }
     return try JSON.text(of: try fleece.finish())
+  }
+
+  /// Ends a listing that has only the number of documents.
+  mutating func end(count: Int, read: Int) throws(Failure) {
+    self.count = count
+    try end(read: read)
   }
 
   /// - Parameter read: the number of examined documents.

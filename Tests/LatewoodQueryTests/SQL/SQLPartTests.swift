@@ -113,6 +113,48 @@ import Testing
     }
   }
 
+  @Test func `distinct rows without an order are the same in any memory`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<Effort.count(150, low: 50) {
+      var bench = try SQLBench(Self.items(&random).map(\.json))
+      let text = random.pick([
+        "SELECT DISTINCT a, b FROM c", "SELECT DISTINCT b, t FROM c UNNEST tags AS t",
+        "SELECT DISTINCT c.* FROM c",
+        "SELECT DISTINCT RAW tags FROM c", "SELECT DISTINCT MAX(b) AS b FROM c GROUP BY a, tags",
+      ])
+      let expected = try bench.rows(text)
+      #expect(Set(expected).count == expected.count)
+      for memory in [1, 300, 1000, 3000] {
+        bench.limits.memory = memory
+        let (parts, _) = try bench.parts(text)
+        let rows = parts.flatMap { $0 }
+        #expect(rows.count == expected.count, "\(text) in \(memory): \(random.replay)")
+        #expect(Set(rows) == Set(expected), "\(text) in \(memory): \(random.replay)")
+        if parts.count == 1 { #expect(rows == expected) }
+        let limit = random.below(10)
+        let some = try bench.rows(text + " LIMIT \(limit) OFFSET 2")
+        #expect(some == Array(rows.dropFirst(2).prefix(limit)), "\(text) in \(memory): \(random.replay)")
+      }
+    }
+  }
+
+  @Test func `aggregates of distinct values are the same in any memory`() throws {
+    var random = SeededRandom(seed: SeededRandom.seed())
+    for _ in 0..<Effort.count(150, low: 50) {
+      var bench = try SQLBench(Self.items(&random).map(\.json))
+      var text =
+        "SELECT COUNT(DISTINCT b) AS n, SUM(DISTINCT b / 2) AS s, AVG(DISTINCT a) AS v, COUNT(*) AS k, "
+        + "MIN(DISTINCT b) AS l, COUNT(DISTINCT tags) AS t FROM c"
+      if random.oneIn(2) { text = text.replacing("FROM c", with: "FROM c GROUP BY a") }
+      if random.oneIn(2) { text += " HAVING COUNT(DISTINCT b) > 1" }
+      let expected = try bench.rows(text)
+      for memory in [1, 400, 1000, 3000] {
+        bench.limits.memory = memory
+        #expect(try bench.rows(text) == expected, "\(text) in \(memory): \(random.replay)")
+      }
+    }
+  }
+
   // MARK: Memory
 
   /// A thousand documents with texts of about 1000 bytes.
@@ -146,6 +188,46 @@ import Testing
       #expect(mostKept <= 400_000 && parts.flatMap { $0 }.count == 1000, "\(text)")
       for part in parts { #expect(part.reduce(0) { $0 + $1.utf8.count } <= 400_000, "\(text)") }
     }
+  }
+
+  @Test func `distinct values take no more than their memory`() throws {
+    var bench = try Self.large()
+    bench.limits.memory = 100_000
+    for text in ["SELECT DISTINCT text, n FROM c", "SELECT COUNT(DISTINCT text || TOSTRING(n)) AS n FROM c"] {
+      let (parts, mostKept) = try bench.parts(text)
+      #expect(mostKept <= 102_000, "\(text)")
+      #expect(parts.count >= 10 && parts.count <= 30, "\(text)")
+      let rows = parts.flatMap { $0 }
+      #expect(rows.count == 1000 || rows == [#"{"n":1000}"#], "\(text)")
+    }
+  }
+
+  @Test func `few distinct rows are kept once, however many are added`() throws {
+    var bench = try SQLBench((0..<5000).map { "{\"age\":\($0 % 91)}" })
+    let expected = (0..<91).map { "{\"age\":\($0)}" }
+    for order in ["", " ORDER BY age"] {
+      bench.limits.memory = 200_000
+      let (parts, mostKept) = try bench.parts("SELECT DISTINCT age FROM c" + order)
+      #expect(parts == [expected], "\(order)")
+      // Before, the rows of a sort filled the memory again and again.
+      #expect(mostKept < 40_000, "\(order)")
+    }
+  }
+
+  @Test func `groups that fit are sorted in one part, and groups in order are not sorted`() throws {
+    var bench = try SQLBench((0..<3000).map { "{\"n\":\($0 * 7 % 1000)}" })
+    bench.limits.memory = 400_000
+    for (order, most) in [("n DESC", 1), ("COUNT(*), n", 1), ("k, n DESC", 1)] {
+      let (parts, mostKept) = try bench.parts("SELECT n, COUNT(*) AS k FROM c GROUP BY n ORDER BY " + order)
+      #expect(parts.count <= most && mostKept <= 400_000, "\(order)")
+      #expect(parts.flatMap { $0 }.count == 1000, "\(order)")
+    }
+    // Sorted groups need as many parts as the groups alone.
+    bench.limits.memory = 100_000
+    let alone = try bench.parts("SELECT n, COUNT(*) AS k FROM c GROUP BY n").parts.count
+    let sorted = try bench.parts("SELECT n, COUNT(*) AS k FROM c GROUP BY n ORDER BY n DESC").parts
+    #expect(sorted.count == alone)
+    #expect(sorted.flatMap { $0 } == (0..<1000).reversed().map { "{\"k\":3,\"n\":\($0)}" })
   }
 
   @Test(arguments: [

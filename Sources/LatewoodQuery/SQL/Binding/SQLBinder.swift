@@ -108,7 +108,7 @@ struct SQLBinder {
     case .calculate(let operation): .calculate(operation, left, right)
     case .concat: .call(.concat, [left, right])
     case .like: .like(left, right)
-    case .among: .among(left, right)
+    case .among: SQLConstants(right).map { .amongConstants(left, $0) } ?? .among(left, right)
     }
   }
 

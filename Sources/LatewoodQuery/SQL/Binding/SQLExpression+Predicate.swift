@@ -11,9 +11,6 @@ extension SQLExpression {
     case variable(Int)
   }
 
-  /// The maximum length of a list in a predicate; longer ones are searched for each document.
-  private static let listLimit = 1000
-
   /// Returns the predicate that is true exactly for the documents, or elements, for which the
   /// expression is `wanted`; nil if there is none.
   func predicate(where wanted: Bool, of subject: Subject = .document) -> Predicate? {
@@ -42,7 +39,11 @@ extension SQLExpression {
         return nil
       }
       return SQLExpression.like(path, SQLPattern(text), exactly: true)
-    case .among(let value, let list): return among(value, list, wanted, subject)
+    case .among(let value, let list):
+      guard wanted, let path = list.path(from: subject), let literal = value.literal else { return nil }
+      return SQLExpression.contains(path, literal)
+    case .amongConstants(let value, let constants):
+      return value.path(from: subject).flatMap { constants.predicate($0, wanted) }
     case .call(.arrayContains, let arguments):
       guard wanted, let path = arguments[0].path(from: subject), let literal = arguments[1].literal else {
         return nil
@@ -134,7 +135,7 @@ extension SQLExpression {
   }
 
   /// A test for values other than null and missing, which sort before all others.
-  fileprivate static let isValued: FieldTest? = constant(.null).map { .compare(.greater, $0) }
+  static let isValued: FieldTest? = constant(.null).map { .compare(.greater, $0) }
 
   private static func compare(
     _ comparison: Comparison, _ path: FieldPath, _ literal: SQLLiteral
@@ -147,26 +148,6 @@ extension SQLExpression {
     // Null sorts before all other values, but is not less than any.
     case .less, .lessOrEqual, .notEqual: return isValued.map { .all([test, .field(path, $0)]) }
     }
-  }
-
-  private func among(
-    _ value: SQLExpression, _ list: SQLExpression, _ wanted: Bool, _ subject: Subject
-  ) -> Predicate? {
-    if wanted, let path = list.path(from: subject), let literal = value.literal {
-      return SQLExpression.contains(path, literal)
-    }
-    guard let path = value.path(from: subject), let elements = list.literal?.elements,
-      elements.count <= SQLExpression.listLimit
-    else { return nil }
-    // An unknown element might equal the value.
-    if !wanted, elements.contains(where: { !$0.isValued }) { return .always(false) }
-    var parts: [Predicate] = []
-    for element in elements where element.isValued {
-      guard let part = SQLExpression.compare(wanted ? .equal : .notEqual, path, element) else { return nil }
-      parts.append(part)
-    }
-    if wanted { return .any(parts) }
-    return SQLExpression.isValued.map { .all(parts + [.field(path, $0)]) }
   }
 
   /// Returns the predicate for an array that contains an element.
@@ -183,6 +164,13 @@ extension SQLExpression {
     case .anything: return .field(path, .begins(constant))
     case .more: return exactly || text.isEmpty ? nil : .field(path, .begins(constant))
     }
+  }
+}
+
+extension Predicate {
+  /// Returns the condition that a field has a value other than null.
+  package static func isValued(_ path: FieldPath) -> Predicate? {
+    SQLExpression.isValued.map { .field(path, $0) }
   }
 }
 
@@ -222,19 +210,6 @@ extension SQLLiteral {
     switch self {
     case .missing, .null: false
     default: true
-    }
-  }
-
-  /// The elements of an array; nil for all other values.
-  var elements: [SQLLiteral]? {
-    let value = SQLValue.literal(self)
-    do throws(FleeceError) {
-      guard let count = try value.elementCount() else { return nil }
-      var elements: [SQLLiteral] = []
-      for index in 0..<count { elements.append(try value.element(at: Int64(index)).literal()) }
-      return elements
-    } catch {
-      return nil
     }
   }
 }

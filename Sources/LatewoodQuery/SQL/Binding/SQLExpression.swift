@@ -25,6 +25,7 @@ indirect enum SQLExpression: Sendable, Equatable {
   case test(SQLTest, SQLExpression)
   case like(SQLExpression, SQLExpression)
   case among(SQLExpression, SQLExpression)
+  case amongConstants(SQLExpression, SQLConstants)
   case exists(SQLExpression)
   case quantified(SQLQuantifier, variable: Int, SQLExpression, SQLExpression)
   case choice(SQLExpression?, [SQLBranch], otherwise: SQLExpression)
@@ -53,4 +54,14 @@ struct SQLAggregate: Sendable, Equatable {
   /// Nil for `COUNT(*)`.
   var argument: SQLExpression?
   var isDistinct: Bool
+
+  /// Whether every row counts: for `COUNT(*)`, `COUNT(1)` and `COUNT(meta().id)`.
+  var countsAll: Bool {
+    guard kind == .count, !isDistinct else { return false }
+    switch argument {
+    case nil, .fact(.id): return true
+    case .literal(let literal): return literal.isValued
+    default: return false
+    }
+  }
 }

@@ -20,6 +20,13 @@ package struct SQLProgram: Sendable {
     var having: SQLExpression?
   }
 
+  /// An expression of GROUP BY in the order of the groups.
+  struct GroupOrder: Sendable {
+    /// The number of the expression.
+    var key: Int
+    var isDescending: Bool
+  }
+
   struct Order: Sendable {
     var value: SQLExpression
     var isDescending: Bool
@@ -52,6 +59,8 @@ package struct SQLProgram: Sendable {
   private(set) var columns: [Column] = []
   private(set) var order: [Order] = []
   let isDistinct: Bool
+  /// Whether rows are the values of the only column instead of objects.
+  let isRaw: Bool
   private(set) var skip = 0
   private(set) var limit = Int.max
 
@@ -63,6 +72,7 @@ package struct SQLProgram: Sendable {
   ) throws(QueryError) {
     collection = statement.collection
     isDistinct = statement.isDistinct
+    isRaw = statement.isRaw
     var binder = SQLBinder(statement, try SQLProgram.literals(parameters, statement))
     for unnest in statement.unnests {
       unnests.append(Unnest(array: try binder.bind(unnest.array), isOuter: unnest.isOuter))
@@ -244,18 +254,59 @@ package struct SQLProgram: Sendable {
     return program
   }
 
+  /// The order in which groups are made: the terms of ORDER BY if these are expressions of GROUP BY,
+  /// then the other expressions.
+  var groupOrder: [GroupOrder] {
+    guard let grouping else { return [] }
+    var order: [GroupOrder] = []
+    for term in isSortedByGroups ? self.order : [] {
+      guard case .groupKey(let key) = term.value, !order.contains(where: { $0.key == key }) else { continue }
+      order.append(GroupOrder(key: key, isDescending: term.isDescending))
+    }
+    for key in grouping.keys.indices where !order.contains(where: { $0.key == key }) {
+      order.append(GroupOrder(key: key, isDescending: false))
+    }
+    return order
+  }
+
+  /// Whether the rows are in order if the groups are.
+  var isSortedByGroups: Bool {
+    guard grouping != nil, !isDistinct else { return false }
+    return order.allSatisfy { if case .groupKey = $0.value { true } else { false } }
+  }
+
   /// Whether rows are sorted in memory.
   package var sortsRows: Bool { !order.isEmpty }
 
   /// Whether a part of the condition must be evaluated for each document or row.
   package var filtersRows: Bool { !documentFilter.isEmpty || !rowFilter.isEmpty }
 
-  /// Whether only the number of documents is needed.
-  package var countsOnly: Bool {
-    guard let grouping, grouping.keys.isEmpty, unnests.isEmpty, !filtersRows else { return false }
-    return grouping.aggregates.allSatisfy {
-      $0 == SQLAggregate(kind: .count, argument: nil, isDistinct: false)
+  /// The facts about all documents that a program asks for.
+  package struct Summary: Sendable {
+    /// Whether it counts documents.
+    package fileprivate(set) var counts = false
+    /// The fields with a minimum, or in descending order with a maximum, to find.
+    package fileprivate(set) var edges: [FieldOrder] = []
+
+    package var countsOnly: Bool { edges.isEmpty }
+  }
+
+  /// What the program asks about all documents, if that is only their number, and the minimum and
+  /// maximum of fields; nil otherwise.
+  package var summary: Summary? {
+    guard let grouping, grouping.keys.isEmpty, unnests.isEmpty, !filtersRows else { return nil }
+    var summary = Summary()
+    for aggregate in grouping.aggregates {
+      switch aggregate.kind {
+      case .count where aggregate.countsAll: summary.counts = true
+      case .min, .max:
+        guard let path = aggregate.argument?.path(from: .document) else { return nil }
+        let edge = FieldOrder(path: path, isDescending: aggregate.kind == .max)
+        if !summary.edges.contains(edge) { summary.edges.append(edge) }
+      default: return nil
+      }
     }
+    return summary
   }
 }
 

@@ -4,8 +4,11 @@ import LatewoodFleece
 /// exactly.
 struct SQLAccumulator {
   private let kind: SQLAggregate.Kind
-  /// The keys of the values so far, if only distinct values count.
-  private var known: Set<[UInt8]>?
+  /// The keys of the values that are not added yet, if only distinct values count. They are added
+  /// together, because there may be too many for one part.
+  private var known: Set<[UInt8]> = []
+  /// Whether only distinct values count. A minimum or maximum is the same either way.
+  let isDistinct: Bool
   private var count = 0
   private var whole: Int128 = 0
   private var fraction = 0.0
@@ -14,7 +17,7 @@ struct SQLAccumulator {
 
   init(_ kind: SQLAggregate.Kind, isDistinct: Bool) {
     self.kind = kind
-    known = isDistinct ? [] : nil
+    self.isDistinct = isDistinct && kind != .min && kind != .max
   }
 
   /// Adds a number of rows, regardless of their contents.
@@ -23,19 +26,63 @@ struct SQLAccumulator {
   /// Adds a value. Returns the number of bytes by which the accumulator grows.
   mutating func add(_ value: SQLValue) throws -> Int {
     guard value.isValued else { return 0 }
-    var growth = 0
-    if known != nil {
-      var key = CollationKey()
-      try value.append(to: &key)
-      guard known?.insert(key.bytes).inserted == true else { return 0 }
-      growth = key.bytes.count + SQLMemory.entry
-    }
     switch kind {
     case .count: count += 1
     case .sum, .avg: if let number = value.number { add(number) }
-    case .min, .max: growth += try keep(value)
+    case .min, .max: return try keep(value)
     }
-    return growth
+    return 0
+  }
+
+  // MARK: Distinct values
+
+  /// Keeps a value whose key is in a range, if it is new. Returns the number of bytes by which the
+  /// accumulator grows.
+  mutating func addDistinct(_ value: SQLValue, from start: [UInt8], to end: [UInt8]?) throws -> Int {
+    guard value.isValued, kind == .count || value.number != nil else { return 0 }
+    var key = CollationKey()
+    try value.append(to: &key)
+    if Constant.order(key.bytes, start) < 0 { return 0 }
+    if let end, Constant.order(key.bytes, end) >= 0 { return 0 }
+    return known.insert(key.bytes).inserted ? SQLAccumulator.byteCount(ofKey: key.bytes) : 0
+  }
+
+  /// About the memory of a distinct value, in bytes.
+  static func byteCount(ofKey key: [UInt8]) -> Int { key.count + SQLMemory.entry }
+
+  /// The keys of the distinct values that are kept.
+  var distinctKeys: Set<[UInt8]> { known }
+
+  /// Drops the distinct values from a key on. Returns the number of bytes that they took.
+  mutating func dropDistinct(from bound: [UInt8]) -> Int {
+    var dropped = 0
+    known = known.filter { key in
+      if Constant.order(key, bound) < 0 { return true }
+      dropped += SQLAccumulator.byteCount(ofKey: key)
+      return false
+    }
+    return dropped
+  }
+
+  /// Adds the distinct values that are kept, and releases them. Returns the number of bytes that
+  /// they took.
+  mutating func addDistinctTogether() -> Int {
+    var released = 0
+    if kind == .count {
+      count += known.count
+      for key in known { released += SQLAccumulator.byteCount(ofKey: key) }
+    } else {
+      // In order, so that the last digits of a sum do not depend on the parts.
+      for key in known.sorted(by: { Constant.order($0, $1) < 0 }) {
+        released += SQLAccumulator.byteCount(ofKey: key)
+        key.withUnsafeBytes { bytes in
+          var reader = CollationReader(bytes)
+          if let number = reader.nextNumber(descending: false) { add(number) }
+        }
+      }
+    }
+    known = []
+    return released
   }
 
   private mutating func add(_ number: FleeceValue.Number) {

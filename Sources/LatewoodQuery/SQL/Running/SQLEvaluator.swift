@@ -69,7 +69,8 @@ struct SQLEvaluator {
     case .follow(let inner, let steps): return try part(of: try value(inner), steps)
     case .element(let inner, let index): return try element(inner, index)
     case .negate, .calculate: return try calculated(expression)
-    case .not, .all, .any, .compare, .between, .test, .like, .among, .exists:
+    case .not, .all, .any, .compare, .between, .test, .like, .among, .amongConstants,
+      .exists:
       return try condition(expression)
     case .quantified(let quantifier, let variable, let array, let condition):
       return try quantified(quantifier, variable, array, condition)
@@ -195,6 +196,9 @@ struct SQLEvaluator {
     case .among(let left, let right):
       let (left, right) = (try value(left), try value(right))
       return try among(left, right)
+    case .amongConstants(let inner, let constants):
+      let value = try value(inner)
+      return try among(value, constants)
     case .exists(let inner):
       let value = try value(inner)
       if value.isMissing { return .missing }
@@ -267,6 +271,16 @@ struct SQLEvaluator {
       if answer == .yes { break }
     }
     return answer.value
+  }
+
+  private mutating func among(_ value: SQLValue, _ constants: SQLConstants) throws -> SQLValue {
+    if value.isMissing { return .missing }
+    if value.isNull { return .null }
+    var key = CollationKey()
+    try value.append(to: &key)
+    let (isThere, work) = constants.contains(key.bytes)
+    try spend(work)
+    return isThere ? .boolean(true) : constants.hasUnknown ? .null : .boolean(false)
   }
 
   private mutating func quantified(

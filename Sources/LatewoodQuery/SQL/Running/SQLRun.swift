@@ -16,10 +16,11 @@ import LatewoodFleece
 /// ```
 ///
 /// All that is kept takes about `SQLLimits.memory` bytes, except a single row or group that is
-/// larger. Two things are not kept in parts, and throw `tooLarge` beyond that: the keys of DISTINCT
-/// without an order, and the distinct values of one group.
+/// larger. The rows of DISTINCT without an order are produced immediately as long as their keys fit
+/// into that; the others follow in parts, not in the order of their documents.
 package struct SQLRun {
-  /// Receives a row, which is an object; returns false to end the run.
+  /// Receives a row, which is an object, or the value itself after SELECT RAW; returns false to end
+  /// the run.
   package typealias Receiver = (FleeceBody) throws -> Bool
 
   /// The number of documents from one check to the next.
@@ -28,32 +29,48 @@ package struct SQLRun {
   private let program: SQLProgram
   private let check: @Sendable () throws -> Void
   private var evaluator: SQLEvaluator
-  private var memory: SQLMemory
   private var groups: SQLGroups?
   private var sorter: SQLSorter?
-  /// The keys of the rows so far, for DISTINCT without an order.
-  private var known: Set<[UInt8]> = []
+  /// The rows so far, for DISTINCT without an order.
+  private var distinct: SQLDistinct?
+  /// The keys of some rows in the sorter, for DISTINCT with an order: most repeated rows are known
+  /// by them.
+  private var sorted: Set<[UInt8]> = []
+  private var sortedByteCount = 0
+  private let memory: Int
   private var unchecked = 0
   private var passed = 0
   private var given = 0
+  /// Whether the receiver has ended the run.
+  private var isEnded = false
 
   package init(_ program: SQLProgram, limits: SQLLimits = SQLLimits()) {
     self.program = program
     check = limits.check
     evaluator = SQLEvaluator(limits)
+    memory = limits.memory
+    let sortsRows = program.sortsRows && !program.isSortedByGroups
     // Groups share the memory with the rows that are made of them.
-    let isShared = program.grouping != nil && (program.sortsRows || program.isDistinct)
-    let share = isShared ? limits.memory / 2 : limits.memory
-    memory = SQLMemory(limit: share)
-    groups = program.grouping.map { SQLGroups($0, memory: share) }
-    if program.sortsRows {
+    let isShared = program.grouping != nil && (sortsRows || program.isDistinct)
+    let share = isShared ? memory / 2 : memory
+    groups = program.grouping.map {
+      // Sorted rows take the place of their groups if these fit into one part.
+      SQLGroups(
+        $0, order: program.groupOrder, memory: program.isDistinct ? share : memory, partMemory: share)
+    }
+    if sortsRows {
       sorter = SQLSorter(
-        skip: program.skip, limit: program.limit, memory: share, isDistinct: program.isDistinct)
+        skip: program.skip, limit: program.limit, memory: program.isDistinct ? share - share / 8 : share,
+        isDistinct: program.isDistinct)
+    } else if program.isDistinct {
+      distinct = SQLDistinct(memory: share)
     }
   }
 
   /// About the memory for all that is kept.
-  var keptByteCount: Int { memory.used + (groups?.byteCount ?? 0) + (sorter?.byteCount ?? 0) }
+  var keptByteCount: Int {
+    sortedByteCount + (distinct?.byteCount ?? 0) + (groups?.byteCount ?? 0) + (sorter?.byteCount ?? 0)
+  }
 
   /// Whether further rows are not needed.
   private var hasEnough: Bool { sorter == nil && given >= program.limit }
@@ -82,17 +99,22 @@ package struct SQLRun {
   /// Produces the rows that depend on all documents, as many as fit into memory. Returns whether
   /// all documents must be added again, in the same order, for the rest of the rows.
   package mutating func finish(_ body: Receiver) throws -> Bool {
-    if program.limit == 0 { return false }
+    if program.limit == 0 || isEnded || hasEnough { return false }
     try check()
-    if let part = groups?.takePart() {
-      for (keys, aggregates) in part {
-        evaluator.begin(groupKeys: keys, aggregates: aggregates)
-        if let having = program.grouping?.having, try !evaluator.holds(having) { continue }
-        if try !project(body) || hasEnough { return false }
+    groups?.endPart()
+    while let (keys, aggregates) = groups?.takeNext() {
+      evaluator.begin(groupKeys: keys, aggregates: aggregates)
+      if let having = program.grouping?.having, try !evaluator.holds(having) { continue }
+      if let groups, !groups.isInParts, !program.isDistinct {
+        // Rows take the place of the groups that they are made of.
+        let rest = max(memory / 16, memory - groups.byteCount)
+        sorter?.memory = rest
       }
-      if groups?.beginNextPart() == true { return true }
+      if try !project(body) || hasEnough { return false }
     }
+    if groups?.beginNextPart() == true || distinct?.beginNextPart() == true { return true }
     for row in sorter?.takePart() ?? [] where try !body(row) { return false }
+    forgetSorted()
     return sorter?.beginNextPart() == true
   }
 
@@ -136,14 +158,19 @@ package struct SQLRun {
       passed += 1
       return true
     }
-    let row = try makeRow()
-    guard try isNew(row) else { return true }
+    let columns = try columnValues()
+    if program.isDistinct {
+      var key = CollationKey()
+      try append(columns, to: &key)
+      guard distinct?.add(key.bytes) == true else { return true }
+    }
     if passed < program.skip {
       passed += 1
       return true
     }
     given += 1
-    return try body(row)
+    isEnded = try !body(row(of: columns))
+    return !isEnded
   }
 
   private mutating func sort() throws -> Bool {
@@ -156,32 +183,62 @@ package struct SQLRun {
     if program.isDistinct {
       // Equal rows have equal sort keys; sorted by their contents too, they are neighbours.
       guard sorter?.isBeforeEnd(position) == true else { return true }
-      let row = try makeRow()
-      try row.withRoot { root throws(FleeceError) in try key.append(root) }
+      let columns = try columnValues()
+      try append(columns, to: &key)
       position = SQLSorter.Position(key: key.bytes, place: position.place)
-      sorter?.add(position, row)
+      if sorter?.wants(position) == true, isNewToSorter(key.bytes) {
+        let row = try row(of: columns)
+        sorter?.add(position, row)
+      }
     } else if sorter?.wants(position) == true {
-      let row = sorter?.keepsRows == true ? try makeRow() : nil
+      let row = sorter?.keepsRows == true ? try row(of: columnValues()) : nil
       sorter?.add(position, row)
     }
     return true
   }
 
-  private mutating func isNew(_ row: FleeceBody) throws -> Bool {
-    guard program.isDistinct else { return true }
-    var key = CollationKey()
-    try row.withRoot { root throws(FleeceError) in try key.append(root) }
-    guard known.insert(key.bytes).inserted else { return false }
-    try memory.take(key.bytes.count + SQLMemory.entry)
+  /// Returns false if a row with a key is known to be in the sorter.
+  private mutating func isNewToSorter(_ key: [UInt8]) -> Bool {
+    guard sorted.insert(key).inserted else { return false }
+    sortedByteCount += key.count + SQLMemory.entry
+    if sortedByteCount > memory / 16 { forgetSorted() }
     return true
   }
 
-  private mutating func makeRow() throws -> FleeceBody {
+  private mutating func forgetSorted() {
+    sorted = []
+    sortedByteCount = 0
+  }
+
+  private mutating func columnValues() throws -> [SQLValue] {
     var values: [SQLValue] = []
+    values.reserveCapacity(program.columns.count)
     for column in program.columns { values.append(try evaluator.value(column.value)) }
+    // A row cannot be missing.
+    if program.isRaw, values[0].isMissing { values[0] = .null }
+    return values
+  }
+
+  /// Appends a key that is the same for equal rows.
+  private mutating func append(_ columns: [SQLValue], to key: inout CollationKey) throws {
+    let start = key.bytes.count
+    if program.columns.contains(where: { $0.name == nil }) {
+      // The names of its members are known only from the row.
+      try row(of: columns).withRoot { root throws(FleeceError) in try key.append(root) }
+    } else {
+      for value in columns { try value.append(to: &key) }
+    }
+    try evaluator.spend(key.bytes.count - start)
+  }
+
+  private func row(of columns: [SQLValue]) throws -> FleeceBody {
     var writer = FleeceWriter()
+    if program.isRaw {
+      try columns[0].write(to: &writer)
+      return FleeceBody(written: try writer.finish())
+    }
     try writer.beginDictionary()
-    for (column, value) in zip(program.columns, values) {
+    for (column, value) in zip(program.columns, columns) {
       if let name = column.name {
         guard !value.isMissing else { continue }
         try writer.key(name)

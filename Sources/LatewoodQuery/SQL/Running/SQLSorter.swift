@@ -33,7 +33,8 @@ struct SQLSorter {
     }
   }
 
-  private let memory: Int
+  /// About the most memory for a part, in bytes.
+  var memory: Int
   private let isDistinct: Bool
   /// The numbers of rows to skip and to return, starting with this part.
   private var skip: Int

@@ -124,10 +124,16 @@ struct SQLParser {
     try expect(.select, "at the beginning, as in SELECT title FROM films")
     statement.isDistinct = take(.distinct)
     if !statement.isDistinct { _ = take(.all) }
-    repeat {
-      try checkListLimit(statement.columns.count)
-      statement.columns.append(try column())
-    } while take(.comma)
+    if isRaw {
+      advance()
+      statement.isRaw = true
+      statement.columns = [try rawColumn()]
+    } else {
+      repeat {
+        try checkListLimit(statement.columns.count)
+        statement.columns.append(try column())
+      } while take(.comma)
+    }
     try expect(.from, "after the columns")
     try source(into: &statement)
     while let unnest = try unnest() {
@@ -163,6 +169,44 @@ struct SQLParser {
     guard count < SQLParser.listLimit else {
       throw refusal("a clause lists more than \(SQLParser.listLimit) expressions", at: offset, .tooLarge)
     }
+  }
+
+  /// Whether RAW, VALUE or ELEMENT is here, which all mean the same. They are keywords only before an
+  /// expression, so that members may have these names.
+  private var isRaw: Bool {
+    guard case .name(let name) = token.kind, text[offset] != UInt8(ascii: "`"),
+      ["raw", "value", "element"].contains(name.lowercased())
+    else { return false }
+    let next = tokens[min(at + 1, tokens.count - 1)]
+    switch next.kind {
+    case .name, .string, .number, .parameter: return true
+    case .keyword(let word):
+      switch word {
+      case .not:
+        // As in `value NOT IN list`.
+        let operators: [SQLKeyword?] = [.in, .like, .between]
+        return !operators.contains(keyword(ahead: 2))
+      case .case, .any, .some, .every, .exists, .null, .missing, .true, .false: return true
+      default: return false
+      }
+    case .symbol(.leftParenthesis), .symbol(.leftBrace): return true
+    // Without a space, it is an element of a member with this name.
+    case .symbol(.leftBracket): return next.range.lowerBound > token.range.upperBound
+    case .symbol, .end: return false
+    }
+  }
+
+  private mutating func rawColumn() throws(QueryError) -> SQLStatement.Column {
+    let column = try column()
+    if column.expression == nil || column.isSpread {
+      throw refusal("SELECT RAW takes an expression, as in SELECT RAW title FROM films", at: column.offset)
+    }
+    if symbol() == .comma {
+      throw refusal(
+        "SELECT RAW takes one expression; several can be an array, as in SELECT RAW [title, year]", at: offset
+      )
+    }
+    return column
   }
 
   private mutating func column() throws(QueryError) -> SQLStatement.Column {

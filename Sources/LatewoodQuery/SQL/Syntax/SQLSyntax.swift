@@ -86,6 +86,8 @@ package struct SQLStatement: Sendable {
   /// The name that stands for a document.
   var alias = ""
   var isDistinct = false
+  /// Whether rows are the values of the only column instead of objects.
+  var isRaw = false
   var columns: [Column] = []
   var unnests: [Unnest] = []
   var condition: SQLSyntax?
