@@ -11,7 +11,7 @@ struct BodyDocument: SQLDocument, FieldSource {
     switch fact {
     case .id: .string(id)
     case .sequence: .integer(id.utf8.count)
-    case .expiration: .null
+    case .expiration, .expirationSeconds: .null
     case .revisionID: .string("1-\(id)")
     }
   }
