@@ -17,6 +17,8 @@ package struct FleeceError: Error, Sendable, Equatable {
     case misuse
     /// The receiver of a text rejected it.
     case output
+    /// The caller gave up while the value was examined.
+    case interrupted
   }
 
   package var kind: Kind

@@ -47,6 +47,23 @@ import Testing
     #expect(try tool("index", "@").lines.isEmpty)
   }
 
+  @Test func `an index of an earlier release that cannot be used is listed with its problem`() throws {
+    let tool = try ToolRun()
+    try Repository.write(
+      try Repository.read("Tests/golden-older/index-conditions.latewood"), to: tool.path)
+    let lines = try tool("index", "@").lines
+    #expect(lines.count == 3 && lines[1] == "plain  on n  partial  6 entries")
+    #expect(lines[0].hasPrefix("again  on n  partial  not used: its condition cannot be tested"))
+    #expect(try tool("index", "@", "--json").output.contains(#""ready":false,"problem":"its condition"#))
+    try #expect(tool("doc", "put", "@", "new", #"{"s":"aa"}"#).code == .success)
+    let refused = try tool("doc", "put", "@", "new", #"{"s":"aa"}"#, "--collection", "strict")
+    #expect(refused.code != .success && refused.error.contains("unique index codes"))
+    #expect(try tool("verify", "@").output.contains("the index again is not used"))
+    for name in ["again", "words"] { try #expect(tool("index", "drop", "@", name).code == .success) }
+    try #expect(tool("index", "drop", "@", "codes", "--collection", "strict").code == .success)
+    try tool.expectSound()
+  }
+
   @Test(arguments: [
     (["index", "create", "@", "x"], ExitCode.usage), (["index", "create", "@", "x", "a..b"], .badInput),
     (["index", "create", "@", "x", "a", "--where", "{"], .badInput), (["index", "drop", "@"], .usage),

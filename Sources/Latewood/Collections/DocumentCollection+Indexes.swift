@@ -11,10 +11,13 @@ public struct DocumentIndex: Sendable, Equatable {
   public let isUnique: Bool
   /// Whether the index contains only documents that meet a condition.
   public let isPartial: Bool
-  /// Whether the index is built. Queries do not use it before.
+  /// Whether the index is built, and has no ``problem``. Queries do not use it otherwise.
   public let isReady: Bool
   /// The number of entries.
   public let count: Int
+  /// What is wrong with the index, and what to do; usually nil. An earlier release may have accepted
+  /// a regular expression in its condition that this one does not.
+  public let problem: String?
 }
 
 /// The progress of an index build.
@@ -199,7 +202,7 @@ extension DocumentCollection {
           DocumentIndex(
             name: index.name, fields: index.definition.parts.map(\.text),
             isUnique: index.definition.isUnique, isPartial: index.definition.condition != nil,
-            isReady: index.isReady, count: index.entries)
+            isReady: index.isReady, count: index.entries, problem: index.problem)
         }
       }
     }

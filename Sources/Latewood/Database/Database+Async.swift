@@ -2,6 +2,7 @@ import Dispatch
 import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodQuery
 import LatewoodStore
 
 #if canImport(FoundationEssentials)
@@ -259,12 +260,12 @@ extension Database {
   }
 
   /// Runs a call that may block, but begins no batch, on a Dispatch queue; also throws the errors
-  /// of the caller's closures.
+  /// of the caller's closures. Its queries end when the task is cancelled.
   func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await cancellable { database, check in
       try await database.documents.perform {
         try check()
-        return try body()
+        return try QuerySteps(check).run(body)
       }
     }
   }

@@ -119,7 +119,7 @@ extension Query {
   ) throws -> Member? {
     guard skipped == 0, most == .max else { return try limitedEdge(of: field, isGreatest: isGreatest) }
     var query = unprepared
-    query.conditions.append(field.compare(.greater, Int?.none))
+    query.add(field.compare(.greater, Int?.none))
     query.order = [isGreatest ? field.descending : field.ascending]
     query.most = 1
     var edge: Member?

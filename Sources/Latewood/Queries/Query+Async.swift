@@ -5,14 +5,14 @@ extension Query {
   /// Returns the matching documents, in order, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
   /// Returns the first matching document, without blocking the caller's thread; nil if there is
   /// none.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func first() async throws -> Value? { try await run { try $0.first() } }
 
   /// Returns a page of the results, without blocking the caller's thread.
@@ -21,7 +21,7 @@ extension Query {
   ///   - start: the number of documents to skip, at least 0.
   ///   - count: the maximum number of documents to return, at least 0.
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func page(at start: Int, of count: Int) async throws -> [Value] {
     try await run { try $0.page(at: start, of: count) }
   }
@@ -29,13 +29,13 @@ extension Query {
   /// Returns the ids of the matching documents, in order, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func documentIDs() async throws -> [String] { try await run { try $0.documentIDs() } }
 
   /// Returns the plan for the query, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func explain() async throws -> QueryPlan { try await run { try $0.explain() } }
 
   // MARK: Aggregates
@@ -43,19 +43,19 @@ extension Query {
   /// Returns the number of matching documents, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func count() async throws -> Int { try await run { try $0.count() } }
 
   /// Returns whether the query finds any document, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func exists() async throws -> Bool { try await run { try $0.exists() } }
 
   /// Returns the sum of a field, without blocking the caller's thread; 0 if no document matches.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Number.Total {
@@ -67,7 +67,7 @@ extension Query {
   /// has the field.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Double? {
@@ -79,7 +79,7 @@ extension Query {
   /// document has the field.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
@@ -91,7 +91,7 @@ extension Query {
   /// document has the field.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
@@ -103,7 +103,7 @@ extension Query {
   /// blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func distinct<Member: Decodable & Hashable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Member] {
@@ -124,7 +124,7 @@ extension Query {
   /// matching document has the field.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
@@ -136,7 +136,7 @@ extension Query {
   /// matching document has the field.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
@@ -150,13 +150,13 @@ extension GroupedQuery {
   /// Returns the number of documents in each group, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func count() async throws -> [Key: Int] { try await run { try $0.count() } }
 
   /// Returns the sum of a field in each group, without blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Number.Total] {
@@ -168,7 +168,7 @@ extension GroupedQuery {
   /// thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Double] {
@@ -180,7 +180,7 @@ extension GroupedQuery {
   /// blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {
@@ -192,7 +192,7 @@ extension GroupedQuery {
   /// blocking the caller's thread.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  ///   the read ends.
   public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {

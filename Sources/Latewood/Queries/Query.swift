@@ -39,7 +39,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// A function that returns the values of all documents together; nil to create them one by one
   /// with `make`.
   private let list: Lister?
-  var conditions: [QueryCondition] = []
+  private(set) var condition: QueryCondition?
   var order: [QueryOrder] = []
   private(set) var skipped = 0
   var most = Int.max
@@ -79,10 +79,12 @@ public struct Query<Value: Sendable>: Sendable {
 
   // MARK: Refining
 
+  mutating func add(_ more: QueryCondition) { condition = condition.map { $0 && more } ?? more }
+
   /// Returns the query with another condition; all conditions must hold.
   public func `where`(_ condition: (QueryDocument<Value>) -> QueryCondition) -> Query {
     var query = unprepared
-    query.conditions.append(condition(QueryDocument()))
+    query.add(condition(QueryDocument()))
     return query
   }
 
@@ -236,11 +238,7 @@ public struct Query<Value: Sendable>: Sendable {
 
   private func request() throws -> FindRequest {
     var request = FindRequest()
-    if conditions.count == 1 {
-      request.predicate = try conditions[0].predicate.get()
-    } else {
-      request.predicate = .all(try conditions.map { try $0.predicate.get() })
-    }
+    request.predicate = try condition?.predicate.get() ?? .all([])
     for field in order { request.order.append(try field.order.get()) }
     request.skip = skipped
     request.limit = most

@@ -47,7 +47,11 @@ extension QueryOperand {
   }
 
   func elements(_ inner: QueryCondition, every: Bool) -> QueryCondition {
-    test(inner.predicate.map { every ? .everyElement($0) : .anyElement($0) })
+    switch path {
+    case .failure(let error): QueryCondition(.failure(error))
+    case .success(let path):
+      inner.wrapped { .field(path, every ? .everyElement($0) : .anyElement($0)) }
+    }
   }
 }
 
@@ -133,8 +137,8 @@ extension QueryField where Value == String {
   /// Returns a condition that holds if the string begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where a regular expression, in the syntax of Swift's `Regex`, matches anywhere in the
-  /// string.
+  /// Holds where a regular expression matches anywhere in the string, in time proportional to its
+  /// length. See <doc:FindingDocuments> for the syntax.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -142,8 +146,8 @@ extension QueryField where Value == String? {
   /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where there is a string in which a regular expression, in the syntax of Swift's `Regex`,
-  /// matches anywhere.
+  /// Holds where there is a string in which a regular expression matches anywhere, in time
+  /// proportional to its length. See <doc:FindingDocuments> for the syntax.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 }
 
@@ -221,8 +225,8 @@ extension AnyQueryField {
   /// Returns a condition that holds if the field is a string that begins with the bytes of another.
   public func hasPrefix(_ prefix: String) -> QueryCondition { begins(with: prefix) }
 
-  /// Holds where the field is a string in which a regular expression, in the syntax of Swift's
-  /// `Regex`, matches anywhere.
+  /// Holds where the field is a string in which a regular expression matches anywhere, in time
+  /// proportional to its length. See <doc:FindingDocuments> for the syntax.
   public func matches(_ expression: String) -> QueryCondition { matchesExpression(expression) }
 
   /// Returns a condition that holds if the field is an array with an element that equals a value.

@@ -105,7 +105,7 @@ public struct SQLQuery: Sendable {
       query.limits.check = check
       return try await database.documents.perform { [query] in
         try check()
-        return try body(query)
+        return try QuerySteps(check).run { try body(query) }
       }
     }
   }

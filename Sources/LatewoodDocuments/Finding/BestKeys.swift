@@ -1,3 +1,5 @@
+import LatewoodQuery
+
 /// Something that is sorted in memory.
 protocol SortedEntry {
   static func precedes(_ left: Self, _ right: Self) -> Bool
@@ -54,7 +56,7 @@ struct BestKeys<Entry: SortedEntry> {
     while rest > 0 {
       var best = BestKeys(wanted: rest, memory: memory, after: after)
       try add(&best)
-      best.cut(to: .max)
+      try best.cut(to: .max)
       for entry in best.entries where try !take(entry) { return }
       guard best.isCut, let last = best.entries.last else { return }
       after = last
@@ -68,18 +70,18 @@ struct BestKeys<Entry: SortedEntry> {
     self.after = after
   }
 
-  mutating func add(_ entry: Entry) {
+  mutating func add(_ entry: Entry) throws {
     if let after, !Entry.precedes(after, entry) { return }
     if let end, !Entry.precedes(entry, end) { return }
     entries.append(entry)
     byteCount += entry.byteCount
     // Cutting to half of what is there makes sorting cost amortized O(log n) for each entry.
-    if entries.count / 2 > max(wanted, 64) || byteCount > memory { cut(to: memory / 2) }
+    if entries.count / 2 > max(wanted, 64) || byteCount > memory { try cut(to: memory / 2) }
   }
 
   /// Sorts the entries, and leaves out those that are not wanted or exceed `memory`.
-  private mutating func cut(to memory: Int) {
-    entries.sort(by: Entry.precedes)
+  private mutating func cut(to memory: Int) throws {
+    try entries.sortCounting(by: Entry.precedes)
     var kept = 0
     byteCount = 0
     for index in entries.indices {

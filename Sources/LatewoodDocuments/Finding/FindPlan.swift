@@ -32,6 +32,9 @@ struct FindPlan {
   /// Whether it is a scan of exactly the requested documents.
   var isExactScan = false
 
+  /// Whether it reads so few entries or documents that it need not be cancelled in between.
+  var isShort: Bool { !isScan && (1...1000).contains(candidates) }
+
   var isScan: Bool { if case .scan = access { true } else { false } }
 
   /// Whether its entries are exactly the requested documents, each once.

@@ -32,6 +32,8 @@ struct FindRun<Sink: FoundSink> {
   private var isEnded = false
   /// Whether some read entries have not been passed on yet.
   private var holdsRun = false
+  /// Set if the query can be cancelled, unless it is short.
+  private let steps: QuerySteps?
 
   init(_ reads: DocumentReads, _ request: FindRequest, _ plan: FindPlan, _ sink: Sink) {
     self.reads = reads
@@ -39,6 +41,7 @@ struct FindRun<Sink: FoundSink> {
     self.plan = plan
     isCovered = plan.isCovered
     matchesAll = isCovered || plan.isExactScan
+    steps = plan.isShort ? nil : QuerySteps.current
     self.sink = sink
   }
 
@@ -137,7 +140,7 @@ struct FindRun<Sink: FoundSink> {
     var skipped = 0
     try BestKeys.inParts(wanted: request.needed, memory: request.sortMemory) { best in
       try forEachMatch { run, document in
-        best.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
+        try best.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
         return true
       }
     } _: { (entry: SortKey) in
@@ -153,7 +156,7 @@ struct FindRun<Sink: FoundSink> {
     try BestKeys.inParts(memory: request.sortMemory) { best in
       for access in plan.accesses {
         try forEachEntry(access, in: access.ranges) { _, entry in
-          best.add(IndexEntry(entry))
+          try best.add(IndexEntry(entry))
           return true
         }
       }
@@ -207,7 +210,7 @@ struct FindRun<Sink: FoundSink> {
       if run.isCut {
         try FindRun.sortByValues(&entries, reads, order)
       } else {
-        entries.sort(by: IndexEntry.precedes)
+        try entries.sortCounting(by: IndexEntry.precedes)
       }
     }
     isEnded = try !run.forEach(sortedBy: sort) { entry in try take(entry) }
@@ -224,7 +227,7 @@ struct FindRun<Sink: FoundSink> {
         keys.append((key, entry))
       }
     }
-    keys.sort { left, right in
+    try keys.sortCounting { left, right in
       left.key == right.key
         ? IndexEntry.precedes(left.entry, right.entry) : left.key.lexicographicallyPrecedes(right.key)
     }
@@ -266,7 +269,8 @@ struct FindRun<Sink: FoundSink> {
       for access in plan.accesses {
         for range in access.ranges {
           try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
-            for entry in batch { best.add(SortKey(id: try StoredEntry(entry).id)) }
+            try steps?.spend(batch.count)
+            for entry in batch { try best.add(SortKey(id: StoredEntry(entry).id)) }
             return true
           }
         }
@@ -289,6 +293,7 @@ struct FindRun<Sink: FoundSink> {
     var goesOn = true
     for range in reversed ? ranges.reversed() : ranges where goesOn {
       try reads.source.forEachBatch(in: access.index.entries, range, reversed: reversed) { batch in
+        try steps?.spend(batch.count)
         var index = 0
         while index < batch.count, goesOn {
           if together { index += takeTogether(batch, from: index) }
@@ -347,7 +352,8 @@ struct FindRun<Sink: FoundSink> {
   @inline(__always) private mutating func filter(
     _ document: FoundDocument, _ body: (inout FindRun, FoundDocument) throws -> Bool
   ) throws -> Bool {
-    try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
+    try steps?.spend(1)
+    return try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
   }
 
   // MARK: Skipping

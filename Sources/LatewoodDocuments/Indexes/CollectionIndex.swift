@@ -20,6 +20,8 @@ final class CollectionIndex: Sendable {
 
   var definition: IndexDefinition { record.definition }
   var isReady: Bool { record.builtThrough == nil }
+  /// Whether queries may use it.
+  var isUsable: Bool { isReady && definition.objection == nil }
 
   /// Appends the keys of a revision of a document.
   ///

@@ -13,6 +13,6 @@ final class CollectionIndexes: Sendable {
   init(_ all: [CollectionIndex], change: UInt64) {
     self.change = change
     self.all = all
-    ready = all.filter(\.isReady)
+    ready = all.filter(\.isUsable)
   }
 }

@@ -7,6 +7,8 @@ package struct IndexInfo: Sendable {
   package var definition: IndexDefinition
   /// Whether the build is complete; queries do not use the index before that.
   package var isReady: Bool
+  /// What is wrong with the index, and what to do; nil if nothing is. Queries do not use it then.
+  package var problem: String?
   /// The number of entries so far.
   package var entries: Int
 }
@@ -101,6 +103,14 @@ extension DocumentError {
   fileprivate var leavesIndex: Bool { code != .notUnique }
 }
 
+extension CollectionIndex {
+  /// The reason why it is not used, and what to do; nil if it can be used.
+  var problem: String? {
+    guard let objection = definition.objection else { return nil }
+    return "its condition cannot be tested: \(objection). Drop it, and create it with another condition"
+  }
+}
+
 extension DocumentReads {
   /// The indexes of the collection.
   func indexes() throws(DocumentError) -> CollectionIndexes {
@@ -127,8 +137,8 @@ extension DocumentReads {
       try DocumentError.typed {
         list.append(
           IndexInfo(
-            name: index.name, definition: index.definition, isReady: index.isReady,
-            entries: try source.count(in: index.entries)))
+            name: index.name, definition: index.definition, isReady: index.isUsable,
+            problem: index.problem, entries: try source.count(in: index.entries)))
       }
     }
     return list

@@ -48,7 +48,9 @@ extension DocumentWriter {
     let known = work.state.indexes > 0 ? try storedIndex(name, work) : nil
     if let known, known.definition != definition {
       throw DocumentError(
-        .alreadyExists, "there is another index \(name): \(known.definition.text); drop it first")
+        .alreadyExists,
+        "there is another index \(name): \(known.definition.text); drop it first"
+          + (known.definition.objection.map { " (\($0))" } ?? ""))
     }
     let record: IndexRecord
     if let known { record = known } else { record = begin(definition, work) }

@@ -32,9 +32,11 @@ extension DocumentWriter {
     if let new { try addKeys(id, new, indexes, work, to: &keys.after) }
     if uniqueness == .atEnd {
       if indexes.contains(where: { $0.definition.isUnique }) {
+        if isLocal { try refuseUnusable(indexes, new) }
         try deferCheck(keys, id, indexes, from: old, to: new, work, isLocal: isLocal)
       }
     } else if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
+      try refuseUnusable(indexes, new)
       for (place, index) in indexes.enumerated() where index.definition.isUnique {
         var added: [IndexKey] = []
         for entry in keys.after.entries(ofIndex: place) {
@@ -49,6 +51,18 @@ extension DocumentWriter {
       for (place, index) in indexes.enumerated() {
         try replace(keys.before, with: keys.after, in: index, place)
       }
+    }
+  }
+
+  /// Throws `notWritable` if there is a unique index that cannot be checked.
+  private func refuseUnusable(
+    _ indexes: [CollectionIndex], _ new: IndexedRevision?
+  ) throws(DocumentError) {
+    guard let new, !new.head.isDeleted else { return }
+    for index in indexes where index.definition.isUnique {
+      guard let problem = index.problem else { continue }
+      throw DocumentError(
+        .notWritable, "the unique index \(index.name) cannot be checked, because \(problem)")
     }
   }
 

@@ -27,8 +27,11 @@ extension CollectionCheck {
       report.require(
         record.number <= wanted.indexChanges,
         fault("the index \(index) has the number \(record.number), which was not given out"))
-      if deepest != nil {
-        try check(CollectionIndex(name: index, record: record, entries: entries))
+      let checked = CollectionIndex(name: index, record: record, entries: entries)
+      if let problem = checked.problem {
+        report.add(fault("the index \(index) is not used: \(problem)"))
+      } else if deepest != nil {
+        try check(checked)
       }
     }
   }

@@ -68,6 +68,10 @@ package struct IndexDefinition: Sendable {
   package let condition: Predicate?
   /// The stored form of the condition, in Fleece; empty without a condition.
   package let conditionBytes: [UInt8]
+  /// The reason why the condition of a stored index cannot be tested, such as a regular expression
+  /// that only an earlier release understood. The index is not used then, and its entries do not
+  /// change; nil for all others.
+  package let objection: QueryError?
   /// Whether local saves refuse a second document with the same values.
   package let isUnique: Bool
   /// Whether a field is an array with an entry for each element.
@@ -82,24 +86,33 @@ package struct IndexDefinition: Sendable {
     _ parts: [Part], where condition: Predicate? = nil, isUnique: Bool = false
   ) throws(QueryError) {
     let bytes = try condition?.selector() ?? []
-    try self.init(parts, condition, bytes, isUnique)
+    try self.init(parts, condition, bytes, isUnique, nil)
   }
 
   /// Creates a definition from the stored bytes of its condition; no bytes mean no condition.
+  ///
+  /// A condition that this release does not support is not an error: see ``objection``.
   package init(_ parts: [Part], condition bytes: [UInt8], isUnique: Bool) throws(QueryError) {
     guard !bytes.isEmpty else {
-      try self.init(parts, nil, bytes, isUnique)
+      try self.init(parts, nil, bytes, isUnique, nil)
       return
     }
     let root: FleeceElement
     do throws(FleeceError) { root = try FleeceBody(bytes).root } catch {
       throw QueryError(.invalidIndex, "the condition of the index is damaged: \(error)")
     }
-    try self.init(parts, try MangoParser.stored(root), bytes, isUnique)
+    let condition: Predicate
+    var objection: QueryError?
+    do throws(QueryError) { condition = try MangoParser.stored(root) } catch {
+      guard error.kind == .unsupported else { throw error }
+      objection = error
+      condition = .always(false)
+    }
+    try self.init(parts, condition, bytes, isUnique, objection)
   }
 
   private init(
-    _ parts: [Part], _ condition: Predicate?, _ bytes: [UInt8], _ isUnique: Bool
+    _ parts: [Part], _ condition: Predicate?, _ bytes: [UInt8], _ isUnique: Bool, _ objection: QueryError?
   ) throws(QueryError) {
     guard (1...IndexDefinition.partLimit).contains(parts.count) else {
       throw QueryError(
@@ -118,6 +131,7 @@ package struct IndexDefinition: Sendable {
     self.condition = condition?.joiningEqualities
     conditionBytes = bytes
     self.isUnique = isUnique
+    self.objection = objection
     hasEach = parts.contains { $0.isEach }
     let isPlain = condition == nil && !hasEach && !parts.contains { $0.path.steps.first?.isReserved ?? true }
     plainParts = isPlain ? parts : []
@@ -129,7 +143,11 @@ package struct IndexDefinition: Sendable {
 
 extension IndexDefinition: Equatable {
   package static func == (left: IndexDefinition, right: IndexDefinition) -> Bool {
-    left.parts == right.parts && left.conditionBytes == right.conditionBytes
-      && left.isUnique == right.isUnique
+    guard left.parts == right.parts, left.isUnique == right.isUnique else { return false }
+    if left.conditionBytes == right.conditionBytes { return true }
+    guard left.objection == nil, right.objection == nil, let first = left.condition,
+      let second = right.condition
+    else { return false }
+    return first.storedForm == second.storedForm
   }
 }

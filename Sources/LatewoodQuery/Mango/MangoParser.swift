@@ -52,33 +52,50 @@ package struct MangoParser {
 
   // MARK: Conditions
 
+  // The functions that conditions inside each other recurse through do little themselves, so that
+  // the stack of a small thread suffices in a debug build.
+
   /// Returns the condition of an object, or of a bare value, on the field of a path.
   private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+    guard let members = try members(of: element, at: place) else {
+      return try equality(element, at: place)
+    }
+    if members.isEmpty { return .always(true) }
+    var parts: [Predicate] = []
+    for (name, value) in members { parts.append(try part(name, value, at: place)) }
+    return parts.count == 1 ? parts[0] : .all(parts)
+  }
+
+  /// Returns the members of a condition; nil if it is a value that the field equals.
+  private func members(
+    of element: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> [(key: String, value: FleeceElement)]? {
     guard place.depth < MangoParser.depthLimit else {
       throw QueryError(
         .tooDeep, "conditions are nested more than \(MangoParser.depthLimit) levels deep", place: place.text
       )
     }
-    guard let members = try reading(place.text, { () throws(FleeceError) in try element.members() }) else {
-      return try equality(element, at: place)
+    let members = try reading(place.text) { () throws(FleeceError) in try element.members() }
+    // An empty object as a selector has no conditions.
+    return members?.isEmpty == true && !place.field.steps.isEmpty ? nil : members
+  }
+
+  /// Returns the condition of one member.
+  private func part(
+    _ name: String, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    if isStored, name == MangoParser.exactNegation {
+      return .not(try condition(value, at: place.entering(name)))
     }
-    if members.isEmpty {
-      return place.field.steps.isEmpty ? .always(true) : try equality(element, at: place)
+    if name.utf8.first != UInt8(ascii: "$") {
+      return try condition(value, at: place.entering(name, field: try path(name, at: place)))
     }
-    var parts: [Predicate] = []
-    for (name, value) in members {
-      if isStored, name == MangoParser.exactNegation {
-        parts.append(.not(try condition(value, at: place.entering(name))))
-      } else if name.utf8.first == UInt8(ascii: "$") {
-        guard let key = MangoOperator(rawValue: name) else {
-          throw MangoOperator.unknown(name, at: place.text)
-        }
-        parts.append(try predicate(key, value, at: place.entering(name)))
-      } else {
-        parts.append(try condition(value, at: place.entering(name, field: try path(name, at: place))))
-      }
-    }
-    return parts.count == 1 ? parts[0] : .all(parts)
+    return try predicate(try key(name, at: place), value, at: place.entering(name))
+  }
+
+  private func key(_ name: String, at place: MangoPlace) throws(QueryError) -> MangoOperator {
+    guard let key = MangoOperator(rawValue: name) else { throw MangoOperator.unknown(name, at: place.text) }
+    return key
   }
 
   private func path(_ name: String, at place: MangoPlace) throws(QueryError) -> FieldPath {
@@ -101,23 +118,45 @@ package struct MangoParser {
     _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
   ) throws(QueryError) -> Predicate {
     switch key {
-    case .and: return .all(try conditions(value, at: place))
-    case .or: return .any(try conditions(value, at: place))
-    case .nor: return .all(try conditions(value, at: place).map { $0.negated })
-    case .not:
-      try require(try kind(value, place) == .dictionary, "$not takes a condition, an object", place)
-      return try condition(value, at: place).negated
-    case .less, .lessOrEqual, .equal, .notEqual, .greaterOrEqual, .greater:
-      return place.test(.compare(key.comparison, try constant(value, at: place)))
+    case .and, .or, .nor: return try combination(key, value, at: place)
+    case .not: return try negation(value, at: place)
+    case .elemMatch, .allMatch, .keyMapMatch: return try content(key, value, at: place)
+    default: return try test(key, value, at: place)
+    }
+  }
+
+  private func combination(
+    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    let parts = try conditions(value, at: place)
+    return key == .and ? .all(parts) : key == .or ? .any(parts) : .all(parts.map { $0.negated })
+  }
+
+  private func negation(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+    try require(try kind(value, place) == .dictionary, "$not takes a condition, an object", place)
+    return try condition(value, at: place).negated
+  }
+
+  private func content(
+    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    let inner = try inner(value, at: place)
+    return place.test(
+      key == .elemMatch ? .anyElement(inner) : key == .allMatch ? .everyElement(inner) : .anyKey(inner))
+  }
+
+  /// Parses an operator without conditions inside.
+  private func test(
+    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+  ) throws(QueryError) -> Predicate {
+    switch key {
     case .among: return place.test(.isAmong(try constants(value, at: place)))
     case .notAmong: return place.test(.fails(.isAmong(try constants(value, at: place))))
     case .all: return place.test(.containsAll(try constants(value, at: place)))
-    case .elemMatch: return place.test(.anyElement(try inner(value, at: place)))
-    case .allMatch: return place.test(.everyElement(try inner(value, at: place)))
-    case .keyMapMatch: return place.test(.anyKey(try inner(value, at: place)))
     case .exists, .type, .size, .mod, .regex, .beginsWith: return try scalar(key, value, at: place)
     case .text, .location, .locationWithin, .near, .nearSphere, .geoWithin, .geoIntersects:
       throw QueryError(.unsupported, "\(key.rawValue) is not supported here", place: place.text)
+    default: return place.test(.compare(key.comparison, try constant(value, at: place)))
     }
   }
 
@@ -161,9 +200,10 @@ package struct MangoParser {
       return .hasType(type)
     case .regex:
       do throws(QueryError) {
-        return .matches(try Pattern(text))
+        return .matches(isStored ? try Pattern(stored: text) : try Pattern(text))
       } catch {
-        throw QueryError(error.kind, error.reason, place: place.text)
+        // An earlier release may have accepted what it stored.
+        throw QueryError(isStored ? .unsupported : error.kind, error.reason, place: place.text)
       }
     default: return .begins(try constant(value, at: place))
     }

@@ -57,8 +57,28 @@ extension Predicate {
 }
 
 extension FieldTest {
-  /// Writes the operator and its argument.
+  /// Writes the operator and its argument. Apart from the operators without a condition inside, so
+  /// that the stack of a small thread suffices in a debug build.
   fileprivate func writeMember(to writer: inout FleeceWriter) throws(FleeceError) {
+    switch self {
+    case .anyElement(let predicate): try FieldTest.write("$elemMatch", predicate, to: &writer)
+    case .everyElement(let predicate): try FieldTest.write("$allMatch", predicate, to: &writer)
+    case .anyKey(let predicate): try FieldTest.write("$keyMapMatch", predicate, to: &writer)
+    case .fails(let test): try FieldTest.write(negationOf: test, to: &writer)
+    default: try writeAlone(to: &writer)
+    }
+  }
+
+  private static func write(
+    negationOf test: FieldTest, to writer: inout FleeceWriter
+  ) throws(FleeceError) {
+    try writer.key("$not")
+    try writer.beginDictionary()
+    try test.writeMember(to: &writer)
+    try writer.endDictionary()
+  }
+
+  private func writeAlone(to writer: inout FleeceWriter) throws(FleeceError) {
     switch self {
     case .compare(let comparison, let constant):
       try writer.key(comparison.name)
@@ -84,15 +104,8 @@ extension FieldTest {
     case .begins(let constant):
       try writer.key("$beginsWith")
       try constant.write(to: &writer)
-    case .matches(let pattern): try FieldTest.write("$regex", pattern.text, to: &writer)
-    case .anyElement(let predicate): try FieldTest.write("$elemMatch", predicate, to: &writer)
-    case .everyElement(let predicate): try FieldTest.write("$allMatch", predicate, to: &writer)
-    case .anyKey(let predicate): try FieldTest.write("$keyMapMatch", predicate, to: &writer)
-    case .fails(let test):
-      try writer.key("$not")
-      try writer.beginDictionary()
-      try test.writeMember(to: &writer)
-      try writer.endDictionary()
+    case .matches(let pattern): try FieldTest.write("$regex", pattern.storedText, to: &writer)
+    case .anyElement, .everyElement, .anyKey, .fails: try writeMember(to: &writer)
     }
   }
 

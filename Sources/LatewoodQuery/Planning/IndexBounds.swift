@@ -211,9 +211,9 @@ extension KeyInterval {
 }
 
 extension Predicate {
-  /// The stored bytes, which are the same for equal conditions; nil if the condition cannot be
-  /// stored.
-  fileprivate var storedForm: [UInt8]? {
-    do { return try selector() } catch { return nil }
+  /// The stored bytes of the flat form, which are the same for equal conditions; nil if the
+  /// condition cannot be stored.
+  var storedForm: [UInt8]? {
+    do { return try flattened.selector() } catch { return nil }
   }
 }

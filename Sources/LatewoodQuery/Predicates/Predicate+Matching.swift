@@ -30,7 +30,20 @@ extension FieldTest {
     }
   }
 
+  /// Only what conditions inside each other recurse through, so that the stack of a small thread
+  /// suffices in a debug build.
   private func accepts(_ value: FleeceValue) throws(FleeceError) -> Bool {
+    switch self {
+    case .anyElement(let predicate): try FieldTest.elements(of: value, any: predicate)
+    case .everyElement(let predicate): try FieldTest.elements(of: value, every: predicate)
+    case .anyKey(let predicate): try FieldTest.keys(of: value, any: predicate)
+    case .fails(let test): try !test.accepts(value)
+    default: try acceptsAlone(value)
+    }
+  }
+
+  /// The tests without a condition inside.
+  private func acceptsAlone(_ value: FleeceValue) throws(FleeceError) -> Bool {
     switch self {
     case .compare(let comparison, let constant): return comparison.accepts(try constant.compare(value))
     case .isAmong(let constants): return try FieldTest.isAmong(value, constants)
@@ -43,15 +56,10 @@ extension FieldTest {
       return try FieldTest.remainder(value, divisor) == remainder
     case .begins(let prefix): return try prefix.begins(value)
     case .matches(let pattern):
-      guard let string = try value.string() else { return false }
-      return pattern.matches(string)
+      guard let text = try value.provenText() else { return false }
+      return try pattern.matches(text)
     case .containsAll(let constants): return try FieldTest.containsAll(value, constants)
-    case .anyElement(let predicate): return try FieldTest.elements(of: value, any: predicate)
-    case .everyElement(let predicate):
-      guard let array = try value.array(), array.count > 0 else { return false }
-      return try !FieldTest.elements(of: value, any: .not(predicate))
-    case .anyKey(let predicate): return try FieldTest.keys(of: value, any: predicate)
-    case .fails(let test): return try !test.accepts(value)
+    case .anyElement, .everyElement, .anyKey, .fails: return try accepts(value)
     }
   }
 
@@ -86,9 +94,22 @@ extension FieldTest {
     }
   }
 
+  private static func elements(of value: FleeceValue, every predicate: Predicate) throws(FleeceError) -> Bool
+  {
+    guard let array = try value.array(), array.count > 0 else { return false }
+    for index in 0..<array.count {
+      try QuerySteps.count(index)
+      if try !predicate.matches(array.value(at: index)) { return false }
+    }
+    return true
+  }
+
   private static func elements(of value: FleeceValue, any predicate: Predicate) throws(FleeceError) -> Bool {
     guard let array = try value.array() else { return false }
-    for index in 0..<array.count where try predicate.matches(array.value(at: index)) { return true }
+    for index in 0..<array.count {
+      try QuerySteps.count(index)
+      if try predicate.matches(array.value(at: index)) { return true }
+    }
     return false
   }
 

@@ -14,6 +14,44 @@ package enum Predicate: Sendable {
   case field(FieldPath, FieldTest)
 }
 
+extension Predicate {
+  /// The same condition without an `all` in an `all`, or an `any` in an `any`: the form of
+  /// conditions joined one by one does not depend on how they were joined.
+  var flattened: Predicate {
+    switch self {
+    case .all(let parts):
+      .all(
+        parts.flatMap { part in
+          let part = part.flattened
+          if case .all(let inner) = part { return inner }
+          return [part]
+        })
+    case .any(let parts):
+      .any(
+        parts.flatMap { part in
+          let part = part.flattened
+          if case .any(let inner) = part { return inner }
+          return [part]
+        })
+    case .not(let part): .not(part.flattened)
+    case .field(let path, let test): .field(path, test.flattened)
+    case .always: self
+    }
+  }
+}
+
+extension FieldTest {
+  fileprivate var flattened: FieldTest {
+    switch self {
+    case .anyElement(let predicate): .anyElement(predicate.flattened)
+    case .everyElement(let predicate): .everyElement(predicate.flattened)
+    case .anyKey(let predicate): .anyKey(predicate.flattened)
+    case .fails(let test): .fails(test.flattened)
+    default: self
+    }
+  }
+}
+
 /// A test of the value at a path.
 package indirect enum FieldTest: Sendable {
   case compare(Comparison, Constant)
@@ -84,32 +122,5 @@ package enum ValueType: String, Sendable, CaseIterable {
     case .array: self = .array
     case .object: self = .object
     }
-  }
-}
-
-/// A regular expression that may match anywhere in a string, by Unicode scalars.
-///
-/// The syntax is that of Swift's `Regex`, which includes the common subset of PCRE and Perl. There
-/// is no time limit on an expression that backtracks excessively.
-// SAFETY: the expression is parsed from text, so it contains no closures; it is compiled in `init`,
-// and matching does not change it.
-package final class Pattern: @unchecked Sendable {
-  package let text: String
-  private let expression: Regex<AnyRegexOutput>
-
-  /// Throws `invalidSelector` if the text is not a regular expression.
-  package init(_ text: String) throws(QueryError) {
-    self.text = text
-    do {
-      expression = try Regex(text).matchingSemantics(.unicodeScalar)
-      // Compiles the expression before it is shared.
-      _ = try expression.firstMatch(in: "")
-    } catch {
-      throw QueryError(.invalidSelector, "\"\(text)\" is not a regular expression: \(error)")
-    }
-  }
-
-  func matches(_ string: String) -> Bool {
-    do { return try expression.firstMatch(in: string) != nil } catch { return false }
   }
 }

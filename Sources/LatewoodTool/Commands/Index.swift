@@ -43,7 +43,7 @@ extension CommandDescription {
     ],
     json: [
       #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,
-      #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"entries":NUMBER}, ...]}"#,
+      #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
       #"create, drop: {"collection":"NAME","name":"NAME"}"#,
     ]
   ) { arguments, console throws(Failure) in
@@ -137,6 +137,7 @@ private enum IndexListing {
         writer.member("unique", index.definition.isUnique)
         writer.member("partial", index.definition.condition != nil)
         writer.member("ready", index.isReady)
+        if let problem = index.problem { writer.member("problem", problem) }
         writer.member("entries", index.entries)
       }
     }
@@ -146,6 +147,7 @@ private enum IndexListing {
     var parts = [KeyText.shown(index.name.utf8), "on \(index.definition.text)"]
     if index.definition.isUnique { parts.append("unique") }
     if index.definition.condition != nil { parts.append("partial") }
+    if let problem = index.problem { return parts.joined(separator: "  ") + "  not used: " + problem }
     parts.append(index.isReady ? "\(index.entries) entries" : "not ready")
     return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
   }

@@ -52,7 +52,7 @@ import Testing
       var (taken, parts): ([Int], Int) = ([], 0)
       try BestKeys<Entry>.inParts(wanted: wanted, memory: memory) { best in
         parts += 1
-        for number in numbers { best.add(Entry(content: Content(number, 1 + number % longest, meter))) }
+        for number in numbers { try best.add(Entry(content: Content(number, 1 + number % longest, meter))) }
       } _: { entry in
         taken.append(entry.content.number)
         return taken.count < stop

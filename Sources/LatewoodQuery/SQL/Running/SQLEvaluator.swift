@@ -15,6 +15,8 @@ struct SQLEvaluator {
 
   private let limits: SQLLimits
   private var steps: Int
+  /// The number of steps until the run is asked again whether it is to end.
+  private var unchecked = QuerySteps.interval
 
   init(_ limits: SQLLimits = SQLLimits()) {
     self.limits = limits
@@ -48,6 +50,11 @@ struct SQLEvaluator {
   /// Uses up steps. Throws `tooLarge` when no steps are left.
   mutating func spend(_ count: Int) throws {
     steps -= count
+    unchecked -= count
+    if unchecked <= 0 {
+      unchecked = QuerySteps.interval
+      try limits.check()
+    }
     if steps < 0 {
       throw QueryError(
         .tooLarge,
@@ -255,7 +262,7 @@ struct SQLEvaluator {
     if left.isMissing || right.isMissing { return .missing }
     guard let text = left.string, let pattern = right.string else { return .null }
     try spend(text.utf8.count + pattern.utf8.count)
-    guard let answer = SQLPattern(pattern).matches(text, steps: &steps) else {
+    guard let answer = try SQLPattern(pattern).matches(text, steps: &steps, limits.check) else {
       try spend(1)
       return .null
     }

@@ -82,7 +82,7 @@ struct SQLGroups {
       groups[place].byteCount += growth
       byteCount += growth
     }
-    if byteCount > memory { cut() }
+    if byteCount > memory { try cut() }
   }
 
   private mutating func contains(_ key: [UInt8]) -> Bool {
@@ -111,11 +111,11 @@ struct SQLGroups {
 
   /// Drops the groups with the last keys, down to three quarters of the memory of a part; of a
   /// single group, distinct values.
-  private mutating func cut() {
+  private mutating func cut() throws {
     isInParts = true
     memory = partMemory
     guard groups.count > 1 else { return cutValues() }
-    sort { Constant.order($0, $1) < 0 }
+    try sort { Constant.order($0, $1) < 0 }
     var kept = 1
     var keptBytes = groups[0].byteCount
     while kept < groups.count - 1, keptBytes + groups[kept].byteCount <= memory - memory / 4 {
@@ -125,8 +125,8 @@ struct SQLGroups {
     drop(from: groups[kept].key, keeping: kept)
   }
 
-  private mutating func sort(by precedes: ([UInt8], [UInt8]) -> Bool) {
-    groups.sort { precedes($0.key, $1.key) }
+  private mutating func sort(by precedes: ([UInt8], [UInt8]) -> Bool) throws {
+    try groups.sortCounting { precedes($0.key, $1.key) }
   }
 
   /// Leaves all groups from a key on to further parts.
@@ -180,7 +180,7 @@ struct SQLGroups {
 
   /// Ends a part, whose groups `takeNext` then returns. Without GROUP BY there is one group, even
   /// without rows.
-  mutating func endPart() {
+  mutating func endPart() throws {
     if groups.isEmpty, grouping.keys.isEmpty { addOnlyGroup() }
     byteCount = 0
     for place in groups.indices {
@@ -191,7 +191,7 @@ struct SQLGroups {
     }
     places = [:]
     // The first group is taken from the end.
-    sort { Constant.order($0, $1) > 0 }
+    try sort { Constant.order($0, $1) > 0 }
   }
 
   /// Removes and returns the next group, in the order of the groups; nil at the end of the part.

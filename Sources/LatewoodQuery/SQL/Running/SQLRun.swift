@@ -101,7 +101,7 @@ package struct SQLRun {
   package mutating func finish(_ body: Receiver) throws -> Bool {
     if program.limit == 0 || isEnded || hasEnough { return false }
     try check()
-    groups?.endPart()
+    try groups?.endPart()
     while let (keys, aggregates) = groups?.takeNext() {
       evaluator.begin(groupKeys: keys, aggregates: aggregates)
       if let having = program.grouping?.having, try !evaluator.holds(having) { continue }
@@ -113,7 +113,7 @@ package struct SQLRun {
       if try !project(body) || hasEnough { return false }
     }
     if groups?.beginNextPart() == true || distinct?.beginNextPart() == true { return true }
-    for row in sorter?.takePart() ?? [] where try !body(row) { return false }
+    for row in try sorter?.takePart() ?? [] where try !body(row) { return false }
     forgetSorted()
     return sorter?.beginNextPart() == true
   }
@@ -188,11 +188,11 @@ package struct SQLRun {
       position = SQLSorter.Position(key: key.bytes, place: position.place)
       if sorter?.wants(position) == true, isNewToSorter(key.bytes) {
         let row = try row(of: columns)
-        sorter?.add(position, row)
+        try sorter?.add(position, row)
       }
     } else if sorter?.wants(position) == true {
       let row = sorter?.keepsRows == true ? try row(of: columnValues()) : nil
-      sorter?.add(position, row)
+      try sorter?.add(position, row)
     }
     return true
   }

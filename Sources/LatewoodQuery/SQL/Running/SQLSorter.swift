@@ -84,18 +84,18 @@ struct SQLSorter {
   /// Adds a row if it belongs to this part.
   ///
   /// - Parameter row: nil if no rows are kept.
-  mutating func add(_ position: Position, _ row: FleeceBody?) {
+  mutating func add(_ position: Position, _ row: FleeceBody?) throws {
     guard wants(position) else { return }
     let entry = Entry(position: position, row: keepsRows ? row : nil)
     entries.append(entry)
     byteCount += entry.byteCount
     // Cutting off a share of what is there makes sorting cost amortized O(log n) for each row.
-    if entries.count / 2 > max(needed, 64) || byteCount > memory { cut(to: memory - memory / 4) }
+    if entries.count / 2 > max(needed, 64) || byteCount > memory { try cut(to: memory - memory / 4) }
   }
 
   /// Ends a part: returns its rows without those to skip, in order.
-  mutating func takePart() -> [FleeceBody] {
-    cut(to: .max)
+  mutating func takePart() throws -> [FleeceBody] {
+    try cut(to: .max)
     let part = entries.dropFirst(skip).compactMap(\.row)
     let skipped = min(skip, entries.count)
     skip -= skipped
@@ -115,8 +115,8 @@ struct SQLSorter {
   }
 
   /// Sorts the entries, and drops those that are not needed or exceed `memory`.
-  private mutating func cut(to memory: Int) {
-    entries.sort { $0.position < $1.position }
+  private mutating func cut(to memory: Int) throws {
+    try entries.sortCounting { $0.position < $1.position }
     if isDistinct { removeRepeated() }
     var kept = countFitting(memory)
     if keepsRows, kept < min(skip, entries.count) {

@@ -91,7 +91,9 @@ struct SQLPattern {
 
   /// Returns whether a text matches; nil if the match takes more than `steps`. Subtracts the steps
   /// taken: at most the product of both lengths.
-  func matches(_ text: String, steps: inout Int) -> Bool? {
+  ///
+  /// - Parameter check: throws if the run is to end.
+  func matches(_ text: String, steps: inout Int, _ check: () throws -> Void = {}) throws -> Bool? {
     let text = Array(text.utf8)
     var (at, place) = (0, 0)
     /// The index in the pattern after the last `%`, and the index in the text from which the rest
@@ -100,6 +102,7 @@ struct SQLPattern {
     while at < text.count {
       steps -= 1
       guard steps >= 0 else { return nil }
+      if steps & 0x1FFF == 0 { try check() }
       let part = place < parts.count ? parts[place] : nil
       if part == .any {
         place += 1
