@@ -6,6 +6,7 @@ import LatewoodDocuments
 /// index "by year": 312 entries in 1 range; then filtered
 /// index "by year": 312 entries in 1 range; covering
 /// all documents: 36273; an index on year,title would help
+/// ids: 2 documents in 2 ranges
 /// ```
 public struct QueryPlan: Sendable, Equatable {
   /// The names of the indexes that are read; empty if all documents are scanned.
