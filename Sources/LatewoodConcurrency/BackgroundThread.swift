@@ -17,7 +17,7 @@ package enum BackgroundThread {
     DispatchQueue(label: "latewood.background", qos: .utility).async(execute: body)
   }
 
-  /// Starts a thread of the usual priority, for a call that may block for long. Returns false if the
-  /// system has no resources for it.
+  /// Starts a thread of the usual priority, for a call that may block for long. Returns false if
+  /// the system has no resources for it.
   package static func start(_ body: @escaping @Sendable () -> Void) -> Bool { ThreadCalls.startThread(body) }
 }

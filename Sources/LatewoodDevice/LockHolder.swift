@@ -19,7 +19,7 @@ enum LockHolder {
   }
 
   /// Finds the process in a list of lines such as
-  /// `2: FLOCK  ADVISORY  WRITE 4711 fe:00:16220194 0 EOF`. A line with an arrow after the number is
+  /// `2: FLOCK ADVISORY WRITE 4711 fe:00:16220194 0 EOF`. A line with an arrow after the number is
   /// one that waits.
   static func process(of file: FileIdentity, in list: [UInt8]) -> Int? {
     for line in list.split(separator: UInt8(ascii: "\n")) {

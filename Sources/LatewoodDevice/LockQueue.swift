@@ -13,8 +13,8 @@ import LatewoodConcurrency
 /// that waits gets its turn; only one that arrives in the microseconds between a release and the
 /// wakening of the first helper can overtake it.
 ///
-/// An open that gives up leaves the queue immediately. Its helper cannot be called back, so it stays
-/// for the next open that waits for the same file. If it gets the lock while nobody waits, it
+/// An open that gives up leaves the queue immediately. Its helper cannot be called back, so it
+/// stays for the next open that waits for the same file. If it gets the lock while nobody waits, it
 /// releases it and ends.
 enum LockQueue {
   /// A fork leaves the helpers in the parent.

@@ -10,9 +10,10 @@ extension DatabaseFile {
 
   /// Verifies the frames between two log positions before a checkpoint relies on their operations.
   ///
-  /// Throws `damaged` if a frame has changed. The caller must then end all writing, because recovery
-  /// would not find anything after that frame. Throws `inputOutput`, without ending writing, if the disk cannot read a
-  /// frame; and as `checkWriting`. O(bytes of the log between). From any thread.
+  /// Throws `damaged` if a frame has changed. The caller must then end all writing, because
+  /// recovery would not find anything after that frame. Throws `inputOutput`, without ending
+  /// writing, if the disk cannot read a frame; and as `checkWriting`. O(bytes of the log between).
+  /// From any thread.
   package func verifyFrames(from start: ReplayPosition, to end: UInt64) throws(StorageError) {
     try checkWriting()
     // There are no operations after a gap yet.

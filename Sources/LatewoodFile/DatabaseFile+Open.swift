@@ -18,8 +18,8 @@ extension DatabaseFile {
   /// process.
   ///
   /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
-  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`, `cancelled`
-  /// if the wait for the lock was cancelled, and errors of the device.
+  /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`,
+  /// `cancelled` if the wait for the lock was cancelled, and errors of the device.
   ///
   /// - Parameter wait: the patience if another open has the writer lock.
   package static func open(

@@ -114,8 +114,8 @@ extension LogReader {
     return isContradicted
   }
 
-  /// Returns the next header that begins in a piece of the file and claims durability beyond the end
-  /// of the walk.
+  /// Returns the next header that begins in a piece of the file and claims durability beyond the
+  /// end of the walk.
   ///
   /// - Parameter at: the offset to begin at, a multiple of the alignment of frames; afterwards the
   ///   offset after the header's start.

@@ -2,9 +2,9 @@ import LatewoodFleece
 
 /// The steps of a query that can be cancelled: of its search, its matching and its sorting.
 ///
-/// Every loop counts its steps here, and so asks at least every ``interval`` steps whether the query
-/// is to end. It is bound to the thread that runs the query, because the deepest loops have no other
-/// way to it; there is none for a query that cannot be cancelled.
+/// Every loop counts its steps here, and so asks at least every ``interval`` steps whether the
+/// query is to end. It is bound to the thread that runs the query, because the deepest loops have
+/// no other way to it; there is none for a query that cannot be cancelled.
 // SAFETY: only used by the thread that runs the query.
 package final class QuerySteps: @unchecked Sendable {
   @TaskLocal package static var current: QuerySteps?

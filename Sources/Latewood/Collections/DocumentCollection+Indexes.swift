@@ -15,8 +15,8 @@ public struct DocumentIndex: Sendable, Equatable {
   public let isReady: Bool
   /// The number of entries.
   public let count: Int
-  /// What is wrong with the index, and what to do; usually nil. An earlier release may have accepted
-  /// a regular expression in its condition that this one does not.
+  /// What is wrong with the index, and what to do; usually nil. An earlier release may have
+  /// accepted a regular expression in its condition that this one does not.
   public let problem: String?
 }
 

@@ -14,8 +14,8 @@ import LatewoodStore
 /// Calls that do not block the caller's thread: they run on Dispatch queues.
 extension Database {
   /// Opens a database, creating it if there is none, without blocking the caller's thread.
-  /// Otherwise like the blocking form. If the task is cancelled before the database is open, it stops
-  /// waiting for another process, or is closed again, and this throws `CancellationError`.
+  /// Otherwise like the blocking form. If the task is cancelled before the database is open, it
+  /// stops waiting for another process, or is closed again, and this throws `CancellationError`.
   ///
   /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
   ///   the database is open.

@@ -57,9 +57,9 @@ public final class Database: Sendable {
     /// file is known to be on another machine.
     public var reading = Store.Options().reading
 
-    /// The longest time for which an open for writing waits if another process has the database open
-    /// for writing. Default: 0, because a program that keeps its database open would let others wait
-    /// in vain. See <doc:SeveralProcesses>.
+    /// The longest time for which an open for writing waits if another process has the database
+    /// open for writing. Default: 0, because a program that keeps its database open would let
+    /// others wait in vain. See <doc:SeveralProcesses>.
     ///
     /// Opens that wait get the database in the order in which they came. When the time is over, the
     /// error `busy` names the process that has it, if the system tells. The blocking form of `open`

@@ -11,9 +11,9 @@ import LatewoodQuery
 /// Each aggregate reads one state of the database, in O(documents found), and keeps one value for
 /// each group in memory. Fields come from an index if possible, as for ``RowQuery``.
 ///
-/// Keys that are strings are compared by their bytes, as in conditions and SQL++. If two of them are
-/// the same text to Swift, such as `é` in one and in two scalars, no dictionary can contain both, and
-/// the aggregate throws ``DatabaseError`` `invalidParameter`.
+/// Keys that are strings are compared by their bytes, as in conditions and SQL++. If two of them
+/// are the same text to Swift, such as `é` in one and in two scalars, no dictionary can contain
+/// both, and the aggregate throws ``DatabaseError`` `invalidParameter`.
 public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable>: Sendable {
   let query: Query<Value>
   private let key: QueryField<Key>

@@ -32,8 +32,8 @@ struct KeyTable<Key: Hashable, Value> {
 
   /// Returns the values by their keys.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if two keys differ in their bytes, but are equal
-  ///   to Swift, so that no dictionary can contain both.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if two keys differ in their bytes, but are
+  ///   equal to Swift, so that no dictionary can contain both.
   func dictionary() throws -> [Key: Value] {
     if text == nil { return others }
     var dictionary: [Key: Value] = [:]

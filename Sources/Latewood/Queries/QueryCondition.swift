@@ -7,9 +7,9 @@ import LatewoodQuery
 /// A comparison with a field that a document does not have is always false; `!=` and `!` are the
 /// opposite of that, as in Swift, where nil is not equal to 5.
 ///
-/// Any number of conditions can be joined by `||`, or by `&&`, also one by one in a loop. Conditions
-/// inside each other, such as an `||` in an `&&` in an `||`, may be 100 levels deep; a query with a
-/// deeper one throws ``DatabaseError`` `invalidParameter`.
+/// Any number of conditions can be joined by `||`, or by `&&`, also one by one in a loop.
+/// Conditions inside each other, such as an `||` in an `&&` in an `||`, may be 100 levels deep; a
+/// query with a deeper one throws ``DatabaseError`` `invalidParameter`.
 public struct QueryCondition: Sendable {
   private enum Form {
     case single(Predicate)
@@ -59,7 +59,8 @@ public struct QueryCondition: Sendable {
     }
   }
 
-  /// Joins two conditions. O(1) amortized: conditions that are joined by one operator form one list.
+  /// Joins two conditions. O(1) amortized: conditions that are joined by one operator form one
+  /// list.
   private static func join(_ left: QueryCondition, _ right: QueryCondition, all: Bool) -> QueryCondition {
     if case .failed = left.form { return left }
     if case .failed = right.form { return right }
@@ -122,8 +123,8 @@ public struct QueryCondition: Sendable {
 /// Many conditions joined by one operator: a tree whose leaves are its conditions in order. It
 /// shares the lists that it was made of, so that joining copies none.
 ///
-/// The tree of conditions that were joined in a loop is as deep as the loop is long, so nothing here
-/// recurses.
+/// The tree of conditions that were joined in a loop is as deep as the loop is long, so nothing
+/// here recurses.
 // SAFETY: only `deinit` changes a part, of this object or of one that nothing else refers to.
 private final class JoinedConditions: @unchecked Sendable {
   enum Part {

@@ -12,8 +12,8 @@ extension DocumentValue {
   /// ```
   ///
   /// - Parameters:
-  ///   - value: the value. Nil removes a member, or sets an element to null; on a path that leads to
-  ///     nothing it changes nothing.
+  ///   - value: the value. Nil removes a member, or sets an element to null; on a path that leads
+  ///     to nothing it changes nothing.
   ///   - path: member names and indexes, `address.phones[0]`, with a backslash before a dot or a
   ///     bracket that belongs to a name. An index is at most the number of elements, where it
   ///     appends.

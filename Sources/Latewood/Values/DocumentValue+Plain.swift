@@ -14,8 +14,8 @@ extension DocumentValue {
   }
 
   /// Returns the members of a dictionary as plain Swift values: see
-  /// ``DocumentContent/toDictionary()``. Empty for all other values, and if a value cannot be stored
-  /// or is damaged.
+  /// ``DocumentContent/toDictionary()``. Empty for all other values, and if a value cannot be
+  /// stored or is damaged.
   public func toDictionary() -> [String: any Sendable] { PlainValues.members(of: self) }
 
   /// Returns the elements of an array as plain Swift values: `String`, `Bool`, `Int64`, `UInt64`,

@@ -10,7 +10,8 @@ package struct FindExplanation: Sendable, Equatable {
 
   /// The indexes that are read; empty for a scan.
   package var uses: [Use]
-  /// The number of ranges of ids that a scan reads; nil if it reads all documents, or there is none.
+  /// The number of ranges of ids that a scan reads; nil if it reads all documents, or there is
+  /// none.
   package var idRanges: Int?
   /// Whether the index contains all the fields to find, so that no document is read.
   package var isCovering: Bool

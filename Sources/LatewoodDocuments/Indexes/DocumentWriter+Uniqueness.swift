@@ -63,8 +63,8 @@ struct UncheckedKeys {
 extension DocumentWriter {
   /// Runs a part of the batch with a check of unique indexes at another time.
   ///
-  /// - Parameter check: the time; nil for the time of the batch around this part. A part with `atEnd`
-  ///   in a batch with `atEachSave` is checked at its own end.
+  /// - Parameter check: the time; nil for the time of the batch around this part. A part with
+  ///   `atEnd` in a batch with `atEachSave` is checked at its own end.
   /// - Throws: ``DocumentError`` `notUnique`, which names both documents, if two of them have the
   ///   same values at the end.
   package func checkingUniqueness<R>(_ check: UniquenessCheck?, _ body: () throws -> R) throws -> R {

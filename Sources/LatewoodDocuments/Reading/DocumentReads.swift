@@ -243,8 +243,8 @@ package struct DocumentReads {
     try expiring(before: .max, limit: 1).first?.seconds
   }
 
-  /// Calls a closure with the value of a key; returns nil if there is none, or if the store can have
-  /// no such key.
+  /// Calls a closure with the value of a key; returns nil if there is none, or if the store can
+  /// have no such key.
   func read<R>(
     _ key: some ByteSource, in keyspace: Keyspace,
     _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R

@@ -155,8 +155,8 @@ extension DocumentCore {
     }
   }
 
-  /// Returns the names of the collections that have documents with an expiry. Makes no handles, which
-  /// would stay in memory. O(collections), plus O(log n) for each that is not empty.
+  /// Returns the names of the collections that have documents with an expiry. Makes no handles,
+  /// which would stay in memory. O(collections), plus O(log n) for each that is not empty.
   private func expiringCollections() throws(DocumentError) -> [String] {
     let source = try held()
     var names: [String] = []

@@ -36,8 +36,8 @@ package final class InspectedFile {
   ///
   /// Throws `notADatabase`, `tooNew`, `emptyFile`, and any error of the device.
   ///
-  /// - Parameter badBlocks: the treatment of blocks that the disk cannot read; those that are read as
-  ///   zeros are in `FileReader.unreadable`.
+  /// - Parameter badBlocks: the treatment of blocks that the disk cannot read; those that are read
+  ///   as zeros are in `FileReader.unreadable`.
   package init(
     path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
   ) throws(StorageError) {

@@ -24,8 +24,8 @@ package struct FileMap {
   /// The faults in header, slots, log and tree.
   package private(set) var faults: [StorageError]
 
-  /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device, except
-  /// for blocks that the file's reader takes for zeros.
+  /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device,
+  /// except for blocks that the file's reader takes for zeros.
   package init(_ file: InspectedFile) throws(StorageError) {
     size = file.size
     range = 0..<file.size

@@ -5,17 +5,18 @@ import LatewoodTree
 /// The shares of the keyspaces in a tree, and how full its leaves are, from the totals in branches.
 ///
 /// It reads the nodes in which one keyspace ends and the next begins, the last node of each level,
-/// and a few branches. So the cost grows with the number of keyspaces and the height of the tree, and
-/// not with the size of the file.
+/// and a few branches. So the cost grows with the number of keyspaces and the height of the tree,
+/// and not with the size of the file.
 package struct TreeEstimate {
   /// The number of branches of a level, and of leaves, whose lengths are looked at.
   private static let sampledBranches = 16
   private static let sampledLeaves = 1024
-  /// The maximum number of nodes to read: in a malicious file, many references may lead to one node.
+  /// The maximum number of nodes to read: in a malicious file, many references may lead to one
+  /// node.
   private static let readLimit = 1 << 17
 
-  /// The bytes of the leaves and extents of each keyspace by number, with those of branches that only
-  /// this keyspace has. Leaves with several keyspaces are divided by their entries.
+  /// The bytes of the leaves and extents of each keyspace by number, with those of branches that
+  /// only this keyspace has. Leaves with several keyspaces are divided by their entries.
   package private(set) var bytes: [UInt32: UInt64] = [:]
   /// The mean length of a leaf as a share of the size of a full node, in hundredths; 0 if there is
   /// none.
@@ -69,8 +70,8 @@ package struct TreeEstimate {
 
   private mutating func add(_ count: UInt64, to keyspace: UInt32) { bytes[keyspace, default: 0] &+= count }
 
-  /// Descends level by level through evenly spaced branches to references to leaves, which tell their
-  /// lengths.
+  /// Descends level by level through evenly spaced branches to references to leaves, which tell
+  /// their lengths.
   private mutating func sampledFill(of root: Subtree) -> Int {
     var level = [root]
     var lengths: [UInt32] = [root.reference.length]

@@ -161,8 +161,8 @@ extension PatternAssertion {
 
 /// The places of an automaton that are reached by following a text, one scalar at a time.
 ///
-/// A step visits each instruction at most once, so a text of n scalars takes at most n times as many
-/// steps as the program is long.
+/// A step visits each instruction at most once, so a text of n scalars takes at most n times as
+/// many steps as the program is long.
 struct PatternSteps {
   /// The number of steps after which they are reported.
   private static let reportInterval = 5000

@@ -104,16 +104,17 @@ extension Store {
     /// The way in which the file is read. A database in memory ignores it. Default:
     /// ``Reading/automatic``.
     public var reading = Reading.usual
-    /// The longest time for which an open for writing waits if another process, or this one, has the
-    /// database open for writing. Waiting opens get it in the order in which they arrived. When the
-    /// time is over, the error names the process that has it, if the system reports it. Default: 0,
-    /// because a program that keeps its database open would make others wait for nothing.
+    /// The longest time for which an open for writing waits if another process, or this one, has
+    /// the database open for writing. Waiting opens get it in the order in which they arrived. When
+    /// the time is over, the error names the process that has it, if the system reports it.
+    /// Default: 0, because a program that keeps its database open would make others wait for
+    /// nothing.
     ///
     /// The wait blocks the thread. It does not include the time that opening takes afterwards, and
     /// deleting, copying and backing up do not wait.
     public var lockTimeout = Duration.zero
-    /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is closed,
-    /// even if no other compaction is automatic: for programs with many short sessions.
+    /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is
+    /// closed, even if no other compaction is automatic: for programs with many short sessions.
     package var keepsBoundsWhenClosed = false
     /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20

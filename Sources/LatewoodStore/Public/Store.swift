@@ -52,8 +52,8 @@ public final class Store: Sendable {
   ///   - options: see ``Options``.
   /// - Throws: ``StoreError``: `notFound`, `alreadyExists`, `isDirectory`, `permissionDenied`,
   ///   `readOnlyMedia`, `emptyFile`, `notADatabase`, `tooNew`, `invalidName` if the path is too
-  ///   long; `lockedByThisProcess` or `lockedByOtherProcess` if another open has it for writing, and
-  ///   still has when ``Options/lockTimeout`` is over; `damaged` if acknowledged data cannot be
+  ///   long; `lockedByThisProcess` or `lockedByOtherProcess` if another open has it for writing,
+  ///   and still has when ``Options/lockTimeout`` is over; `damaged` if acknowledged data cannot be
   ///   read.
   public static func open(
     at path: String, mode: OpenMode = .openOrCreate, options: Options = Options()

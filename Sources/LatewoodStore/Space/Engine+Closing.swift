@@ -6,9 +6,10 @@ import LatewoodFile
 /// What a session makes dead in its last checkpoint, it cannot reclaim before it ends. So one that
 /// closes looks at the size of the file. Usually that is all: two system calls. If much is dead, it
 /// sweeps (``SpaceReclaimer/sweep(upTo:)``), which writes nothing but root slots. Only if the file
-/// would still exceed the bounds of `CompactionPolicy`, by its length or by dead parts of blocks, it
-/// is compacted. Between two sweeps half of the live data and 16 MiB become dead, and between two
-/// compactions the live data several times, so their cost for each session does not grow with it.
+/// would still exceed the bounds of `CompactionPolicy`, by its length or by dead parts of blocks,
+/// it is compacted. Between two sweeps half of the live data and 16 MiB become dead, and between
+/// two compactions the live data several times, so their cost for each session does not grow with
+/// it.
 extension Engine {
   /// The maximum number of live bytes that a closing session compacts: of the files for which the
   /// bounds are promised.
@@ -17,8 +18,8 @@ extension Engine {
   private static let greatestSwept: UInt64 = 256 << 20
   /// The maximum on a full disk, where every session does, and also before a commit is refused.
   static let greatestSweptWhenTight: UInt64 = 64 << 20
-  /// The number of dead bytes for which a file on a full disk is compacted, if they are also half as
-  /// many as the live ones.
+  /// The number of dead bytes for which a file on a full disk is compacted, if they are also half
+  /// as many as the live ones.
   private static let leastRelief: UInt64 = 256 << 10
   /// The number of dead bytes that are always tolerated.
   private static let toleratedDead: UInt64 = 16 << 20

@@ -285,9 +285,10 @@ final class SpaceReclaimer: Sendable {
 
   // MARK: Sweeping
   //
-  // The dead ranges of a session are known only to it: when it closes, parts of blocks, and what was
-  // too little to be worth a root slot, stay. Many short sessions leave many of these. So everything
-  // that can still be read is counted, and all other blocks are dead, whichever process made them so.
+  // The dead ranges of a session are known only to it: when it closes, parts of blocks, and what
+  // was too little to be worth a root slot, stay. Many short sessions leave many of these. So
+  // everything that can still be read is counted, and all other blocks are dead, whichever process
+  // made them so.
 
   /// Reclaims every block before the newest checkpoint that nothing refers to.
   ///

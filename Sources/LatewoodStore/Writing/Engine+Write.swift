@@ -52,8 +52,8 @@ extension Engine {
   /// The caller must have no unsettled commits, because the owner of the lock may be waiting for
   /// all of them.
   ///
-  /// - Parameter longest: the maximum number of live bytes of a file on a full disk in which to look
-  ///   for dead blocks of earlier sessions.
+  /// - Parameter longest: the maximum number of live bytes of a file on a full disk in which to
+  ///   look for dead blocks of earlier sessions.
   func lockForTransaction(sweepingUpTo longest: UInt64 = Engine.greatestSweptWhenTight) throws(StorageError) {
     if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a transaction was started")

@@ -39,8 +39,8 @@ struct Arguments: Equatable {
     return number
   }
 
-  /// Returns the time to wait for the writer lock, according to `--wait`: a whole number of `ms`, `s`
-  /// or `m`; without a unit, of seconds.
+  /// Returns the time to wait for the writer lock, according to `--wait`: a whole number of `ms`,
+  /// `s` or `m`; without a unit, of seconds.
   func lockTimeout() throws(Failure) -> Duration {
     guard let text = try text(of: .wait) else { return .zero }
     let digits = text.prefix { ("0"..."9").contains($0) }

@@ -23,7 +23,8 @@ struct Database {
   ) throws(Failure) -> Database {
     var options = Store.Options()
     options.lockTimeout = timeout
-    // Commands are short, and leave compactions to `latewood compact`, unless the file gets too large.
+    // Commands are short, and leave compactions to `latewood compact`, unless the file gets too
+    // large.
     options.compaction = .manual
     options.keepsBoundsWhenClosed = true
     do {

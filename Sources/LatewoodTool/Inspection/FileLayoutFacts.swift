@@ -4,8 +4,8 @@ import LatewoodFile
 import LatewoodInspection
 import LatewoodStore
 
-/// The information that `info` reads from the file itself, besides that of the store: header, slots,
-/// log, and some nodes of the tree, whatever the size of the file.
+/// The information that `info` reads from the file itself, besides that of the store: header,
+/// slots, log, and some nodes of the tree, whatever the size of the file.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool

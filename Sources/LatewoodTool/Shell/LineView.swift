@@ -16,7 +16,8 @@ struct LineView {
     return "\r\u{1B}[K" + style.bold(prompt) + shown + rest + "\r" + (column > 0 ? "\u{1B}[\(column)C" : "")
   }
 
-  /// Replaces characters that the terminal would obey, or that hide others, by symbols of one column.
+  /// Replaces characters that the terminal would obey, or that hide others, by symbols of one
+  /// column.
   private static func visible(_ text: String) -> String {
     guard text.unicodeScalars.contains(where: isReplaced) else { return text }
     return String(String.UnicodeScalarView(text.unicodeScalars.map { isReplaced($0) ? "·" : $0 }))

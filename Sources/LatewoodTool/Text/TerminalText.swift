@@ -1,9 +1,9 @@
 /// Text from files and arguments on its way to a terminal.
 ///
 /// A terminal obeys control characters: they move the cursor, hide text or type for the user.
-/// Characters for the direction of writing make text look like other text. Both are shown as escapes
-/// of JSON, such as `\u001b` or `\u202e`, so JSON stays the same JSON. All output to a terminal passes
-/// `TerminalFilter`, except that of `Output.control`.
+/// Characters for the direction of writing make text look like other text. Both are shown as
+/// escapes of JSON, such as `\u001b` or `\u202e`, so JSON stays the same JSON. All output to a
+/// terminal passes `TerminalFilter`, except that of `Output.control`.
 enum TerminalText {
   /// Whether a character is shown as an escape. Line breaks and tabs are harmless, and the joiners
   /// belong to emoji and to Arabic and Indic text.
@@ -37,8 +37,8 @@ enum TerminalText {
   }
 }
 
-/// Makes a stream of UTF-8 harmless for a terminal, in pieces of any length. Bytes that are not UTF-8
-/// become U+FFFD.
+/// Makes a stream of UTF-8 harmless for a terminal, in pieces of any length. Bytes that are not
+/// UTF-8 become U+FFFD.
 struct TerminalFilter {
   private let keepsStyle: Bool
   /// The start of a character, or a carriage return, that the next piece may continue.

@@ -7,7 +7,8 @@ import Testing
 
 @testable import LatewoodDocuments
 
-/// The cost of one collection, index, view or listener does not depend on how many others there are.
+/// The cost of one collection, index, view or listener does not depend on how many others there
+/// are.
 @Suite struct ManyCollectionsTests {
   @Test func `dropping a collection, an index or a view leaves the handles of all others alone`() throws {
     let store = try DocumentStore.inMemory()

@@ -7,8 +7,8 @@ import Testing
 @testable import LatewoodStore
 @testable import LatewoodTree
 
-/// The cost of one keyspace, one snapshot or one open store does not depend on how many others there
-/// are or were.
+/// The cost of one keyspace, one snapshot or one open store does not depend on how many others
+/// there are or were.
 @Suite struct ManyOfAKindTests {
   private var options: Store.Options {
     var options = Store.Options()

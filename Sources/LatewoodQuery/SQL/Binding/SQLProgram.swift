@@ -254,8 +254,8 @@ package struct SQLProgram: Sendable {
     return program
   }
 
-  /// The order in which groups are made: the terms of ORDER BY if these are expressions of GROUP BY,
-  /// then the other expressions.
+  /// The order in which groups are made: the terms of ORDER BY if these are expressions of GROUP
+  /// BY, then the other expressions.
   var groupOrder: [GroupOrder] {
     guard let grouping else { return [] }
     var order: [GroupOrder] = []

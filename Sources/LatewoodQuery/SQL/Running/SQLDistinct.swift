@@ -1,10 +1,10 @@
 /// Finds the first of equal rows for DISTINCT, in parts that fit into memory.
 ///
 /// All rows are added for each part, in the same order. A part has the rows whose keys are in the
-/// range from `start` to before `end`, except those that an earlier part has given. When the keys of
-/// a part exceed the memory, the last ones are dropped, and the first dropped key becomes `end`. The
-/// next part starts there. The rows from `end` on that this part has already given are those before
-/// the place at which the keys were dropped:
+/// range from `start` to before `end`, except those that an earlier part has given. When the keys
+/// of a part exceed the memory, the last ones are dropped, and the first dropped key becomes `end`.
+/// The next part starts there. The rows from `end` on that this part has already given are those
+/// before the place at which the keys were dropped:
 ///
 /// ```
 /// keys     start ........ end ................. end before ........

@@ -93,7 +93,8 @@ struct SQLGroups {
   }
 
   private mutating func addGroup(_ key: [UInt8], _ values: [SQLValue]) throws -> Int {
-    // A group of which only some values are kept is the last of its part, so it is left to the next.
+    // A group of which only some values are kept is the last of its part, so it is left to the
+    // next.
     if valueEnd != nil, let last = groups.first {
       drop(from: last.key, keeping: 0)
       (valueStart, valueEnd) = ([], nil)

@@ -171,8 +171,8 @@ struct SQLParser {
     }
   }
 
-  /// Whether RAW, VALUE or ELEMENT is here, which all mean the same. They are keywords only before an
-  /// expression, so that members may have these names.
+  /// Whether RAW, VALUE or ELEMENT is here, which all mean the same. They are keywords only before
+  /// an expression, so that members may have these names.
   private var isRaw: Bool {
     guard case .name(let name) = token.kind, text[offset] != UInt8(ascii: "`"),
       ["raw", "value", "element"].contains(name.lowercased())
