@@ -17,6 +17,7 @@ extension GoldenFile {
     options.environment = ModelledStore.environment(seed: 31)
     let path = ModelledStore.path
     let store = try DocumentStore.open(at: path, on: volume, mode: .createNew, options: options)
+    ModelledStore.skipReadings(of: options.environment, collections: 1)
     let script = try DocumentScript(store)
     try script.makeFilms()
     try script.makeIndexes()

@@ -43,7 +43,8 @@ extension CommandDescription {
     ],
     json: [
       #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,
-      #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
+      #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"#,
+      #"  "problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
       #"create, drop: {"collection":"NAME","name":"NAME"}"#,
     ]
   ) { arguments, console throws(Failure) in
