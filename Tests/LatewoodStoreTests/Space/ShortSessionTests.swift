@@ -119,8 +119,8 @@ import Testing
       }
       averages.append(written.reduce(0, +) / written.count)
       print("ShortSessionTests: \(count) entries,", averages[averages.count - 1], written.max() ?? 0, punched)
-      // A value, and twice the nodes on the way to a leaf; apart from compactions, of which there is
-      // at most one for each 64 MiB that the sessions append.
+      // A value, and twice the nodes on the way to a leaf; apart from compactions, of which there
+      // is at most one for each 64 MiB that the sessions append.
       let long = written.filter { $0 >= 128 << 10 }
       #expect(long.count <= written.reduce(0, +) / (64 << 20), "\(count) entries: \(long)")
       #expect(punched > 10 << 20, "\(count)")
