@@ -112,15 +112,20 @@ extension Ownership {
 /// 2. A count that ever passed `UInt16.max` stays there: the block is never free again. (In a sound
 ///    file, counts are at most 4,159.)
 ///
-/// Memory: two bytes for every 4 KiB of the file.
+/// Memory: two bytes for every 4 KiB of the regions of 64 MiB in which there are claims. A file can
+/// be far longer than what it contains, because most of it is holes, or because it says so falsely.
 struct BlockClaims: Sendable {
   static let blockLength: UInt64 = 4096
-  /// The maximum length of a file, which takes 128 MiB of memory.
+  /// The maximum length of a file. If claims lie everywhere in it, they take 128 MiB of memory.
   private static let longestFile: UInt64 = 256 << 30
+  /// The length of the regions that are allocated as a whole.
+  private static let regionLength: UInt64 = 64 << 20
+  private static let blocksInRegion = Int(regionLength / blockLength)
 
   /// Bytes at or after this offset are not counted.
   let limit: UInt64
-  private var counts: [UInt16]
+  /// For each region the counts of its blocks; empty if nothing was added there.
+  private var regions: [[UInt16]]
   private var total: UInt64 = 0
 
   /// - Parameter limit: every reference that is added ends at or before this offset.
@@ -128,7 +133,7 @@ struct BlockClaims: Sendable {
   init?(limit: UInt64) {
     guard limit <= BlockClaims.longestFile else { return nil }
     self.limit = limit
-    counts = Array(repeating: 0, count: Int((limit + BlockClaims.blockLength - 1) / BlockClaims.blockLength))
+    regions = Array(repeating: [], count: Int(limit / BlockClaims.regionLength) + 1)
   }
 
   /// Adds a reference and returns whether it is plausible: it lies before `limit`, and the total
@@ -153,21 +158,49 @@ struct BlockClaims: Sendable {
 
   /// Whether the blocks that a range overlaps are free of claims.
   func isFree(_ range: Range<UInt64>) -> Bool {
-    guard range.lowerBound < limit else { return true }
     let end = min(range.upperBound, limit)
-    let blocks = Int(range.lowerBound / BlockClaims.blockLength)...Int((end - 1) / BlockClaims.blockLength)
-    return counts[blocks].allSatisfy { $0 == 0 }
+    var at = range.lowerBound
+    while at < end {
+      let region = Int(at / BlockClaims.regionLength)
+      let next = min(BlockClaims.start(ofRegion: region + 1), end)
+      if !regions[region].isEmpty {
+        let blocks = BlockClaims.block(at, in: region)...BlockClaims.block(next - 1, in: region)
+        guard regions[region][blocks].allSatisfy({ $0 == 0 }) else { return false }
+      }
+      at = next
+    }
+    return true
+  }
+
+  /// Returns the end of the region at an offset if nothing was ever added in it; otherwise nil.
+  func endOfEmptyRegion(at offset: UInt64) -> UInt64? {
+    let region = Int(offset / BlockClaims.regionLength)
+    return regions[region].isEmpty ? BlockClaims.start(ofRegion: region + 1) : nil
   }
 
   private mutating func change(_ range: DeadRange, _ change: (_ count: UInt16, _ bytes: UInt16) -> UInt16) {
     var at = range.start
     let end = min(range.claimedEnd, limit)
     while at < end {
-      let block = at / BlockClaims.blockLength
-      let next = min((block + 1) * BlockClaims.blockLength, end)
-      counts[Int(block)] = change(counts[Int(block)], UInt16(next - at))
-      at = next
+      let region = Int(at / BlockClaims.regionLength)
+      let next = min(BlockClaims.start(ofRegion: region + 1), end)
+      if regions[region].isEmpty {
+        regions[region] = Array(repeating: 0, count: BlockClaims.blocksInRegion)
+      }
+      while at < next {
+        let block = BlockClaims.block(at, in: region)
+        let step = min((at / BlockClaims.blockLength + 1) * BlockClaims.blockLength, next)
+        regions[region][block] = change(regions[region][block], UInt16(step - at))
+        at = step
+      }
     }
+  }
+
+  private static func start(ofRegion region: Int) -> UInt64 { UInt64(region) * regionLength }
+
+  /// Returns the number of the block at an offset, counted from the beginning of its region.
+  private static func block(_ offset: UInt64, in region: Int) -> Int {
+    Int((offset - start(ofRegion: region)) / blockLength)
   }
 }
 

@@ -453,14 +453,17 @@ extension BlockClaims {
     var free: [Range<UInt64>] = []
     var start = (FileLayout.logStart + step - 1) & ~(step - 1)
     while start + step <= limit {
-      if isFree(start..<start + step) {
+      // The regions begin at multiples of every usual step, so an empty one ends at such a multiple.
+      var end = start + step
+      if let empty = endOfEmptyRegion(at: start) { end = max(end, min(empty, limit) & ~(step - 1)) }
+      if isFree(start..<end) {
         if let last = free.last, last.upperBound == start {
-          free[free.count - 1] = last.lowerBound..<start + step
+          free[free.count - 1] = last.lowerBound..<end
         } else {
-          free.append(start..<start + step)
+          free.append(start..<end)
         }
       }
-      start += step
+      start = end
     }
     return free
   }

@@ -36,6 +36,29 @@ import Testing
     }
   }
 
+  @Test func `claims across regions of 64 MiB are counted as in one region`() throws {
+    let region: UInt64 = 64 << 20
+    // 100 GiB: only the regions that claims touch take memory.
+    var claims = try #require(BlockClaims(limit: 100 << 30))
+    let range = DeadRange(start: region - 5000, end: 3 * region + 1, endsInNode: false)
+    #expect(claims.endOfEmptyRegion(at: region - 5000) == region)
+    let isTaken = claims.add(range)
+    #expect(isTaken)
+    for (free, isFree) in [
+      (region - 12_288..<region - 8192, true), (region - 8192..<region - 4096, false),
+      (2 * region..<2 * region + 4096, false), (3 * region..<3 * region + 4096, false),
+      (3 * region + 4096..<3 * region + 8192, true), (5 * region..<6 * region, true),
+      (region - 12_288..<region, false), (3 * region + 4096..<90 * region, true),
+      (region / 2..<90 * region, false),
+    ] {
+      #expect(claims.isFree(free) == isFree, "\(free)")
+    }
+    #expect(claims.endOfEmptyRegion(at: 3 * region + 4096) == nil)
+    #expect(claims.endOfEmptyRegion(at: 4 * region + 4096) == 5 * region)
+    claims.remove(range)
+    #expect(claims.isFree(region - 12_288..<90 * region))
+  }
+
   @Test func `claims that cannot lie in the file are refused`() throws {
     var claims = try #require(BlockClaims(limit: 100_000))
     for (start, end) in [(0, 4096), (16383, 20_000), (90_000, 100_001), (100_001, 100_001), (30_000, 20_000)]
