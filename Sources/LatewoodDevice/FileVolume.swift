@@ -168,7 +168,8 @@ package final class FileVolume: Volume {
 
   // The C library would ignore everything after a zero byte.
   private func checkName(_ path: String) throws(StorageError) {
-    if path.utf8.contains(0) {
+    let hasZero = path.utf8.withContiguousStorageIfAvailable { $0.contains(0) } ?? path.utf8.contains(0)
+    if hasZero {
       throw StorageError(.invalidName, "a path cannot contain a zero byte", path: path)
     }
   }

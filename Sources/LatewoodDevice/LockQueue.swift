@@ -27,7 +27,10 @@ enum LockQueue {
   private static let queues = Guarded<[Key: [LockWaiter]]>([:])
 
   static func hasWaiters(for path: String) -> Bool {
-    queues.withLock { !($0[Key(path: path)] ?? []).isEmpty }
+    queues.withLock { queues in
+      // Usually there is no queue at all.
+      !queues.isEmpty && queues[Key(path: path)]?.isEmpty == false
+    }
   }
 
   /// Waits for the lock with the lock file at `path`; nil if the time is over.

@@ -79,7 +79,9 @@ public struct Query<Value: Sendable>: Sendable {
 
   // MARK: Refining
 
-  mutating func add(_ more: QueryCondition) { condition = condition.map { $0 && more } ?? more }
+  mutating func add(_ more: QueryCondition) {
+    if let first = condition { condition = first && more } else { condition = more }
+  }
 
   /// Returns the query with another condition; all conditions must hold.
   public func `where`(_ condition: (QueryDocument<Value>) -> QueryCondition) -> Query {
@@ -237,8 +239,7 @@ public struct Query<Value: Sendable>: Sendable {
   }
 
   private func request() throws -> FindRequest {
-    var request = FindRequest()
-    request.predicate = try condition?.predicate.get() ?? .all([])
+    var request = FindRequest(try condition?.predicate.get() ?? .all([]))
     for field in order { request.order.append(try field.order.get()) }
     request.skip = skipped
     request.limit = most

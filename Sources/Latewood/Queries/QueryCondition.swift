@@ -16,7 +16,8 @@ public struct QueryCondition: Sendable {
     /// A few conditions, all or any of which must hold.
     case few([Predicate], all: Bool)
     case many(JoinedConditions)
-    case failed(DatabaseError)
+    /// Indirect, so that copies of a condition are cheap.
+    indirect case failed(DatabaseError)
   }
 
   /// The maximum number of conditions inside each other.
@@ -62,6 +63,9 @@ public struct QueryCondition: Sendable {
   /// Joins two conditions. O(1) amortized: conditions that are joined by one operator form one
   /// list.
   private static func join(_ left: QueryCondition, _ right: QueryCondition, all: Bool) -> QueryCondition {
+    if case .single(let first) = left.form, case .single(let second) = right.form {
+      return QueryCondition(.few([first, second], all: all), depth: max(left.depth, right.depth) + 1)
+    }
     if case .failed = left.form { return left }
     if case .failed = right.form { return right }
     let depth = max(left.depth(inside: all), right.depth(inside: all)) + 1

@@ -23,14 +23,7 @@ extension DocumentReads {
 
   /// Returns an unconditional ascending index on exactly one field.
   private func index(onlyOn path: FieldPath) throws(DocumentError) -> CollectionIndex? {
-    for index in try indexes().ready {
-      let definition = index.definition
-      if definition.parts.count == 1, definition.condition == nil, !definition.parts[0].isEach,
-        !definition.parts[0].isDescending, definition.parts[0].path == path
-      {
-        return index
-      }
-    }
+    for index in try indexes().ready where index.onlyField == path { return index }
     return nil
   }
 

@@ -5,8 +5,8 @@ import LatewoodStore
 /// The ids of all documents that may meet a condition. Documents are stored by id, so conditions on
 /// the id need no index.
 struct IDBounds {
-  /// The intervals of the bytes of ids, in order and without overlaps.
-  private var intervals: [KeyInterval]
+  /// The intervals of the bytes of ids, in order and without overlaps; nil for all ids.
+  private let intervals: [KeyInterval]?
   /// Whether all documents with these ids meet the condition.
   let isWhole: Bool
 
@@ -17,7 +17,7 @@ struct IDBounds {
 
   /// The ranges of ids, in order.
   var ranges: [KeyRange] {
-    if intervals == IDBounds.all { return IDBounds.everything }
+    guard let intervals else { return IDBounds.everything }
     return intervals.map { interval in
       KeyRange(
         lower: interval.low.isEmpty ? .unbounded : .included(interval.low),
@@ -25,42 +25,38 @@ struct IDBounds {
     }
   }
 
-  private init(_ intervals: [KeyInterval], isWhole: Bool) {
+  private init(_ intervals: [KeyInterval]?, isWhole: Bool) {
     self.intervals = intervals
     self.isWhole = isWhole
   }
 
-  private static let all = [KeyInterval(low: [], high: nil)]
   private static let everything = [KeyRange.all]
 
   private init(_ predicate: Predicate, _ depth: Int) {
     switch predicate {
-    case .always(let answer): self.init(answer ? IDBounds.all : [], isWhole: true)
+    case .always(let answer): self.init(answer ? nil : [], isWhole: true)
     case .all(let parts) where depth > 0:
-      var narrow: [[KeyInterval]] = []
+      var common = KeyIntersection()
       var isWhole = true
       for part in parts {
         let bounds = IDBounds(part, depth - 1)
         isWhole = isWhole && bounds.isWhole
-        if bounds.intervals != IDBounds.all { narrow.append(bounds.intervals) }
+        if let intervals = bounds.intervals { common.add(intervals) }
       }
-      self.init(KeyInterval.intersection(of: narrow) ?? IDBounds.all, isWhole: isWhole)
+      self.init(common.intervals, isWhole: isWhole)
     case .any(let parts) where depth > 0:
-      var united: [KeyInterval] = []
+      var united: [KeyInterval]? = []
       var isWhole = true
       for part in parts {
         let bounds = IDBounds(part, depth - 1)
-        if !bounds.isWhole, bounds.intervals == IDBounds.all {
-          self.init(IDBounds.all, isWhole: false)
-          return
-        }
         isWhole = isWhole && bounds.isWhole
-        united += bounds.intervals
+        if let intervals = bounds.intervals { united? += intervals } else { united = nil }
+        if united == nil, !isWhole { break }
       }
       // Whether an interval is whole is lost where others overlap it.
-      self.init(KeyInterval.united(united), isWhole: isWhole)
+      self.init(united.map(KeyInterval.united), isWhole: isWhole)
     case .field(FoundDocument.idField, let test): self.init(test)
-    case .all, .any, .not, .field: self.init(IDBounds.all, isWhole: false)
+    case .all, .any, .not, .field: self.init(nil, isWhole: false)
     }
   }
 
@@ -85,9 +81,9 @@ struct IDBounds {
         return
       }
       self.init([KeyInterval(low: text, high: KeyOrder.successor(ofPrefix: text))], isWhole: true)
-    case .exists: self.init(IDBounds.all, isWhole: true)
+    case .exists: self.init(nil, isWhole: true)
     case .isMissing: self.init([], isWhole: true)
-    default: self.init(IDBounds.all, isWhole: false)
+    default: self.init(nil, isWhole: false)
     }
   }
 
@@ -95,7 +91,7 @@ struct IDBounds {
     guard let id = constant.text else {
       // An id is never equal to another type of value, but all of them have one order.
       let isMet = comparison.accepts(constant.isBeforeStrings ? 1 : -1)
-      self.init(isMet ? IDBounds.all : [], isWhole: true)
+      self.init(isMet ? nil : [], isWhole: true)
       return
     }
     let next = id + [0]

@@ -10,12 +10,22 @@ final class CollectionIndex: Sendable {
   let entries: Keyspace
   /// The parts of the definition, kept separately because each access to the definition copies it.
   private let plainParts: [IndexDefinition.Part]
+  /// The field of an unconditional ascending index on exactly one; otherwise nil.
+  let onlyField: FieldPath?
 
   init(name: String, record: IndexRecord, entries: Keyspace) {
     self.name = name
     self.record = record
     self.entries = entries
-    plainParts = record.definition.plainParts
+    let definition = record.definition
+    plainParts = definition.plainParts
+    if definition.condition == nil, definition.parts.count == 1, let part = definition.parts.first,
+      !part.isEach, !part.isDescending
+    {
+      onlyField = part.path
+    } else {
+      onlyField = nil
+    }
   }
 
   var definition: IndexDefinition { record.definition }

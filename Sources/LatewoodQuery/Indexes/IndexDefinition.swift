@@ -128,7 +128,9 @@ package struct IndexDefinition: Sendable {
       throw QueryError(.invalidIndex, "the condition of an index is too long: \(bytes.count) bytes")
     }
     self.parts = parts
-    self.condition = condition?.joiningEqualities
+    var condition = condition
+    condition?.joinEqualities()
+    self.condition = condition
     conditionBytes = bytes
     self.isUnique = isUnique
     self.objection = objection

@@ -127,11 +127,11 @@ extension IndexDefinition.Part {
       found = intervals(of: conditions.parts[0])
       isWhole = found != nil
     } else {
-      var all: [[KeyInterval]] = []
+      var common = KeyIntersection()
       for condition in conditions.parts {
-        if let more = intervals(of: condition) { all.append(more) } else { isWhole = false }
+        if let more = intervals(of: condition) { common.add(more) } else { isWhole = false }
       }
-      found = KeyInterval.intersection(of: all)
+      found = common.intervals
     }
     guard let found else {
       return IndexBounds(
@@ -153,17 +153,17 @@ extension IndexDefinition.Part {
       conditions.removeAll(keepingCapacity: true)
       return found
     }
-    var all: [[KeyInterval]] = []
+    var common = KeyIntersection()
     var rest: [Predicate] = []
     for condition in conditions {
       // Different elements of an array may meet different conditions.
-      if let more = isEach && !all.isEmpty ? nil : intervals(of: condition) {
-        all.append(more)
+      if let more = isEach && !common.isEmpty ? nil : intervals(of: condition) {
+        common.add(more)
       } else {
         rest.append(condition)
       }
     }
-    guard let found = KeyInterval.intersection(of: all) else { return nil }
+    guard let found = common.intervals else { return nil }
     conditions = rest
     guard isDescending else { return found }
     return found.compactMap(\.descending).sorted { $0.low.lexicographicallyPrecedes($1.low) }

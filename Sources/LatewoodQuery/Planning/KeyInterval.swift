@@ -81,22 +81,6 @@ package struct KeyInterval: Sendable, Equatable {
     return common
   }
 
-  /// Returns the common keys of several sets of intervals; nil without sets. O(n log n) for
-  /// `n` intervals in total.
-  package static func intersection(of sets: [[KeyInterval]]) -> [KeyInterval]? {
-    var sets = sets
-    // By pairs, so that each interval is copied only log n times.
-    while sets.count > 1 {
-      var paired: [[KeyInterval]] = []
-      for index in stride(from: 0, to: sets.count - 1, by: 2) {
-        paired.append(intersection(sets[index], sets[index + 1]))
-      }
-      if !sets.count.isMultiple(of: 2) { paired.append(sets[sets.count - 1]) }
-      sets = paired
-    }
-    return sets.first
-  }
-
   /// Returns the intervals in order, merging those that touch or overlap.
   package static func united(_ intervals: [KeyInterval]) -> [KeyInterval] {
     var united: [KeyInterval] = []
@@ -120,5 +104,42 @@ package struct KeyInterval: Sendable, Equatable {
       united[united.count - 1] = last
     }
     return united
+  }
+}
+
+/// The common keys of several sets of intervals, each in order and without overlaps.
+package struct KeyIntersection {
+  /// More sets than this are intersected by pairs, so that each interval is copied only log n times.
+  private static let fewLimit = 8
+
+  /// The common keys of the first sets.
+  private var few: [KeyInterval]?
+  private var fewCount = 0
+  private var more: [[KeyInterval]] = []
+
+  package init() {}
+
+  /// Whether no set was added.
+  var isEmpty: Bool { few == nil }
+
+  package mutating func add(_ set: [KeyInterval]) {
+    guard fewCount < KeyIntersection.fewLimit else { return more.append(set) }
+    few = few.map { KeyInterval.intersection($0, set) } ?? set
+    fewCount += 1
+  }
+
+  /// The common keys; nil if there are no sets. O(n log n) for `n` intervals in total.
+  package var intervals: [KeyInterval]? {
+    guard let few, !more.isEmpty else { return few }
+    var sets = [few] + more
+    while sets.count > 1 {
+      var paired: [[KeyInterval]] = []
+      for index in stride(from: 0, to: sets.count - 1, by: 2) {
+        paired.append(KeyInterval.intersection(sets[index], sets[index + 1]))
+      }
+      if !sets.count.isMultiple(of: 2) { paired.append(sets[sets.count - 1]) }
+      sets = paired
+    }
+    return sets[0]
   }
 }

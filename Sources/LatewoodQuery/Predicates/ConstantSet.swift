@@ -76,14 +76,13 @@ extension Predicate {
   /// The number of nested conditions in which equalities are looked for.
   private static let joiningDepth = 8
 
-  /// The same predicate, in which many equalities of one field become one test of a sorted set of
-  /// values. O(parts).
+  /// Makes one test of a sorted set of values of many equalities of one field. O(parts).
   ///
   /// ```
   /// year == 1975 || year == 1976 || ...        year is equal to one of {1975, 1976, ...}
   /// ```
-  package var joiningEqualities: Predicate {
-    mayJoin(Predicate.joiningDepth) ? joined(Predicate.joiningDepth) : self
+  package mutating func joinEqualities() {
+    if mayJoin(Predicate.joiningDepth) { self = joined(Predicate.joiningDepth) }
   }
 
   /// Returns whether an `any` has enough parts. Most predicates have none, and are not copied.
@@ -93,10 +92,17 @@ extension Predicate {
     case .not(let part): return depth > 0 && part.mayJoin(depth - 1)
     case .any(let parts) where parts.count > Predicate.equalityLimit: return true
     case .all(let parts), .any(let parts):
-      if depth > 0 {
-        for part in parts where part.mayJoin(depth - 1) { return true }
-      }
-      return false
+      return depth > 0
+        && parts.withUnsafeBufferPointer { parts in
+          // Simple conditions are not copied.
+          for index in parts.indices {
+            switch parts[index] {
+            case .always, .field: continue
+            case .not, .all, .any: if parts[index].mayJoin(depth - 1) { return true }
+            }
+          }
+          return false
+        }
     }
   }
 
