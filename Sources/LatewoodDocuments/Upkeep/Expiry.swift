@@ -141,7 +141,7 @@ extension DocumentCore {
           else {
             // An entry without a document. Throwing here would make the whole database impossible
             // to open; verification reports it.
-            try writer.forgetExpiry(seconds, id, work)
+            try ExpiryTimes(writer, work).forget(seconds, id)
             continue
           }
           try writer.purgeDocument(id, work, record, .expired)

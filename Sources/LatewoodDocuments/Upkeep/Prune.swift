@@ -141,7 +141,7 @@ private struct PruneRun {
       let (bodies, bytes) = try core.batch(.relaxed) { (writer) throws(DocumentError) in
         let work = try writer.work(collection)
         let before = work.state
-        for place in part { try writer.removeBody(place, work) }
+        for place in part { try Bodies(writer, work).remove(place) }
         return (before.bodies &- work.state.bodies, before.bodyBytes &- work.state.bodyBytes)
       }
       count.bodies += bodies

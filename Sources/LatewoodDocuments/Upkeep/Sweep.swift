@@ -66,7 +66,7 @@ extension DocumentCore {
           let place = try key.withUnsafeBytes { bytes in
             Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
           }.get()
-          try writer.removeBody(place, work)
+          try Bodies(writer, work).remove(place)
         }
         return keys
       }

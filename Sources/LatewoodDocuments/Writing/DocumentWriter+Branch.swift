@@ -32,7 +32,7 @@ extension DocumentWriter {
         hasConflicts: old.head?.hasConflicts ?? false)
     }
     var tree = old.tree
-    let added = try self.blobs(blobs, without: node.body, work)
+    let added = try Bodies(self, work).blobs(blobs, without: node.body)
     let next = work.state.lastSequence + 1
     _ = try tree.insert(history: [revision, parent], isDeleted: isDeleted, body: next)
     tree.prune(to: try depth())

@@ -21,7 +21,7 @@ extension DocumentWriter {
       let added = Set(blobs).subtracting(old)
       for digest in added {
         let (reference, use) = LocalReference.keys(name, digest)
-        try addReference(reference, use, to: digest, work)
+        try Bodies(self, work).addReference(reference, use, to: digest)
       }
       return Array(added)
     }

@@ -35,7 +35,7 @@ extension DocumentWriter {
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
     // Remove the bodies only now, because indexing needs them.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
-      try removeBody(node.body, work)
+      try Bodies(self, work).remove(node.body)
     }
     return purged
   }
@@ -43,31 +43,7 @@ extension DocumentWriter {
   func purgeDocument(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
-    if work.state.indexes > 0 {
-      try index(id, work, from: IndexedRevision(old), to: nil, isLocal: false)
-    }
-    if work.state.views > 0 { try removeRows(of: id, work) }
-    for node in old.tree.nodes where node.body != 0 {
-      try removeBody(node.body, length: node.body == old.sequence ? old.body?.count : nil, work)
-    }
-    noteRemoval()
-    try DocumentError.typed {
-      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, existed: true)
-      try transaction.delete(id, in: work.spaces.documents, existed: true)
-      if let expiry = old.expiry {
-        try transaction.delete(CollectionSpaces.expiryKey(expiry, id), in: work.spaces.expiry)
-      }
-      try mark(id, work, old.head, nil)
-    }
-    work.changed(DocumentChange(gone: id, kind), old: old.sequence)
-  }
-
-  /// Removes only an entry of the expiry index.
-  func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
-    noteRemoval()
-    try DocumentError.typed {
-      try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: work.spaces.expiry)
-    }
+    try apply(RevisionChange(id, from: old, to: nil, kind), work)
   }
 
   /// Sets or clears the expiry of a document. This creates no revision and is not replicated.

@@ -6,7 +6,7 @@ struct NewBody {
   var blobs: [BlobDigest]
 }
 
-/// The record of a document, and changes to it together with all entries that must agree with it.
+/// The record of a document, and changes to it together with all derived data.
 extension DocumentWriter {
   /// Returns the record of a document in the state of this batch. Purges an expired document, even
   /// before its alarm, and returns nil.
@@ -50,181 +50,12 @@ extension DocumentWriter {
     {
       record.body = bytes
     }
-    guard let head = record.head else { throw DocumentError(.corruptRevisions, "\(id) has no revisions") }
-    let oldHead = old?.head
-    if work.state.indexes > 0 {
-      let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
-      let before = oldHead.map { IndexedRevision($0, body: old?.body) }
-      try index(id, work, from: before, to: new, isLocal: isLocal && new.body != nil)
+    let change = RevisionChange(id, from: old, to: record, body: body, added: added, kind, isLocal: isLocal)
+    guard let head = change.newHead else {
+      throw DocumentError(.corruptRevisions, "\(id) has no revisions")
     }
-    if work.state.views > 0 {
-      let new = IndexedRevision(head, body: head.body == sequence ? body?.bytes : nil)
-      try updateViews(id, work, from: oldHead, to: new)
-    }
-    if head.isDeleted || kind == .purged { noteRemoval() } else { changeCount += 1 }
-    let entry = SequenceEntry(sequence: sequence, id: id, head: head)
-    try DocumentError.typed {
-      let spaces = work.spaces
-      if let old, let moved = old.body {
-        // The record only contains the body of the latest change.
-        try transaction.put(
-          SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, existed: false)
-      }
-      if let body {
-        if record.body == nil {
-          try transaction.put(SequenceEntry.Key(sequence), body.bytes, in: spaces.bodies)
-        }
-        work.state.bodies += 1
-        work.state.bodyBytes += UInt64(body.bytes.count)
-        for digest in body.blobs.isEmpty ? [] : Set(body.blobs) {
-          let key = SequenceEntry.key(sequence)
-          try addReference(key + digest.bytes, digest.bytes + key, to: digest, work)
-        }
-        if let node = tree.nodes.first(where: { $0.body == sequence }), !node.isLeaf {
-          try supersede(sequence, work)
-        }
-      }
-      // A leaf that now has children may be pruned at the same time. Bodies of purged leaves are
-      // deleted by the caller.
-      for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && kind != .purged {
-        if tree[node.id]?.isLeaf != true { try supersede(node.body, work) }
-      }
-      if let old {
-        try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, existed: true)
-      }
-      encoded.removeAll(keepingCapacity: true)
-      entry.append(to: &encoded)
-      try transaction.put(SequenceEntry.Key(sequence), encoded, in: spaces.sequences, existed: false)
-      encoded.removeAll(keepingCapacity: true)
-      record.append(to: &encoded)
-      try transaction.put(id, encoded, in: spaces.documents, existed: old != nil)
-      if let ended = old?.expiry, expiry == nil {
-        try transaction.delete(CollectionSpaces.expiryKey(ended, id), in: spaces.expiry)
-      }
-      try mark(id, work, oldHead, head)
-    }
-    work.changed(
-      DocumentChange(entry, kind, added: added, isFromReplica: added != nil && !isLocal), old: old?.sequence)
+    try apply(change, work)
     return head
-  }
-
-  /// Records that a body refers to a blob, whether or not the content of the blob is stored.
-  ///
-  /// - Parameters:
-  ///   - reference: the key in `references`.
-  ///   - use: the key in `uses`.
-  func addReference(
-    _ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest, _ work: CollectionWork
-  ) throws {
-    try transaction.put(reference, [UInt8](), in: work.spaces.references)
-    try transaction.put(use, [UInt8](), in: work.spaces.uses)
-    work.state.references += 1
-    if try !transaction.contains(digest.bytes, in: shared.blobs) {
-      try transaction.put(digest.bytes, BlobRecord.missing, in: shared.blobs)
-    }
-  }
-
-  private func supersede(_ body: UInt64, _ work: CollectionWork) throws {
-    try transaction.put(SequenceEntry.Key(body), [UInt8](), in: work.spaces.superseded)
-    work.state.superseded += 1
-  }
-
-  /// Updates marks and counters after a change of a document; `old` or `new` is nil if the document
-  /// did not exist before or does not exist afterwards.
-  func mark(
-    _ id: String, _ work: CollectionWork, _ old: DocumentRecord.Head?, _ new: DocumentRecord.Head?
-  ) throws {
-    let marks = work.spaces.marks
-    let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
-    if wasDeleted != isDeleted {
-      let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
-      if isDeleted {
-        try transaction.put(key, [UInt8](), in: marks, existed: false)
-      } else {
-        try transaction.delete(key, in: marks, existed: true)
-      }
-    }
-    let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
-    if hadConflicts != hasConflicts {
-      let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
-      if hasConflicts {
-        try transaction.put(key, [UInt8](), in: marks, existed: false)
-      } else {
-        try transaction.delete(key, in: marks, existed: true)
-      }
-    }
-    if let old {
-      if old.isDeleted { work.state.tombstones &-= 1 } else { work.state.documents &-= 1 }
-    }
-    if let new {
-      if new.isDeleted { work.state.tombstones += 1 } else { work.state.documents += 1 }
-    }
-  }
-
-  /// Deletes a body, if it exists, and its references to blobs.
-  ///
-  /// - Parameter length: the length of a body in the record of its document, which the caller
-  ///   deletes; nil for other bodies.
-  func removeBody(
-    _ body: UInt64, length: Int? = nil, _ work: CollectionWork
-  ) throws(DocumentError) {
-    let key = SequenceEntry.key(body)
-    let spaces = work.spaces
-    let size = try DocumentError.typed {
-      try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
-    }
-    guard let size else {
-      try unlistSuperseded(key, work)
-      return
-    }
-    var digests: [[UInt8]] = []
-    if work.state.references > 0 {
-      try DocumentError.typed {
-        try transaction.forEach(in: spaces.references, .prefix(key)) { reference, _ in
-          digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
-          return true
-        }
-      }
-    }
-    noteRemoval()
-    try DocumentError.typed {
-      if length == nil { try transaction.delete(key, in: spaces.bodies) }
-      work.state.bodies &-= 1
-      work.state.bodyBytes &-= UInt64(size)
-      for digest in digests {
-        try transaction.delete(key + digest, in: spaces.references)
-        try transaction.delete(digest + key, in: spaces.uses)
-        work.state.references &-= 1
-      }
-    }
-    try unlistSuperseded(key, work)
-  }
-
-  private func unlistSuperseded(_ key: [UInt8], _ work: CollectionWork) throws(DocumentError) {
-    try DocumentError.typed {
-      guard try transaction.contains(key, in: work.spaces.superseded) else { return }
-      noteRemoval()
-      try transaction.delete(key, in: work.spaces.superseded)
-      work.state.superseded &-= 1
-    }
-  }
-
-  /// Returns the blobs that a body does not refer to.
-  func blobs(
-    _ blobs: [BlobDigest], without body: UInt64, _ work: CollectionWork
-  ) throws(DocumentError) -> [BlobDigest] {
-    try DocumentError.typed {
-      var rest: [BlobDigest] = []
-      for digest in blobs {
-        let key = SequenceEntry.key(body) + digest.bytes
-        if body == 0 {
-          rest.append(digest)
-        } else if try !transaction.contains(key, in: work.spaces.references) {
-          rest.append(digest)
-        }
-      }
-      return rest
-    }
   }
 }
 

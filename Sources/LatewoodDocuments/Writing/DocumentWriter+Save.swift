@@ -100,7 +100,7 @@ extension DocumentWriter {
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
-    let added = try blobs(edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0, work)
+    let added = try Bodies(self, work).blobs(edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0)
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: try depth())

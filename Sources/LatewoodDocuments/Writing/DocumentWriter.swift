@@ -18,8 +18,6 @@ package final class DocumentWriter {
   /// The reusable memory for encoding a record. Encoding never calls the writer, so the exclusivity
   /// check at run time is not needed.
   @exclusivity(unchecked) var encoded: [UInt8] = []
-  /// Memory for the keys of a document in indexes.
-  var changedKeys = ChangedKeys()
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// one that has just been committed.
   var given: [String: CollectionHandle] = [:]
@@ -141,11 +139,11 @@ package final class DocumentWriter {
     try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
   }
 
-  /// Writes the last changes of a batch: its views and the states of changed collections.
+  /// Writes the last changes of a batch: of derived data, and the states of changed collections.
   func finish() throws {
     if let failure { throw failure }
     transaction.freesSpace = removalCount > 0 && removalCount == changeCount
-    for work in works.values where work.views != nil { try finishViews(work) }
+    for work in works.values { try finishDerivedData(work) }
     for work in works.values where work.state != work.startState {
       try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
     }

@@ -1,0 +1,25 @@
+import LatewoodStore
+
+/// The times at which documents of a collection expire, in a batch.
+struct ExpiryTimes: DerivedData {
+  let batch: DocumentWriter
+  let work: CollectionWork
+
+  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+    self.batch = batch
+    self.work = work
+  }
+
+  func update(for change: RevisionChange) throws {
+    guard let ended = change.old?.expiry, change.new?.expiry == nil else { return }
+    try transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: spaces.expiry)
+  }
+
+  /// Removes an entry that belongs to no document.
+  func forget(_ seconds: UInt64, _ id: String) throws(DocumentError) {
+    batch.noteRemoval()
+    try DocumentError.typed {
+      try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: spaces.expiry)
+    }
+  }
+}
