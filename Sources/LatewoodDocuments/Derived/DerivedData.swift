@@ -30,6 +30,12 @@ protocol DerivedData {
   ///
   /// - Returns: the builds that make it complete again.
   func reset() throws(DocumentError) -> [any StepwiseBuild]
+
+  /// Checks that this data agrees with the record of one document.
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws
+
+  /// Checks the rest of this data, after the records of all documents.
+  static func check(_ check: inout CollectionCheck) throws
 }
 
 extension DerivedData {
@@ -46,6 +52,7 @@ extension DerivedData {
   @inline(__always) func finish() throws {}
   func defined() throws(DocumentError) -> [any DefinedData] { [] }
   func reset() throws(DocumentError) -> [any StepwiseBuild] { [] }
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {}
 }
 
 /// Derived data that a program defines by name: an index or a view.

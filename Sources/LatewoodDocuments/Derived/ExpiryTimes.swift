@@ -23,3 +23,20 @@ struct ExpiryTimes: DerivedData {
     }
   }
 }
+
+extension ExpiryTimes {
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {
+    guard let expiry = document.head.expiry else { return }
+    check.expiring += 1
+    check.report.require(
+      !document.head.isDeleted, document.fault("it is deleted, and expires at \(expiry)"))
+    check.report.require(
+      try check.source.contains(
+        CollectionSpaces.expiryKey(expiry, document.id), in: check.spaces.expiry),
+      document.fault("it expires at \(expiry), and nothing will see to it"))
+  }
+
+  static func check(_ check: inout CollectionCheck) throws {
+    try check.require(check.spaces.expiry, check.expiring, "times of expiry")
+  }
+}

@@ -40,3 +40,23 @@ struct Marks: DerivedData {
     }
   }
 }
+
+extension Marks {
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {
+    let (id, head, marks) = (document.id, document.head, check.spaces.marks)
+    let tombstone = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
+    let conflict = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
+    check.report.require(
+      try check.source.contains(tombstone, in: marks) == head.isDeleted,
+      document.fault("it is \(head.isDeleted ? "" : "not ")deleted, and its mark says otherwise"))
+    check.report.require(
+      try check.source.contains(conflict, in: marks) == head.hasConflicts,
+      document.fault("it is \(head.hasConflicts ? "" : "not ")in conflict, and its mark says otherwise"))
+    if head.hasConflicts { check.conflicts += 1 }
+  }
+
+  static func check(_ check: inout CollectionCheck) throws {
+    try check.require(
+      check.spaces.marks, Int(clamping: check.wanted.tombstones) + check.conflicts, "marks")
+  }
+}
