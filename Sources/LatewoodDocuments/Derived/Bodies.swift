@@ -6,10 +6,10 @@ import LatewoodStore
 /// The three are one kind, because references and the place in the list live exactly as long as
 /// their body.
 struct Bodies: DerivedData {
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }

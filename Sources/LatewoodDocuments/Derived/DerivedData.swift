@@ -4,13 +4,13 @@ import LatewoodStore
 /// views, bodies with their references to blobs, feed, expiry or marks.
 ///
 /// A change of a document and the changes that follow from it are one transaction, so derived data
-/// always agrees with the documents. ``DocumentWriter/apply(_:_:)`` tells each kind of a change.
+/// always agrees with the documents. ``DocumentBatch/apply(_:_:)`` tells each kind of a change.
 /// Everything else that concerns all kinds goes through ``DerivedKinds/all``.
 protocol DerivedData {
-  var batch: DocumentWriter { get }
+  var batch: DocumentBatch { get }
   var work: CollectionWork { get }
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork)
+  init(_ batch: DocumentBatch, _ work: CollectionWork)
 
   /// Whether a collection has any data of this kind. Must be cheap: it is asked for each change.
   static func exist(in state: CollectionState) -> Bool
@@ -39,7 +39,7 @@ protocol DerivedData {
 }
 
 extension DerivedData {
-  init(_ batch: DocumentWriter, of collection: CollectionHandle) throws(DocumentError) {
+  init(_ batch: DocumentBatch, of collection: CollectionHandle) throws(DocumentError) {
     self.init(batch, try batch.work(collection))
   }
 
@@ -71,7 +71,7 @@ enum DerivedKinds {
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Makes a change of a document: tells each kind of derived data, and writes the record. This
   /// order of changes is also the order in the log.
   func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DocumentError) {
@@ -81,7 +81,8 @@ extension DocumentWriter {
       try tell(Views.self, change, work)
       if change.new != nil { count(change) }
       try tell(Bodies.self, change, work)
-      // A purge of a document whose bodies cannot be read has changed nothing yet.
+      // Each kind above counts what it removes: a purge that cannot read a body may have changed
+      // nothing yet.
       if change.new == nil { noteRemoval() }
       try tell(Feed.self, change, work)
       try writeRecord(of: change, work)

@@ -2,10 +2,10 @@ import LatewoodStore
 
 /// The times at which documents of a collection expire, in a batch.
 struct ExpiryTimes: DerivedData {
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }

@@ -2,10 +2,10 @@ import LatewoodStore
 
 /// The feed of a collection, in a batch: one entry for each document, at its latest change.
 struct Feed: DerivedData {
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }

@@ -3,10 +3,10 @@ import LatewoodStore
 /// The marks of tombstones and conflicts in a collection, and the counts of its documents, in a
 /// batch.
 struct Marks: DerivedData {
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }

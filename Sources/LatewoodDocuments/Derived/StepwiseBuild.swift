@@ -16,7 +16,7 @@ protocol StepwiseBuild {
   var durability: Durability? { get }
 
   /// Performs the next step, and begins the build if necessary.
-  func step(in batch: DocumentWriter) throws(DocumentError) -> Progress
+  func step(in batch: DocumentBatch) throws(DocumentError) -> Progress
 
   /// Undoes finished steps after an error, if another build would not continue from them.
   ///
@@ -36,16 +36,16 @@ extension DocumentStore {
   func build<Build: StepwiseBuild>(
     _ build: Build, progress: (Build.Progress) throws -> Void, check: () throws -> Void
   ) throws {
-    if let batch = try openedForWriting().currentWriter {
+    if let batch = try openedForWriting().currentBatch {
       while try !build.step(in: batch).isComplete {}
       return
     }
     var last: Build.Progress?
     do {
       while true {
-        let step = try write(durability: build.durability) { batch in
+        let step = try write(durability: build.durability) { writer in
           try check()
-          let step = try build.step(in: batch)
+          let step = try build.step(in: writer.batch)
           try check()
           // The last step makes all steps durable.
           if step.isComplete { try write(durability: durability) { _ in } }
@@ -73,7 +73,7 @@ extension DocumentStore {
       for kind in DerivedKinds.all {
         for name in try collectionNames() {
           guard let collection = try collection(name) else { continue }
-          let builds = try write { batch in try kind.init(batch, of: collection).reset() }
+          let builds = try write { writer in try kind.init(writer.batch, of: collection).reset() }
           for build in builds { try self.build(build) }
         }
       }

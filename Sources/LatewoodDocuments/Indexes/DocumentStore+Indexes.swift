@@ -46,8 +46,8 @@ extension DocumentStore {
   ) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
-    let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
-      try Indexes(writer, of: collection).drop(name, evenIfReady: evenIfReady)
+    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+      try Indexes(batch, of: collection).drop(name, evenIfReady: evenIfReady)
     }
     return isDropped
   }
@@ -60,9 +60,9 @@ extension DocumentStore {
     _ name: String, in collection: CollectionHandle, check: @escaping @Sendable () throws -> Void
   ) async throws -> Bool {
     let core = try openedForWriting()
-    let isDropped = try await core.write(.usual) { writer in
+    let isDropped = try await core.write(.usual) { batch in
       try check()
-      let isDropped = try Indexes(writer, of: collection).drop(name)
+      let isDropped = try Indexes(batch, of: collection).drop(name)
       try check()
       return isDropped
     }

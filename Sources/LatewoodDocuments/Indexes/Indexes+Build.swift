@@ -39,7 +39,7 @@ struct IndexBuild: StepwiseBuild {
 
   var durability: Durability? { .relaxed }
 
-  func step(in batch: DocumentWriter) throws(DocumentError) -> IndexProgress {
+  func step(in batch: DocumentBatch) throws(DocumentError) -> IndexProgress {
     try batch.refuseInMap("an index is created")
     return try Indexes(batch, of: collection).step(self)
   }

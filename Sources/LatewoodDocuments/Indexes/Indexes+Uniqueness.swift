@@ -60,7 +60,7 @@ struct UncheckedKeys {
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Runs a part of the batch with a check of unique indexes at another time.
   ///
   /// - Parameter check: the time; nil for the time of the batch around this part. A part with
@@ -119,8 +119,8 @@ extension Indexes {
     guard isThere else { return }
     for other in others where !unchecked.isAccepted(saved.key, other, index, after: saved) {
       // This purges an expired document.
-      guard let found = try batch.record(other, work).flatMap({ IndexedRevision($0) }),
-        let own = try batch.record(saved.id, work).flatMap({ IndexedRevision($0) })
+      guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) }),
+        let own = try DocumentWriter(batch).record(saved.id, work).flatMap({ IndexedRevision($0) })
       else { continue }
       if saved.key.isCut, try !share(saved.id, own, other, found, index) { continue }
       throw DocumentError(

@@ -17,10 +17,10 @@ struct Indexes: DerivedData {
     fileprivate var changedKeys = ChangedKeys()
   }
 
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }
@@ -264,7 +264,8 @@ struct Indexes: DerivedData {
       }
       for other in others {
         // Reading the record purges an expired document.
-        guard let found = try batch.record(other, work).flatMap({ IndexedRevision($0) }) else { continue }
+        guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) })
+        else { continue }
         if key.isCut, try !share(id, revision, other, found, index) { continue }
         throw DocumentError(
           .notUnique,

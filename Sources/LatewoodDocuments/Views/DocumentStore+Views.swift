@@ -65,9 +65,9 @@ extension DocumentStore {
     _ view: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) -> ViewReads {
     let core = try opened()
-    if let writer = core.currentWriter {
+    if let batch = core.currentBatch {
       try DocumentError.typed { try catchUp(view, of: collection) }
-      return try writer.viewReads(view.name, in: collection)
+      return try batch.viewReads(view.name, in: collection)
     }
     while true {
       try core.checkRegistered(view, of: collection)
@@ -94,15 +94,15 @@ extension DocumentStore {
   package func dropView(_ name: String, of collection: CollectionHandle) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("a view is dropped")
-    let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
-      try Views(writer, of: collection).drop(name)
+    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+      try Views(batch, of: collection).drop(name)
     }
     core.views.forget(name, of: collection.identity)
     return isDropped
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
     _ name: String, in collection: CollectionHandle

@@ -26,7 +26,7 @@ struct ViewBuild: StepwiseBuild {
 
   var durability: Durability? { nil }
 
-  func step(in batch: DocumentWriter) throws(DocumentError) -> ViewProgress {
+  func step(in batch: DocumentBatch) throws(DocumentError) -> ViewProgress {
     // A map would see a view in the middle of a change, or recurse endlessly.
     try batch.refuseInMap("a view is read")
     return try Views(batch, of: collection).step(self)
@@ -189,7 +189,7 @@ extension Views {
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
   /// change.
   func refuseInMap(_ what: String) throws(DocumentError) {

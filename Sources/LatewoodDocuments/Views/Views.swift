@@ -7,10 +7,10 @@ import LatewoodStore
 /// and up to date. Other views fall behind, and are later updated from the feed. A purge leaves
 /// nothing in the feed, so it removes rows from all views.
 struct Views: DerivedData {
-  let batch: DocumentWriter
+  let batch: DocumentBatch
   let work: CollectionWork
 
-  init(_ batch: DocumentWriter, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
     self.batch = batch
     self.work = work
   }

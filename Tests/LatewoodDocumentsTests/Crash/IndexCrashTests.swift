@@ -47,7 +47,7 @@ import Testing
       { store in
         var build = IndexBuild("n", try definition("n:desc"), of: documents)
         build.limit = 5
-        try store.write { [build] writer in _ = try build.step(in: writer) }
+        try store.write { [build] writer in _ = try build.step(in: writer.batch) }
       },
       { try save(3..<14, 2, $0) },
       { try $0.createIndex("n", definition("n:desc"), in: documents) },

@@ -72,7 +72,7 @@ import Testing
       build.memory = memory
       var documents: [Int] = []
       while true {
-        let step = try store.write { [build] writer in try build.step(in: writer) }
+        let step = try store.write { [build] writer in try build.step(in: writer.batch) }
         documents.append(step.documents)
         if step.isReady { return documents }
       }

@@ -409,7 +409,7 @@ import Testing
     }
     try store.write { [collection] writer in
       let definition = try IndexDefinition([.init(FieldPath("year"))])
-      while try !IndexBuild("c", definition, of: collection).step(in: writer).isReady {}
+      while try !IndexBuild("c", definition, of: collection).step(in: writer.batch).isReady {}
       #expect(try uses(writer.reads(collection)) == ["c"])
       #expect(try uses(before.reads(collection)) == [])
     }
@@ -419,7 +419,7 @@ import Testing
     try fill(IndexBuild.usualLimit + 1)
     let definition = try IndexDefinition([.init(FieldPath("year"))])
     try store.write { [collection] writer in
-      let step = try IndexBuild("year", definition, of: collection).step(in: writer)
+      let step = try IndexBuild("year", definition, of: collection).step(in: writer.batch)
       #expect(!step.isReady)
     }
     #expect(try plan(#"{"year":1990}"#).isScan)

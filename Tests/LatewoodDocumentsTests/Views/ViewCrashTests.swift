@@ -38,7 +38,7 @@ import Testing
     try store.register(view, of: documents)
     var build = ViewBuild(view, of: documents)
     build.limit = limit
-    try store.write { [build] writer in _ = try build.step(in: writer) }
+    try store.write { [build] writer in _ = try build.step(in: writer.batch) }
   }
 
   private static func whole(_ view: ViewDefinition, _ store: DocumentStore) throws {

@@ -220,7 +220,7 @@ import Testing
       try store.write { [collection] in
         var build = ViewBuild(view, of: collection)
         build.limit = 10
-        return try build.step(in: $0).behind
+        return try build.step(in: $0.batch).behind
       }
     }
     #expect(try step() == 15)

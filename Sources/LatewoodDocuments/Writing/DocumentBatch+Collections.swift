@@ -1,7 +1,7 @@
 import LatewoodStore
 
 /// Collections in the state of the batch, which sees the commits of others even before readers do.
-extension DocumentWriter {
+extension DocumentBatch {
   /// Returns the collection with a name; nil if it does not exist.
   func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     if let collection = given[name] { return collection }
