@@ -201,7 +201,7 @@ extension Database {
     uniqueness: UniquenessCheck, _ body: @escaping @Sendable () throws -> R
   ) async throws -> R {
     try await cancellable { database, check in
-      try await database.documents.write(uniqueness: uniqueness.check) { _ in
+      try await database.documents.write(uniqueness: uniqueness) { _ in
         try check()
         let result = try body()
         try check()

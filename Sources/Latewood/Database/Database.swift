@@ -325,7 +325,7 @@ public final class Database: Sendable {
   @discardableResult
   public func inBatch<R>(uniqueness: UniquenessCheck, _ body: () throws -> R) throws -> R {
     do {
-      return try documents.write(uniqueness: uniqueness.check) { _ in try body() }
+      return try documents.write(uniqueness: uniqueness) { _ in try body() }
     } catch { throw DatabaseError.translated(error) }
   }
 

@@ -1,6 +1,7 @@
+import LatewoodDocuments
 import LatewoodStore
 
-// Types of the underlying store that a database's calls take and return, so that `import Latewood`
+// Types of the layers below that a database's calls take and return, so that `import Latewood`
 // alone is enough to name them.
 
 /// The settings of automatic compactions: see ``Database/Configuration/compaction``.
@@ -8,6 +9,12 @@ public typealias CompactionPolicy = LatewoodStore.CompactionPolicy
 
 /// The durability of saves: see ``Database/Configuration/durability``.
 public typealias Durability = LatewoodStore.Durability
+
+/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-7uaw1``.
+///
+/// Revisions from another replica, which
+/// ``DocumentCollection/insert(_:history:isDeleted:)-3jjj3`` stores, are never refused.
+public typealias UniquenessCheck = LatewoodDocuments.UniquenessCheck
 
 /// The progress of a compaction.
 public typealias CompactionProgress = LatewoodStore.CompactionProgress

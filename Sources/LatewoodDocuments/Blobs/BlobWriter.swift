@@ -29,13 +29,13 @@ package final class BlobWriter {
     self.spaces = spaces
     var begun: UInt64?
     do throws(DocumentError) {
-      number = try core.batch(.relaxed) { (writer) throws(DocumentError) in
+      number = try core.batch(.relaxed) { (batch) throws(DocumentError) in
         let key = DatabaseRecords.blobNumberKey
-        let stored = try DatabaseRecords.number(key, in: spaces, writer.transaction) ?? 0
+        let stored = try DatabaseRecords.number(key, in: spaces, batch.transaction) ?? 0
         let number = core.pins.beginUpload(after: stored)
         begun = number
-        try writer.putRecord(key, DatabaseRecords.encoded(number))
-        try writer.putRecord(DatabaseRecords.uploadPrefix + String(number), [])
+        try batch.putRecord(key, DatabaseRecords.encoded(number))
+        try batch.putRecord(DatabaseRecords.uploadPrefix + String(number), [])
         return number
       }
     } catch {
@@ -48,7 +48,7 @@ package final class BlobWriter {
     core.pins.ended(number)
     // If this fails, the next sweep removes the blob: its failure must not affect an unrelated
     // batch.
-    if core.currentWriter == nil, !isFinished, chunk > 0 {
+    if core.currentBatch == nil, !isFinished, chunk > 0 {
       do throws(DocumentError) { try discard() } catch {}
     }
   }
@@ -82,11 +82,11 @@ package final class BlobWriter {
   private func putChunk() throws(DocumentError) {
     guard chunk < 1 << 32 else { throw DocumentError(.badArgument, "a blob has at most 4 PiB") }
     let key = BlobRecord.chunkKey(number, chunk)
-    try core.batch(.relaxed) { (writer) throws(DocumentError) in
-      try writer.checkUpload(number, chunks: chunk)
-      writer.changeCount += 1
+    try core.batch(.relaxed) { (batch) throws(DocumentError) in
+      try batch.checkUpload(number, chunks: chunk)
+      batch.changeCount += 1
       try DocumentError.typed {
-        try writer.transaction.put(key, pending, in: spaces.chunks)
+        try batch.transaction.put(key, pending, in: spaces.chunks)
       }
     }
     chunk += 1
@@ -104,12 +104,12 @@ package final class BlobWriter {
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
     do throws(DocumentError) {
-      let kept = try core.batch(.relaxed) { (writer) throws(DocumentError) in
-        try writer.checkUpload(number, chunks: chunks)
+      let kept = try core.batch(.relaxed) { (batch) throws(DocumentError) in
+        try batch.checkUpload(number, chunks: chunks)
         core.pins.pinWritten(digest)
         isPinned = true
-        try writer.putBlob(digest, record)
-        return try core.blobRecord(digest, spaces, writer.transaction) ?? record
+        try batch.putBlob(digest, record)
+        return try core.blobRecord(digest, spaces, batch.transaction) ?? record
       }
       core.pins.ended(number)
       return BlobHandle(digest, kept, core, spaces)
@@ -120,11 +120,11 @@ package final class BlobWriter {
   }
 
   private func discard() throws(DocumentError) {
-    try core.batch(.relaxed) { (writer) throws(DocumentError) in try writer.dropUpload(number) }
+    try core.batch(.relaxed) { (batch) throws(DocumentError) in try batch.dropUpload(number) }
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
   func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
     let isThere = try DocumentError.typed {

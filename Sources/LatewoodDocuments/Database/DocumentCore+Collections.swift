@@ -4,7 +4,7 @@ extension DocumentCore {
   /// Returns a collection as this thread's batch sees it or, outside a batch, the newest commit;
   /// nil if there is none.
   func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
-    if let writer = currentWriter { return try writer.collection(name) }
+    if let batch = currentBatch { return try batch.collection(name) }
     while true {
       let dropCount = collections.dropCount
       let known = collections[name]
@@ -47,9 +47,9 @@ extension DocumentCore {
   func createCollection(
     _ name: String, _ durability: BatchDurability
   ) throws(DocumentError) -> CollectionHandle {
-    let created = try batch(durability) { (writer) throws(DocumentError) in try writer.createCollection(name)
+    let created = try batch(durability) { (batch) throws(DocumentError) in try batch.createCollection(name)
     }
-    if currentWriter != nil { return created }
+    if currentBatch != nil { return created }
     // Another thread may have looked up the collection since the commit: in that case all share its
     // handle.
     return try collection(name) ?? created
@@ -57,8 +57,8 @@ extension DocumentCore {
 
   func dropCollection(_ name: String, _ durability: BatchDurability) throws(DocumentError) -> Bool {
     try refuseInBatch("a collection is dropped")
-    let dropped = try batch(durability) { (writer) throws(DocumentError) in
-      try writer.dropCollection(name)
+    let dropped = try batch(durability) { (batch) throws(DocumentError) in
+      try batch.dropCollection(name)
     }
     return forget(dropped)
   }
@@ -70,9 +70,9 @@ extension DocumentCore {
   func dropCollection(
     _ name: String, _ durability: BatchDurability, check: @escaping @Sendable () throws -> Void
   ) async throws -> Bool {
-    let dropped = try await write(durability) { writer in
+    let dropped = try await write(durability) { batch in
       try check()
-      let dropped = try writer.dropCollection(name)
+      let dropped = try batch.dropCollection(name)
       try check()
       return dropped
     }
@@ -87,7 +87,7 @@ extension DocumentCore {
   }
 
   func refuseInBatch(_ what: String) throws(DocumentError) {
-    guard currentWriter != nil else { return }
+    guard currentBatch != nil else { return }
     throw DocumentError(
       .busy, "\(what) inside of a batch, which must end first", advice: "Make the call after the batch.")
   }

@@ -44,7 +44,7 @@ final class DocumentCore: Sendable {
   let queue = DispatchQueue(label: "latewood.reads", qos: .userInitiated, attributes: .concurrent)
   /// Held during a sweep.
   let sweeping = Monitor()
-  let writing = Guarded<DocumentWriter?>(nil)
+  let writing = Guarded<DocumentBatch?>(nil)
   /// The thread that runs a batch, or 0. A thread finds its own number here only while it runs a
   /// batch itself. Any other value may be stale.
   let writingThread = Atomic<UInt>(0)
@@ -110,7 +110,7 @@ final class DocumentCore: Sendable {
 
   /// The state that this thread reads: its batch, or the newest commit.
   func source() throws -> ReadSource {
-    if let writer = currentWriter { return .transaction(writer.transaction) }
+    if let batch = currentBatch { return .transaction(batch.transaction) }
     return .state(try store.held())
   }
 

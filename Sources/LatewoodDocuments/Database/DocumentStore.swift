@@ -8,7 +8,8 @@ import Synchronization
 /// ```
 /// DocumentStore            open, close, collections, batches, snapshots
 ///   CollectionHandle     a name and its keyspaces: documents, sequences, bodies, ...
-///   DocumentWriter         changes in a batch: save, insert, purge, expiry, local documents
+///   DocumentBatch          the changes that are committed together, and their outcome
+///   DocumentWriter         edits in a batch: save, insert, purge, expiry, local documents
 ///   DocumentReads          reads: winners, revisions, bodies, changes, queries
 ///   ChangeHub              tells listeners of changes, after the commit
 ///   BlobWriter, BlobHandle blobs in and out, in chunks
@@ -209,8 +210,8 @@ package final class DocumentStore: Sendable {
   package func renewIdentity() throws(DocumentError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.batch(usual) { (writer) throws(DocumentError) in
-      try writer.putRecord(
+    try core.batch(usual) { (batch) throws(DocumentError) in
+      try batch.putRecord(
         DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
   }
@@ -224,8 +225,8 @@ package final class DocumentStore: Sendable {
   package func setDepth(_ depth: Int) throws(DocumentError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
-    try core.batch(usual) { (writer) throws(DocumentError) in
-      try writer.setDepth(depth)
+    try core.batch(usual) { (batch) throws(DocumentError) in
+      try batch.setDepth(depth)
     }
   }
 
@@ -266,8 +267,8 @@ package final class DocumentStore: Sendable {
   /// O(log n) plus the length of the result.
   package func collectionNames(beginningWith prefix: String = "") throws(DocumentError) -> [String] {
     let core = try openedForReading()
-    if let writer = core.currentWriter {
-      return try core.collectionNames(in: writer.transaction, beginningWith: prefix)
+    if let batch = core.currentBatch {
+      return try core.collectionNames(in: batch.transaction, beginningWith: prefix)
     }
     return try core.collectionNames(in: core.store, beginningWith: prefix)
   }
@@ -309,7 +310,7 @@ package final class DocumentStore: Sendable {
   ) throws -> R {
     var result: R?
     try run(durability) { writer in
-      result = try writer.checkingUniqueness(uniqueness) { try body(writer) }
+      result = try writer.batch.checkingUniqueness(uniqueness) { try body(writer) }
     }
     guard let result else { preconditionFailure("the closure of a committed batch has run") }
     return result
@@ -319,7 +320,9 @@ package final class DocumentStore: Sendable {
   package func run(
     _ durability: Durability? = nil, _ body: (DocumentWriter) throws -> Void
   ) throws {
-    try openedForWriting().run(BatchDurability(asked: durability, usual: self.durability), body)
+    try openedForWriting().run(BatchDurability(asked: durability, usual: self.durability)) {
+      try body(DocumentWriter($0))
+    }
   }
 
   /// Runs a batch without blocking the caller's thread. Batches of this form run one after the
@@ -331,9 +334,8 @@ package final class DocumentStore: Sendable {
     _ body: @escaping @Sendable (DocumentWriter) throws -> R
   ) async throws -> R {
     let durability = BatchDurability(asked: durability, usual: self.durability)
-    guard let uniqueness else { return try await openedForWriting().write(durability, body) }
-    return try await openedForWriting().write(durability) { writer in
-      try writer.checkingUniqueness(uniqueness) { try body(writer) }
+    return try await openedForWriting().write(durability) { batch in
+      try batch.checkingUniqueness(uniqueness) { try body(DocumentWriter(batch)) }
     }
   }
 
@@ -346,12 +348,12 @@ package final class DocumentStore: Sendable {
   }
 
   /// Whether this thread is in a batch of the database.
-  package var isInBatch: Bool { core.currentWriter != nil }
+  package var isInBatch: Bool { core.currentBatch != nil }
 
   /// Calls a closure at the end of this thread's batch, with whether it was committed; outside a
   /// batch, calls it immediately with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
-    if let writer = core.currentWriter { writer.atEnd(action) } else { action(true) }
+    if let batch = core.currentBatch { batch.atEnd(action) } else { action(true) }
   }
 
   // MARK: Reading
@@ -360,7 +362,7 @@ package final class DocumentStore: Sendable {
   /// reads; use ``snapshot()`` for longer ones.
   package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
     let core = try openedForReading()
-    if let writer = core.currentWriter { return try writer.reads(collection) }
+    if let batch = core.currentBatch { return try batch.reads(collection) }
     return try DocumentError.typed {
       try DocumentReads(core.store.held(), collection, core.options.environment)
     }

@@ -3,7 +3,7 @@ import LatewoodQuery
 import LatewoodStore
 
 /// An index of a collection, with the keyspace of its entries.
-final class CollectionIndex: Sendable {
+final class CollectionIndex: DefinedData, Sendable {
   let name: String
   let record: IndexRecord
   /// The keyspace of its entries: see ``IndexEntry``.
@@ -27,6 +27,9 @@ final class CollectionIndex: Sendable {
       onlyField = nil
     }
   }
+
+  var keyspaces: [Keyspace] { [entries] }
+  func key(in collection: String) -> String { IndexRecord.key(name, of: collection) }
 
   var definition: IndexDefinition { record.definition }
   var isReady: Bool { record.builtThrough == nil }

@@ -34,34 +34,7 @@ extension DocumentStore {
     _ name: String, _ definition: IndexDefinition, in collection: CollectionHandle,
     progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
-    let core = try openedForWriting()
-    if let writer = core.currentWriter {
-      try writer.refuseInMap("an index is created")
-      while try !writer.buildIndex(name, definition, in: collection).isReady {}
-      return
-    }
-    var isCompleted = false
-    do {
-      while true {
-        // The last step makes all steps durable.
-        let step = try write(durability: .relaxed) { writer in
-          try check()
-          let step = try writer.buildIndex(name, definition, in: collection)
-          try check()
-          if step.isReady { try write(durability: durability) { _ in } }
-          return step
-        }
-        isCompleted = step.isReady && !step.wasReady
-        try progress(step)
-        if step.isReady { return }
-      }
-    } catch {
-      let error = (error as? StoreError).map { DocumentError($0) } ?? error
-      if (error as? DocumentError)?.leavesIndex != true {
-        try dropIndex(name, in: collection, evenIfReady: isCompleted)
-      }
-      throw error
-    }
+    try build(IndexBuild(name, definition, of: collection), progress: progress, check: check)
   }
 
   /// Drops an index. O(log n). Returns false if the index did not exist.
@@ -73,8 +46,8 @@ extension DocumentStore {
   ) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
-    let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
-      try writer.dropIndex(name, in: collection, evenIfReady: evenIfReady)
+    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+      try Indexes(batch, of: collection).drop(name, evenIfReady: evenIfReady)
     }
     return isDropped
   }
@@ -87,20 +60,14 @@ extension DocumentStore {
     _ name: String, in collection: CollectionHandle, check: @escaping @Sendable () throws -> Void
   ) async throws -> Bool {
     let core = try openedForWriting()
-    let isDropped = try await core.write(.usual) { writer in
+    let isDropped = try await core.write(.usual) { batch in
       try check()
-      let isDropped = try writer.dropIndex(name, in: collection)
+      let isDropped = try Indexes(batch, of: collection).drop(name)
       try check()
       return isDropped
     }
     return isDropped
   }
-}
-
-extension DocumentError {
-  /// Whether an unfinished index is kept after this error, because another caller created it or the
-  /// next attempt may succeed.
-  fileprivate var leavesIndex: Bool { code != .notUnique }
 }
 
 extension CollectionIndex {

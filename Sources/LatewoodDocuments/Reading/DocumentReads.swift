@@ -8,7 +8,7 @@ import LatewoodStore
 /// at most once, for the first document with an expiry.
 ///
 /// Obtained from a ``DocumentStore``, a ``DocumentSnapshot`` or a ``DocumentWriter``; from a
-/// writer, it sees the uncommitted changes of the batch. Not thread-safe: obtain one for each
+/// batch, it sees the uncommitted changes of the batch. Not thread-safe: obtain one for each
 /// thread, which costs almost nothing.
 package struct DocumentReads {
   let source: ReadSource

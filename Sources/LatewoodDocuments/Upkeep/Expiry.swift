@@ -131,20 +131,20 @@ extension DocumentCore {
       ).isEmpty {
         return 0
       }
-      return try batch(.usual) { (writer) throws(DocumentError) in
-        let work = try writer.work(collection)
-        let due = try writer.reads(collection).expiring(
-          before: writer.now &+ 1, limit: DocumentCore.batchSize)
+      return try batch(.usual) { (batch) throws(DocumentError) in
+        let work = try batch.work(collection)
+        let due = try batch.reads(collection).expiring(
+          before: batch.now &+ 1, limit: DocumentCore.batchSize)
         for (seconds, id) in due {
-          guard let record = try writer.storedRecord(id, work), record.expiry == seconds,
-            record.isExpired(at: writer.now)
+          guard let record = try DocumentWriter(batch).storedRecord(id, work), record.expiry == seconds,
+            record.isExpired(at: batch.now)
           else {
             // An entry without a document. Throwing here would make the whole database impossible
             // to open; verification reports it.
-            try writer.forgetExpiry(seconds, id, work)
+            try ExpiryTimes(batch, work).forget(seconds, id)
             continue
           }
-          try writer.purgeDocument(id, work, record, .expired)
+          try DocumentWriter(batch).purgeDocument(id, work, record, .expired)
         }
         return due.count
       }

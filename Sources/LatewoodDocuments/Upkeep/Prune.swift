@@ -112,12 +112,12 @@ private struct PruneRun {
     var range = KeyRange.all
     while true {
       try progress(state)
-      let pruned = try core.batch(.relaxed) { [depth] (writer) throws(DocumentError) in
-        let work = try writer.work(collection)
-        let keys = try writer.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
+      let pruned = try core.batch(.relaxed) { [depth] (batch) throws(DocumentError) in
+        let work = try batch.work(collection)
+        let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
         var trees: [(tree: RevisionTree, removed: Int)] = []
         for key in keys {
-          if let pruned = try writer.prune(key, work, to: depth) { trees.append(pruned) }
+          if let pruned = try batch.prune(key, work, to: depth) { trees.append(pruned) }
         }
         return (trees: trees, last: keys.count < DocumentCore.sweepSize ? nil : keys.last)
       }
@@ -138,10 +138,10 @@ private struct PruneRun {
     for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
       try progress(state)
       let part = places[start..<min(start + DocumentCore.sweepSize, places.count)]
-      let (bodies, bytes) = try core.batch(.relaxed) { (writer) throws(DocumentError) in
-        let work = try writer.work(collection)
+      let (bodies, bytes) = try core.batch(.relaxed) { (batch) throws(DocumentError) in
+        let work = try batch.work(collection)
         let before = work.state
-        for place in part { try writer.removeBody(place, work) }
+        for place in part { try Bodies(batch, work).remove(place) }
         return (before.bodies &- work.state.bodies, before.bodyBytes &- work.state.bodyBytes)
       }
       count.bodies += bodies

@@ -25,9 +25,9 @@ extension DocumentCore {
       }
     }
     // If the depth was changed in the meantime, all trees must be examined again.
-    try batch(.usual) { (writer) throws(DocumentError) in
-      guard depthChanges.withLock({ $0 }) == changes, try writer.depth() == depth else { return }
-      try writer.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
+    try batch(.usual) { (batch) throws(DocumentError) in
+      guard depthChanges.withLock({ $0 }) == changes, try batch.depth() == depth else { return }
+      try batch.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
     }
   }
 
@@ -35,17 +35,17 @@ extension DocumentCore {
   private func prune(
     _ collection: CollectionHandle, after last: [UInt8]?, to depth: Int
   ) throws(DocumentError) -> [UInt8]? {
-    try batch(.relaxed) { (writer) throws(DocumentError) -> [UInt8]? in
-      let work = try writer.work(collection)
+    try batch(.relaxed) { (batch) throws(DocumentError) -> [UInt8]? in
+      let work = try batch.work(collection)
       let range = last.map { KeyRange(lower: .excluded($0)) } ?? .all
-      let keys = try writer.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
-      for key in keys { try writer.prune(key, work, to: depth) }
+      let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
+      for key in keys { try batch.prune(key, work, to: depth) }
       return keys.count < DocumentCore.sweepSize ? nil : keys.last
     }
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   func setDepth(_ depth: Int) throws(DocumentError) {
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }

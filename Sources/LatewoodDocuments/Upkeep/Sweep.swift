@@ -57,16 +57,16 @@ extension DocumentCore {
     var next = KeyRange.all
     while true {
       try check()
-      let keys = try batch(.relaxed) { (writer) throws(DocumentError) in
-        let work = try writer.work(collection)
+      let keys = try batch(.relaxed) { (batch) throws(DocumentError) in
+        let work = try batch.work(collection)
         // Each batch begins after the keys deleted by earlier ones: skipping these again would take
         // longer than everything else.
-        let keys = try writer.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
+        let keys = try batch.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
         for key in keys {
           let place = try key.withUnsafeBytes { bytes in
             Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
           }.get()
-          try writer.removeBody(place, work)
+          try Bodies(batch, work).remove(place)
         }
         return keys
       }
@@ -84,12 +84,12 @@ extension DocumentCore {
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
       var removed = 0
-      let seen = try batch(.relaxed) { (writer) throws(DocumentError) -> [[UInt8]] in
-        let keys = try writer.keys(in: writer.shared.blobs, next, DocumentCore.sweepSize)
-        let unused = try writer.unused(keys.compactMap { BlobDigest($0) })
+      let seen = try batch(.relaxed) { (batch) throws(DocumentError) -> [[UInt8]] in
+        let keys = try batch.keys(in: batch.shared.blobs, next, DocumentCore.sweepSize)
+        let unused = try batch.unused(keys.compactMap { BlobDigest($0) })
         doomed = pins.doom(unused)
         removed = 0
-        for digest in doomed where try writer.removeBlob(digest) { removed += 1 }
+        for digest in doomed where try batch.removeBlob(digest) { removed += 1 }
         return keys
       }
       count += removed
@@ -99,13 +99,13 @@ extension DocumentCore {
   }
 
   private func sweepUploads() throws(DocumentError) -> Int {
-    try batch(.relaxed) { (writer) throws(DocumentError) in
+    try batch(.relaxed) { (batch) throws(DocumentError) in
       var count = 0
       let prefix = DatabaseRecords.uploadPrefix
-      for key in try writer.keys(in: writer.shared.database, .prefix(prefix), .max) {
+      for key in try batch.keys(in: batch.shared.database, .prefix(prefix), .max) {
         let text = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
         guard let number = UInt64(text), !pins.isActive(number) else { continue }
-        try writer.dropUpload(number)
+        try batch.dropUpload(number)
         count += 1
       }
       return count
@@ -113,7 +113,7 @@ extension DocumentCore {
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   func keys(
     in keyspace: Keyspace, _ range: KeyRange, _ limit: Int
   ) throws(DocumentError) -> [[UInt8]] {

@@ -1,7 +1,7 @@
 import LatewoodStore
 
 /// A stored view: its record and its keyspaces.
-struct CollectionView: Sendable {
+struct CollectionView: DefinedData, Sendable {
   let name: String
   var record: ViewRecord
   /// The keyspace of its rows: ``ViewRow``.
@@ -10,6 +10,9 @@ struct CollectionView: Sendable {
   let emitted: Keyspace
   /// The keyspace of sums of values, ``ViewSums``; nil if the view does not store sums.
   let sums: Keyspace?
+
+  var keyspaces: [Keyspace] { [rows, emitted] + (sums.map { [$0] } ?? []) }
+  func key(in collection: String) -> String { ViewRecord.key(name, of: collection) }
 
   /// Returns all views of a collection in a state, by name.
   static func load(

@@ -53,21 +53,7 @@ extension DocumentStore {
     _ view: ViewDefinition, of collection: CollectionHandle,
     progress: (ViewProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
-    let core = try openedForWriting()
-    if let writer = core.currentWriter {
-      while try !writer.catchUp(view, in: collection).isCurrent {}
-      return
-    }
-    while true {
-      let step = try write { writer in
-        try check()
-        let step = try writer.catchUp(view, in: collection)
-        try check()
-        return step
-      }
-      try progress(step)
-      if step.isCurrent { return }
-    }
+    try build(ViewBuild(view, of: collection), progress: progress, check: check)
   }
 
   /// Returns reads of a registered view, after catching it up. In a batch, they see its uncommitted
@@ -79,9 +65,9 @@ extension DocumentStore {
     _ view: ViewDefinition, of collection: CollectionHandle
   ) throws(DocumentError) -> ViewReads {
     let core = try opened()
-    if let writer = core.currentWriter {
+    if let batch = core.currentBatch {
       try DocumentError.typed { try catchUp(view, of: collection) }
-      return try writer.viewReads(view.name, in: collection)
+      return try batch.viewReads(view.name, in: collection)
     }
     while true {
       try core.checkRegistered(view, of: collection)
@@ -108,68 +94,25 @@ extension DocumentStore {
   package func dropView(_ name: String, of collection: CollectionHandle) throws(DocumentError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("a view is dropped")
-    let isDropped = try core.batch(.usual) { (writer) throws(DocumentError) in
-      try writer.dropView(name, in: collection)
+    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+      try Views(batch, of: collection).drop(name)
     }
     core.views.forget(name, of: collection.identity)
     return isDropped
   }
-
-  /// Empties all views of a salvaged file, where rows may be missing or out of date. The views have
-  /// no rows until a program that has registered them catches them up.
-  package func resetViews() throws(DocumentError) {
-    for name in try collectionNames() {
-      guard let collection = try collection(name) else { continue }
-      try DocumentError.typed { try write { writer in try writer.resetViews(of: collection) } }
-    }
-  }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
     _ name: String, in collection: CollectionHandle
   ) throws(DocumentError) -> ViewReads {
-    let work = try work(collection)
-    guard let view = try views(work).first(where: { $0.view.name == name }), view.isKept else {
+    let views = Views(self, try work(collection))
+    guard let view = try views.loaded().first(where: { $0.view.name == name }), view.isKept else {
       throw DocumentError(.notFound, "the view \(name) has been dropped")
     }
-    try DocumentError.typed { try addUp(view) }
+    try DocumentError.typed { try views.addUp(view) }
     return try ViewReads(view.view, try reads(collection))
-  }
-
-  fileprivate func resetViews(of collection: CollectionHandle) throws(DocumentError) {
-    let work = try work(collection)
-    let prefix = ViewRecord.prefix(of: work.name)
-    var records: [(key: [UInt8], record: ViewRecord)] = []
-    try DocumentError.typed {
-      try transaction.forEach(in: shared.database, .prefix(prefix)) { key, value in
-        do throws(DocumentError) {
-          let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
-          records.append((key.withUnsafeBytes { Array($0) }, record))
-        } catch {
-          // The version is lost.
-        }
-        return true
-      }
-    }
-    changeCount += 1
-    try DocumentError.typed {
-      try transaction.deleteRange(.prefix(prefix), in: shared.database)
-      let prefixes = ["rows", "emitted", "sums"].map { "\($0)/\(work.name)/" }
-      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
-        try transaction.dropKeyspace(keyspace)
-      }
-      for (key, old) in records {
-        work.state.indexChanges += 1
-        let record = ViewRecord(
-          number: work.state.indexChanges, version: old.version, reduction: old.reduction)
-        _ = try CollectionView("", record, of: work.name, in: transaction)
-        try transaction.put(key, record.encoded(), in: shared.database)
-      }
-    }
-    work.state.views = UInt64(records.count)
-    work.views = nil
   }
 }
 

@@ -7,12 +7,9 @@ final class CollectionWork {
   let spaces: CollectionSpaces
   let startState: CollectionState
   @exclusivity(unchecked) var state: CollectionState
-  /// The indexes in the state of the batch; nil if they are not loaded, or have changed since.
-  var indexes: [CollectionIndex]?
+  var indexes = Indexes.State()
   /// The views in the state of the batch; nil if they are not loaded.
   var views: [ViewWork]?
-  /// The keys to check at the end of the batch; nil if there are none.
-  var uncheckedKeys: UncheckedKeys?
   /// The changes, in order.
   @exclusivity(unchecked) private(set) var changes: [DocumentChange] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.

@@ -3,13 +3,13 @@ import LatewoodStore
 
 extension DocumentCore {
   /// The batch that the current thread runs; nil if it runs none.
-  var currentWriter: DocumentWriter? {
+  var currentBatch: DocumentBatch? {
     guard writingThread.load(ordering: .relaxed) == Monitor.currentThread else { return nil }
     return writing.withLock { $0 }
   }
 
   /// Runs a batch, or joins the batch that the current thread runs.
-  func write<R>(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> R) throws -> R {
+  func write<R>(_ durability: BatchDurability, _ body: (DocumentBatch) throws -> R) throws -> R {
     var result: R?
     try run(durability) { result = try body($0) }
     guard let result else { preconditionFailure("the closure of a committed batch has run") }
@@ -17,8 +17,8 @@ extension DocumentCore {
   }
 
   /// Runs a batch without a result, or joins the batch that the current thread runs.
-  func run(_ durability: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
-    if let outer = currentWriter { return try outer.join(durability, body) }
+  func run(_ durability: BatchDurability, _ body: (DocumentBatch) throws -> Void) throws {
+    if let outer = currentBatch { return try outer.join(durability, body) }
     let batch = RunningBatch(self, durability)
     var failure: (any Error)?
     do {
@@ -30,7 +30,7 @@ extension DocumentCore {
   /// Enqueues a batch and waits for it without blocking the caller's thread. Batches that wait at
   /// the same time share a sync.
   func write<R: Sendable>(
-    _ durability: BatchDurability, _ body: @escaping @Sendable (DocumentWriter) throws -> R
+    _ durability: BatchDurability, _ body: @escaping @Sendable (DocumentBatch) throws -> R
   ) async throws -> R {
     let batch = RunningBatch(self, durability)
     return try await withCheckedThrowingContinuation { continuation in
@@ -58,10 +58,10 @@ extension DocumentCore {
 
   /// Runs a batch that throws only `DocumentError`.
   func batch<R>(
-    _ durability: BatchDurability, _ body: (DocumentWriter) throws(DocumentError) -> R
+    _ durability: BatchDurability, _ body: (DocumentBatch) throws(DocumentError) -> R
   ) throws(DocumentError) -> R {
     try DocumentError.typed {
-      try write(durability) { writer throws -> R in try body(writer) }
+      try write(durability) { batch throws -> R in try body(batch) }
     }
   }
 }

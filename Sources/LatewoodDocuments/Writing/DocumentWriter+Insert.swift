@@ -22,12 +22,12 @@ extension DocumentWriter {
     _ id: String, in collection: CollectionHandle, history: [RevisionID], body: [UInt8]?,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
   ) throws(DocumentError) -> InsertedRevision {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     let old = try record(id, work)
     var tree = old?.tree ?? RevisionTree()
     let next = work.state.lastSequence + 1
     let outcome = try tree.insert(history: history, isDeleted: isDeleted, body: body == nil ? 0 : next)
-    tree.prune(to: try depth())
+    tree.prune(to: try batch.depth())
     if let old, old.tree == tree {
       return InsertedRevision(outcome: outcome, sequence: old.sequence, isNew: false)
     }
@@ -53,7 +53,7 @@ extension DocumentWriter {
     of id: String, in collection: CollectionHandle, keeping: RevisionID? = nil, merged: [UInt8]?,
     blobs: [BlobDigest] = [], tombstone: [UInt8]
   ) throws(DocumentError) -> SavedRevision {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     guard let old = try record(id, work), let winner = old.tree.winner else {
       throw DocumentError(.notFound, "the document \(id) does not exist")
     }

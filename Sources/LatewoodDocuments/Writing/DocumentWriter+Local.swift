@@ -12,16 +12,16 @@ extension DocumentWriter {
   package func putLocal(
     _ name: String, in collection: CollectionHandle, body: [UInt8], blobs: [BlobDigest] = []
   ) throws(DocumentError) -> [BlobDigest] {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     let old = try localBlobs(name, work)
-    changeCount += 1
+    batch.changeCount += 1
     return try DocumentError.typed {
-      try transaction.put(name, body, in: work.spaces.local)
+      try batch.transaction.put(name, body, in: work.spaces.local)
       for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
       let added = Set(blobs).subtracting(old)
       for digest in added {
         let (reference, use) = LocalReference.keys(name, digest)
-        try addReference(reference, use, to: digest, work)
+        try Bodies(batch, work).addReference(reference, use, to: digest)
       }
       return Array(added)
     }
@@ -32,12 +32,12 @@ extension DocumentWriter {
   package func deleteLocal(
     _ name: String, in collection: CollectionHandle
   ) throws(DocumentError) -> Bool {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     let old = try localBlobs(name, work)
     return try DocumentError.typed {
-      guard try transaction.contains(name, in: work.spaces.local) else { return false }
-      noteRemoval()
-      try transaction.delete(name, in: work.spaces.local)
+      guard try batch.transaction.contains(name, in: work.spaces.local) else { return false }
+      batch.noteRemoval()
+      try batch.transaction.delete(name, in: work.spaces.local)
       for digest in old { try removeReference(of: name, to: digest, work) }
       return true
     }
@@ -47,15 +47,15 @@ extension DocumentWriter {
     of name: String, to digest: BlobDigest, _ work: CollectionWork
   ) throws {
     let (reference, use) = LocalReference.keys(name, digest)
-    try transaction.delete(reference, in: work.spaces.references)
-    try transaction.delete(use, in: work.spaces.uses)
+    try batch.transaction.delete(reference, in: work.spaces.references)
+    try batch.transaction.delete(use, in: work.spaces.uses)
     work.state.references &-= 1
   }
 
   private func localBlobs(_ name: String, _ work: CollectionWork) throws(DocumentError) -> Set<BlobDigest> {
     guard work.state.references > 0 else { return [] }
     return try DocumentError.typed {
-      try LocalReference.blobs(of: name, in: work.spaces.references, transaction)
+      try LocalReference.blobs(of: name, in: work.spaces.references, batch.transaction)
     }
   }
 }

@@ -6,7 +6,7 @@ extension DocumentWriter {
   /// Returns false if the document did not exist.
   @discardableResult
   package func purge(_ id: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     guard let old = try record(id, work) else { return false }
     try purgeDocument(id, work, old, .purged)
     return true
@@ -20,7 +20,7 @@ extension DocumentWriter {
   package func purge(
     _ id: String, in collection: CollectionHandle, leaves: [RevisionID]
   ) throws(DocumentError) -> [RevisionID] {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     guard let old = try record(id, work) else { return [] }
     var tree = old.tree
     let purged = tree.purge(leaves)
@@ -30,12 +30,12 @@ extension DocumentWriter {
       return purged
     }
     // Ancestors that were kept for a removed leaf can be too far from the remaining ones.
-    tree.prune(to: try depth())
+    tree.prune(to: try batch.depth())
     // The remaining leaves were already leaves, so no body is superseded.
     try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
     // Remove the bodies only now, because indexing needs them.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
-      try removeBody(node.body, work)
+      try Bodies(batch, work).remove(node.body)
     }
     return purged
   }
@@ -43,31 +43,7 @@ extension DocumentWriter {
   func purgeDocument(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
   ) throws(DocumentError) {
-    if work.state.indexes > 0 {
-      try index(id, work, from: IndexedRevision(old), to: nil, isLocal: false)
-    }
-    if work.state.views > 0 { try removeRows(of: id, work) }
-    for node in old.tree.nodes where node.body != 0 {
-      try removeBody(node.body, length: node.body == old.sequence ? old.body?.count : nil, work)
-    }
-    noteRemoval()
-    try DocumentError.typed {
-      try transaction.delete(SequenceEntry.key(old.sequence), in: work.spaces.sequences, existed: true)
-      try transaction.delete(id, in: work.spaces.documents, existed: true)
-      if let expiry = old.expiry {
-        try transaction.delete(CollectionSpaces.expiryKey(expiry, id), in: work.spaces.expiry)
-      }
-      try mark(id, work, old.head, nil)
-    }
-    work.changed(DocumentChange(gone: id, kind), old: old.sequence)
-  }
-
-  /// Removes only an entry of the expiry index.
-  func forgetExpiry(_ seconds: UInt64, _ id: String, _ work: CollectionWork) throws(DocumentError) {
-    noteRemoval()
-    try DocumentError.typed {
-      try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: work.spaces.expiry)
-    }
+    try batch.apply(RevisionChange(id, from: old, to: nil, kind), work)
   }
 
   /// Sets or clears the expiry of a document. This creates no revision and is not replicated.
@@ -78,22 +54,22 @@ extension DocumentWriter {
   package func setExpiry(
     of id: String, in collection: CollectionHandle, _ seconds: UInt64?
   ) throws(DocumentError) {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {
       throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot expire")
     }
     if record.expiry == seconds { return }
-    changeCount += 1
+    batch.changeCount += 1
     try DocumentError.typed {
       let expiry = work.spaces.expiry
       if let old = record.expiry {
-        try transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
+        try batch.transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
       }
       record.expiry = seconds
-      try transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
+      try batch.transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
       if let seconds {
-        try transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
-        firstExpiry = min(firstExpiry ?? seconds, seconds)
+        try batch.transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
+        batch.firstExpiry = min(batch.firstExpiry ?? seconds, seconds)
       }
     }
   }

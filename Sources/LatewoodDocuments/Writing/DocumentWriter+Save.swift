@@ -53,7 +53,7 @@ extension DocumentWriter {
     isDeleted: Bool = false,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws(DocumentError) -> SavedRevision {
-    let work = try work(collection)
+    let work = try batch.work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
     guard let old = try record(id, work), let winner = old.tree.winner else {
       if isDeleted {
@@ -100,15 +100,64 @@ extension DocumentWriter {
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
     }
-    let added = try blobs(edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0, work)
+    let added = try Bodies(batch, work).blobs(
+      edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0)
     let sequence = work.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
-    tree.prune(to: try depth())
+    tree.prune(to: try batch.depth())
     let head = try store(
       edit.id, work, old, tree, sequence: sequence, body: edit.body, added: revision, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
     saved.isReplacement = old?.tree.winner?.isDeleted == false
+    saved.addedBlobs = added
+    return saved
+  }
+
+  /// Saves an edit of any revision that is kept. If the revision is not a leaf, the edit becomes a
+  /// branch: the document is then in conflict, as if another replica had made it.
+  ///
+  /// - Parameters:
+  ///   - parent: the edited revision.
+  ///   - isDeleted: whether the edit deletes the branch; `body` is then the body of the tombstone.
+  ///   - blobs: digests of all blobs that the body refers to.
+  /// - Returns: the saved revision; `isNew` is false if the same edit of the revision was there.
+  /// - Throws: ``DocumentError`` `conflict` if the revision is not kept; `notFound` if there is no
+  ///   document; `notUnique` if the branch becomes the winner.
+  package func saveBranch(
+    _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID, isDeleted: Bool = false,
+    blobs: [BlobDigest] = []
+  ) throws(DocumentError) -> SavedRevision {
+    let work = try batch.work(collection)
+    guard let old = try record(id, work) else {
+      throw DocumentError(.notFound, "there is no document \(id)")
+    }
+    guard let node = old.tree[parent] else {
+      throw DocumentError(
+        .conflict, "the revision \(parent) of the document \(id) is no longer kept",
+        advice: "Edit a revision that `revisions(of:)` lists.")
+    }
+    let revision = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+    guard revision.generation <= RevisionID.maximumGeneration else {
+      throw DocumentError(.badRevision, "the document \(id) has been edited too often")
+    }
+    if old.tree[revision]?.body ?? 0 != 0 {
+      return SavedRevision(
+        revision: revision, sequence: old.sequence, isNew: false,
+        hasConflicts: old.head?.hasConflicts ?? false)
+    }
+    var tree = old.tree
+    let added = try Bodies(batch, work).blobs(blobs, without: node.body)
+    let next = work.state.lastSequence + 1
+    _ = try tree.insert(history: [revision, parent], isDeleted: isDeleted, body: next)
+    tree.prune(to: try batch.depth())
+    let sequence = work.takeSequence()
+    let kept = tree.nodes.contains { $0.body == sequence }
+    let head = try store(
+      id, work, old, tree, sequence: sequence, body: kept ? NewBody(bytes: body, blobs: blobs) : nil,
+      added: revision, isLocal: true)
+    var saved = SavedRevision(
+      revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
     saved.addedBlobs = added
     return saved
   }

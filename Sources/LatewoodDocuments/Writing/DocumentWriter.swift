@@ -1,167 +1,89 @@
 import LatewoodStore
 
-/// The argument of a batch's closure: makes changes that are committed together, and provides reads
-/// that see them.
+/// The body of a new revision.
+struct NewBody {
+  var bytes: [UInt8]
+  var blobs: [BlobDigest]
+}
+
+/// The argument of a batch's closure: edits documents, and provides reads that see the edits.
 ///
-/// Valid only inside the closure, on its thread. Every method either throws before it changes
-/// anything or completes; if the store fails in between, the batch can no longer be committed.
-package final class DocumentWriter {
-  let core: DocumentCore
-  let transaction: Transaction
-  let shared: DatabaseSpaces
-  /// The time when the batch began, in seconds since 1970. Documents that expired before are
-  /// treated as absent.
-  package let now: UInt64
-  private var works: [String: CollectionWork] = [:]
-  /// The collection of the last call, which is usually also the collection of the next one.
-  private var lastWork: CollectionWork?
-  /// The reusable memory for encoding a record. Encoding never calls the writer, so the exclusivity
-  /// check at run time is not needed.
-  @exclusivity(unchecked) var encoded: [UInt8] = []
-  /// Memory for the keys of a document in indexes.
-  var changedKeys = ChangedKeys()
-  /// Collections that are not among the shared handles yet: created by this batch, or by another
-  /// one that has just been committed.
-  var given: [String: CollectionHandle] = [:]
-  private var droppedNames: [String] = []
-  /// The number of changes so far: if an inner batch fails after a change, the outer one also
-  /// fails.
-  var changeCount = 0
-  /// The number of changes that free space.
-  private var removalCount = 0
-  private var failure: (any Error)?
-  var knownDepth: Int?
-  /// The time at which unique indexes are checked.
-  var uniqueness = UniquenessCheck.atEachSave
-  /// Whether a view's map function is running, which must not change the database.
-  var isMapping = false
-  private var endings: [(Bool) -> Void] = []
-  /// The earliest time, in seconds, at which a document of this batch expires.
-  var firstExpiry: UInt64?
+/// An edit reads the record of a document, computes its next revisions, and has the batch make the
+/// change. Every method either throws before it changes anything or completes; if the store fails
+/// in between, the batch can no longer be committed.
+///
+/// Valid only inside the closure, on its thread.
+package struct DocumentWriter {
+  package let batch: DocumentBatch
 
-  /// The usual durability of the handle that began the batch.
-  private let durability: Durability?
+  package init(_ batch: DocumentBatch) { self.batch = batch }
 
-  init(_ core: DocumentCore, _ transaction: Transaction, _ durability: Durability?) {
-    self.durability = durability
-    self.core = core
-    self.transaction = transaction
-    shared = core.shared
-    now = core.now
-  }
+  /// The time when the batch began, in seconds since 1970.
+  package var now: UInt64 { batch.now }
 
-  /// Schedules a closure that is called when the outcome of the batch is known. It is called
-  /// without locks, before the batch is announced to listeners.
-  func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
-
-  /// Runs the `atEnd` closures. Called once, by the owner of the batch.
-  func end(isCommitted: Bool) {
-    for action in endings { action(isCommitted) }
-    endings = []
-  }
-
-  /// Runs a batch inside this one. The stricter durability of the two applies to both.
-  func join(_ other: BatchDurability, _ body: (DocumentWriter) throws -> Void) throws {
-    try refuseInMap("the database is changed")
-    let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
-    if needed == .synchronous { transaction.isSynchronous = true }
-    let before = changeCount
-    do { try body(self) } catch {
-      if changeCount != before { failure = failure ?? error }
-      throw error
-    }
-  }
-
-  /// Returns reads of a collection in the state of this batch.
+  /// Returns reads of a collection in the state of the batch.
   package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
-    try DocumentReads(.transaction(transaction), collection, now: now)
+    try batch.reads(collection)
   }
 
-  /// The number of generations of revisions to keep.
-  func depth() throws(DocumentError) -> Int {
-    if let depth = knownDepth { return depth }
-    let depth = try DatabaseRecords.depth(in: shared, transaction)
-    knownDepth = depth
-    return depth
+  /// Returns the record of a document in the state of this batch. Purges an expired document, even
+  /// before its alarm, and returns nil.
+  func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
+    guard let record = try storedRecord(id, work) else { return nil }
+    guard record.isExpired(at: batch.now) else { return record }
+    // This change is not the caller's: it stays even if the call is refused, and does not make an
+    // outer batch fail.
+    try batch.withoutCounting { () throws(DocumentError) in try purgeDocument(id, work, record, .expired) }
+    return nil
   }
 
-  func work(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
-    if let lastWork, lastWork.collection === collection { return lastWork }
-    let work = try knownWork(collection)
-    lastWork = work
-    return work
-  }
-
-  private func knownWork(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
-    if let work = works[collection.name] {
-      guard work.state.identity == collection.identity else { throw collection.gone }
-      return work
-    }
-    let spaces = try collection.spaces
-    guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      let isDropped = try DocumentError.typed {
-        try transaction.existingKeyspace(spaces.documents.name) == nil
+  func storedRecord(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
+    try DocumentError.typed {
+      try batch.transaction.withValue(id, in: work.spaces.documents) { value in
+        try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
       }
-      if isDropped { throw collection.gone }
-      throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
-    }
-    guard state.identity == collection.identity else { throw collection.gone }
-    let work = CollectionWork(collection, spaces, state)
-    works[collection.name] = work
-    return work
-  }
-
-  /// The collections that the batch has used, by name.
-  var workInOrder: [CollectionWork] { works.values.sorted { $0.name < $1.name } }
-
-  func dropped(_ collection: CollectionHandle) {
-    noteRemoval()
-    lastWork = nil
-    works[collection.name] = nil
-    given[collection.name] = nil
-    droppedNames.append(collection.name)
-  }
-
-  /// Counts a change that frees space. A batch of only such changes can be committed when the disk
-  /// is full.
-  func noteRemoval() {
-    changeCount += 1
-    removalCount += 1
-  }
-
-  /// Calls a closure without counting its changes.
-  func withoutCounting<R>(_ body: () throws(DocumentError) -> R) throws(DocumentError) -> R {
-    let before = (changeCount, removalCount)
-    defer { (changeCount, removalCount) = before }
-    return try body()
-  }
-
-  func putRecord(_ key: String, _ value: [UInt8]) throws(DocumentError) {
-    changeCount += 1
-    try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
-  }
-
-  /// Writes the last changes of a batch: its views and the states of changed collections.
-  func finish() throws {
-    if let failure { throw failure }
-    transaction.freesSpace = removalCount > 0 && removalCount == changeCount
-    for work in works.values where work.views != nil { try finishViews(work) }
-    for work in works.values where work.state != work.startState {
-      try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
     }
   }
 
-  /// The announcements for listeners, to be delivered once the batch is committed.
-  var announcements: [Announcement] {
-    var announcements = droppedNames.map {
-      Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
+  /// Stores a changed document.
+  ///
+  /// - Parameters:
+  ///   - old: the previous record; nil for a new document.
+  ///   - tree: the new revisions; not empty.
+  ///   - sequence: the sequence of the change.
+  ///   - body: the body of the revision that has its body at `sequence`.
+  ///   - added: the revision that the change adds; nil if the change only removes revisions.
+  ///   - isLocal: whether the change was made here, so that unique indexes may refuse it.
+  /// - Returns: the new head of the record.
+  @discardableResult
+  func store(
+    _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
+    body: NewBody?, added: RevisionID?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
+  ) throws(DocumentError) -> DocumentRecord.Head {
+    // A tombstone does not expire, and a document saved over one starts without an expiry.
+    let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
+    var record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
+    if let bytes = body?.bytes, !bytes.isEmpty, bytes.count <= DocumentRecord.bodyLimit,
+      tree.winner?.body == sequence
+    {
+      record.body = bytes
     }
-    for work in works.values where !work.changes.isEmpty {
-      let event = CollectionEvent(
-        kind: .changed, collection: work.name, changes: work.newestChanges,
-        lastSequence: work.state.lastSequence)
-      announcements.append(.event(event, core.changes(of: work.collection)))
+    let change = RevisionChange(id, from: old, to: record, body: body, added: added, kind, isLocal: isLocal)
+    guard let head = change.newHead else {
+      throw DocumentError(.corruptRevisions, "\(id) has no revisions")
     }
-    return announcements
+    try batch.apply(change, work)
+    return head
+  }
+}
+
+extension DocumentRecord {
+  /// The head of this record; nil if the tree is empty.
+  var head: Head? {
+    guard let winner = tree.winner else { return nil }
+    let hasConflicts = !winner.isDeleted && tree.nodes.count { $0.isLeaf && !$0.isDeleted } > 1
+    return Head(
+      sequence: sequence, expiry: expiry, winner: winner.id, isDeleted: winner.isDeleted, body: winner.body,
+      hasConflicts: hasConflicts, bodyLength: body?.count ?? 0)
   }
 }

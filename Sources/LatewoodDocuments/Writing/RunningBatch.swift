@@ -8,7 +8,7 @@ final class RunningBatch: @unchecked Sendable {
   private let core: DocumentCore
   private let durability: Durability?
   private var ticket: UInt64?
-  private var writer: DocumentWriter?
+  private var batch: DocumentBatch?
   private var announcements: [Announcement] = []
   private var alarmTime: UInt64?
 
@@ -18,22 +18,22 @@ final class RunningBatch: @unchecked Sendable {
   }
 
   /// Runs the closure, once. The caller holds the writer lock.
-  func run<R>(in transaction: Transaction, _ body: (DocumentWriter) throws -> R) throws -> R {
+  func run<R>(in transaction: Transaction, _ body: (DocumentBatch) throws -> R) throws -> R {
     // The writer lock is held, so tickets are in the order of commits.
     ticket = core.hub.takeTicket()
-    let writer = DocumentWriter(core, transaction, durability)
-    self.writer = writer
-    core.writing.withLock { $0 = writer }
+    let batch = DocumentBatch(core, transaction, durability)
+    self.batch = batch
+    core.writing.withLock { $0 = batch }
     core.writingThread.store(Monitor.currentThread, ordering: .relaxed)
     defer {
       core.writingThread.store(0, ordering: .relaxed)
-      // `self.writer` still holds the writer: it may hold the last reference to an error of the
+      // `self.batch` still holds the batch: it may hold the last reference to an error of the
       // caller, and releasing that under a lock is forbidden.
       core.writing.withLock { $0 = nil }
     }
-    let result = try body(writer)
-    try writer.finish()
-    (announcements, alarmTime) = (writer.announcements, writer.firstExpiry)
+    let result = try body(batch)
+    try batch.finish()
+    (announcements, alarmTime) = (batch.announcements, batch.firstExpiry)
     return result
   }
 
@@ -46,12 +46,12 @@ final class RunningBatch: @unchecked Sendable {
     defer { if let ticket { core.hub.deliver(ticket, announcements) } }
     guard let failure else {
       // The batch is committed: nothing after this may report a failure.
-      writer?.end(isCommitted: true)
+      batch?.end(isCommitted: true)
       if let alarmTime { core.setAlarm(for: alarmTime) }
       return nil
     }
     announcements = []
-    writer?.end(isCommitted: false)
+    batch?.end(isCommitted: false)
     return (failure as? StoreError).map { DocumentError($0) } ?? failure
   }
 }

@@ -149,10 +149,7 @@ struct SalvageRun {
     do throws(Failure) {
       if !isWhole {
         try DocumentDatabase.open(path: path, .openExisting).closing { (database) throws(Failure) in
-          do throws(DocumentError) {
-            try database.store.rebuildIndexes()
-            try database.store.resetViews()
-          } catch { throw Failure(error) }
+          do throws(DocumentError) { try database.store.rebuildDerivedData() } catch { throw Failure(error) }
         }
       }
       documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing {

@@ -45,9 +45,9 @@ import Testing
       { try save(0..<12, 1, $0) },
       // The first of several steps; the others follow after a crash.
       { store in
-        try store.write { writer in
-          _ = try writer.buildIndex("n", definition("n:desc"), in: documents, limit: 5)
-        }
+        var build = IndexBuild("n", try definition("n:desc"), of: documents)
+        build.limit = 5
+        try store.write { [build] writer in _ = try build.step(in: writer.batch) }
       },
       { try save(3..<14, 2, $0) },
       { try $0.createIndex("n", definition("n:desc"), in: documents) },

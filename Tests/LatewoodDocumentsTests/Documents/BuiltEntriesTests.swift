@@ -68,11 +68,11 @@ import Testing
     for number in 0..<10 { try save("doc \(number)", #"{"t":[\#(texts)],"n":\#(number)}"#) }
     func steps(_ name: String, _ field: String, memory: Int) throws -> [Int] {
       let definition = try IndexDefinition([.init(parsing: field)])
+      var build = IndexBuild(name, definition, of: collection)
+      build.memory = memory
       var documents: [Int] = []
       while true {
-        let step = try store.write { [collection] writer in
-          try writer.buildIndex(name, definition, in: collection, memory: memory)
-        }
+        let step = try store.write { [build] writer in try build.step(in: writer.batch) }
         documents.append(step.documents)
         if step.isReady { return documents }
       }

@@ -49,7 +49,7 @@ import Testing
       }
       isWritten.wait()
       try store.write(durability: .relaxed) { writer throws in
-        #expect(try writer.unused([digest]) == [], "a sweep would take a blob that is in use")
+        #expect(try writer.batch.unused([digest]) == [], "a sweep would take a blob that is in use")
         #expect(try store.collection("round\(round)") != nil)
       }
       isDone.wait()

@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test func `an unfinished index build is kept up to date, and can be cancelled and continued`() throws {
-    let size = DocumentWriter.buildSize
+    let size = IndexBuild.usualLimit
     let collection = collection
     try store.write { writer in
       for number in 0..<(size * 2 + 1) {
@@ -265,7 +265,7 @@ import Testing
   @Test func `an index completed by another writer survives a progress closure that throws`() throws {
     let collection = collection
     try store.write { writer in
-      for number in 0..<(DocumentWriter.buildSize * 2) {
+      for number in 0..<(IndexBuild.usualLimit * 2) {
         _ = try writer.save(
           "doc \(10000 + number)", in: collection, body: JSON.fleece(from: #"{"n":\#(number % 100)}"#),
           parent: nil)
@@ -278,7 +278,7 @@ import Testing
         throw OnPurpose()
       }
     }
-    #expect(try ids(in: "n").count == DocumentWriter.buildSize * 2)
+    #expect(try ids(in: "n").count == IndexBuild.usualLimit * 2)
     try expectSound()
   }
 

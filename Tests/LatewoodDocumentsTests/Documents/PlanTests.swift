@@ -409,17 +409,17 @@ import Testing
     }
     try store.write { [collection] writer in
       let definition = try IndexDefinition([.init(FieldPath("year"))])
-      while try !writer.buildIndex("c", definition, in: collection).isReady {}
+      while try !IndexBuild("c", definition, of: collection).step(in: writer.batch).isReady {}
       #expect(try uses(writer.reads(collection)) == ["c"])
       #expect(try uses(before.reads(collection)) == [])
     }
   }
 
   @Test func `an unfinished index is not used`() throws {
-    try fill(DocumentWriter.buildSize + 1)
+    try fill(IndexBuild.usualLimit + 1)
     let definition = try IndexDefinition([.init(FieldPath("year"))])
     try store.write { [collection] writer in
-      let step = try writer.buildIndex("year", definition, in: collection)
+      let step = try IndexBuild("year", definition, of: collection).step(in: writer.batch)
       #expect(!step.isReady)
     }
     #expect(try plan(#"{"year":1990}"#).isScan)

@@ -189,17 +189,17 @@ import Testing
     try store.write(uniqueness: .atEnd) { writer in
       try save(writer, "a", #"{"seat":1}"#)
       try save(writer, "b", #"{"seat":1}"#)
-      _ = try writer.dropIndex("seat", in: collection)
+      _ = try Indexes(writer.batch, of: collection).drop("seat")
     }
     try expectSound()
     try store.write(uniqueness: .atEnd) { writer in
-      let other = try writer.createCollection("other")
-      _ = try writer.buildIndex(
-        "seat", IndexDefinition([IndexDefinition.Part(parsing: "seat")], isUnique: true), in: other)
+      let other = try writer.batch.createCollection("other")
+      let definition = try IndexDefinition([IndexDefinition.Part(parsing: "seat")], isUnique: true)
+      _ = try IndexBuild("seat", definition, of: other).step(in: writer.batch)
       let body = try JSON.fleece(from: #"{"seat":1}"#)
       try writer.save("a", in: other, body: body, parent: nil)
       try writer.save("b", in: other, body: body, parent: nil)
-      _ = try writer.dropCollection("other")
+      _ = try writer.batch.dropCollection("other")
     }
     try expectSound()
   }

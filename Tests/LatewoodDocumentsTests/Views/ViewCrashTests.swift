@@ -36,7 +36,9 @@ import Testing
   private static func step(_ view: ViewDefinition, _ store: DocumentStore, limit: Int) throws {
     let documents = try store.defaultCollection()
     try store.register(view, of: documents)
-    try store.write { writer in _ = try writer.catchUp(view, in: documents, limit: limit) }
+    var build = ViewBuild(view, of: documents)
+    build.limit = limit
+    try store.write { [build] writer in _ = try build.step(in: writer.batch) }
   }
 
   private static func whole(_ view: ViewDefinition, _ store: DocumentStore) throws {

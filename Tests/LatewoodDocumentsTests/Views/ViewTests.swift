@@ -217,7 +217,11 @@ import Testing
     }
     let view = try registered(SampleView.values())
     func step() throws -> UInt64 {
-      try store.write { [collection] in try $0.catchUp(view, in: collection, limit: 10).behind }
+      try store.write { [collection] in
+        var build = ViewBuild(view, of: collection)
+        build.limit = 10
+        return try build.step(in: $0.batch).behind
+      }
     }
     #expect(try step() == 15)
     #expect(try store.verify(deep: true).faults == [])

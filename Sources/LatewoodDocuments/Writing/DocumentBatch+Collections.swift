@@ -1,7 +1,7 @@
 import LatewoodStore
 
 /// Collections in the state of the batch, which sees the commits of others even before readers do.
-extension DocumentWriter {
+extension DocumentBatch {
   /// Returns the collection with a name; nil if it does not exist.
   func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     if let collection = given[name] { return collection }
@@ -30,12 +30,12 @@ extension DocumentWriter {
   func dropCollection(_ name: String) throws(DocumentError) -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
-    let indexes = try CollectionIndex.load(of: name, in: shared.database, transaction)
-    let views = try CollectionView.load(of: name, in: shared.database, transaction)
+    let work = try work(collection)
+    var defined: [any DefinedData] = []
+    for kind in DerivedKinds.all.reversed() { defined += try kind.init(self, work).defined() }
     noteRemoval()
     try DocumentError.typed {
-      for view in views { try remove(view, of: name) }
-      for index in indexes { try remove(index, of: name) }
+      for data in defined { try remove(data, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(CollectionState.key(name), in: shared.database)
     }

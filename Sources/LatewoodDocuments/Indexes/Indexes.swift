@@ -2,49 +2,66 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
+/// The indexes of a collection, in a batch.
+///
 /// The transaction that changes a document also changes its index entries, so every state of the
-/// database is consistent.
-extension DocumentWriter {
-  /// Updates the index entries of a document. Must be called before the document itself changes,
-  /// because the old entries are derived from the old body.
+/// database is consistent. The old entries are derived from the old body.
+struct Indexes: DerivedData {
+  /// The indexes in the state of a batch.
+  struct State {
+    /// All indexes by name; nil if they are not loaded, or have changed since.
+    var loaded: [CollectionIndex]?
+    /// The keys to check at the end of the batch; nil if there are none.
+    var uncheckedKeys: UncheckedKeys?
+    /// Memory for the keys of a document.
+    fileprivate var changedKeys = ChangedKeys()
+  }
+
+  let batch: DocumentBatch
+  let work: CollectionWork
+
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+    self.batch = batch
+    self.work = work
+  }
+
+  @inline(__always) static func exist(in state: CollectionState) -> Bool { state.indexes > 0 }
+
+  /// Updates the index entries of a document.
   ///
-  /// - Parameters:
-  ///   - old: the revision that was current; nil if there was no document.
-  ///   - new: the revision that will be current; nil if there will be none.
-  ///   - isLocal: whether unique indexes may refuse the change, here or at the end of the batch.
   /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
   ///   body is damaged. A damaged old body does not prevent its replacement.
-  func index(
-    _ id: String, _ work: CollectionWork, from old: IndexedRevision?, to new: IndexedRevision?,
-    isLocal: Bool
-  ) throws(DocumentError) {
+  func update(for change: RevisionChange) throws(DocumentError) {
+    let (id, old, new) = (change.id, change.before, change.after)
+    // Unique indexes, which may refuse the change here or at the end of the batch.
+    let isLocal = change.isLocal && new?.body != nil
     if let old = old?.head, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted {
       return
     }
-    let indexes = try self.indexes(work)
+    let indexes = try loaded()
     // Take the keys out, because refusing a duplicate can change another document.
     var keys = ChangedKeys()
-    swap(&keys, &changedKeys)
-    defer { swap(&keys, &changedKeys) }
+    swap(&keys, &work.indexes.changedKeys)
+    defer { swap(&keys, &work.indexes.changedKeys) }
     keys.before.begin(indexCount: indexes.count)
     keys.after.begin(indexCount: indexes.count)
-    if let old { try addOldKeys(id, old, indexes, work, to: &keys.before) }
-    if let new { try addKeys(id, new, indexes, work, to: &keys.after) }
-    if uniqueness == .atEnd {
+    if let old { try addOldKeys(id, old, indexes, to: &keys.before) }
+    if let new { try addKeys(id, new, indexes, to: &keys.after) }
+    if batch.uniqueness == .atEnd {
       if indexes.contains(where: { $0.definition.isUnique }) {
         if isLocal { try refuseUnusable(indexes, new) }
-        try deferCheck(keys, id, indexes, from: old, to: new, work, isLocal: isLocal)
+        try deferCheck(keys, id, indexes, from: old, to: new, isLocal: isLocal)
       }
     } else if isLocal, let new, indexes.contains(where: { $0.definition.isUnique }) {
       try refuseUnusable(indexes, new)
       for (place, index) in indexes.enumerated() where index.definition.isUnique {
         var added: [IndexKey] = []
         for entry in keys.after.entries(ofIndex: place) {
-          if try isAdded(entry, to: place, keys, index, id, old, new, work) {
+          if try isAdded(entry, to: place, keys, index, id, old, new) {
             added.append(keys.after.list.key(entry))
           }
         }
-        try refuseDuplicates(of: added, id, new, index, work)
+        try refuseDuplicates(of: added, id, new, index)
       }
     }
     try DocumentError.typed {
@@ -93,30 +110,30 @@ extension DocumentWriter {
           bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: entries, existed: false)
       }
     }
-    if isAdded { changeCount += 1 } else if isRemoved { noteRemoval() }
+    if isAdded { batch.changeCount += 1 } else if isRemoved { batch.noteRemoval() }
   }
 
-  /// Returns the indexes of a collection in the state of this batch.
-  func indexes(_ work: CollectionWork) throws(DocumentError) -> [CollectionIndex] {
-    if let indexes = work.indexes { return indexes }
-    let load = { [transaction, shared] () throws(DocumentError) in
-      try CollectionIndex.load(of: work.name, in: shared.database, transaction)
+  /// Returns the indexes in the state of this batch, by name.
+  func loaded() throws(DocumentError) -> [CollectionIndex] {
+    if let indexes = work.indexes.loaded { return indexes }
+    let load = { [work, transaction, database] () throws(DocumentError) in
+      try CollectionIndex.load(of: work.name, in: database, transaction)
     }
     // Keep uncommitted indexes out of the shared cache.
     let indexes =
       work.state.indexChanges == work.startState.indexChanges
       ? try work.collection.indexes(at: work.state.indexChanges, load).all : try load()
-    work.indexes = indexes
+    work.indexes.loaded = indexes
     return indexes
   }
 
   /// Adds the keys of a revision in each index.
   private func addKeys(
-    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
+    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex],
     to keys: inout RevisionKeys
   ) throws(DocumentError) {
     try id.withBytes { (id) throws(DocumentError) in
-      _ = try withBody(id, revision, work) { (body) throws(FleeceError) in
+      _ = try withBody(id, revision) { (body) throws(FleeceError) in
         for index in indexes {
           try index.appendKeys(of: id, revision.head, body, to: &keys.list)
           keys.endIndex()
@@ -127,10 +144,10 @@ extension DocumentWriter {
 
   /// Returns the keys of a revision in one index, without cutting them.
   private func wholeKeys(
-    _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex, _ work: CollectionWork
+    _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex
   ) throws(DocumentError) -> [IndexKey] {
     try id.withBytes { (id) throws(DocumentError) in
-      try withBody(id, revision, work) { (body) throws(FleeceError) in
+      try withBody(id, revision) { (body) throws(FleeceError) in
         try index.definition.keys(of: FoundDocument(id, revision.head, body), limit: .max)
       } ?? []
     }
@@ -142,35 +159,35 @@ extension DocumentWriter {
   ///   - record: the record that `head` was read from.
   func appendKeys(
     of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
-    _ index: CollectionIndex, _ work: CollectionWork, to keys: inout IndexKeyList
+    _ index: CollectionIndex, to keys: inout IndexKeyList
   ) throws(DocumentError) {
     guard !head.isDeleted else { return }
     guard let body = head.body(in: record) else {
-      _ = try withBody(id, IndexedRevision(head), work) { (body) throws(FleeceError) in
+      _ = try withBody(id, IndexedRevision(head)) { (body) throws(FleeceError) in
         try index.appendKeys(of: id, head, body, to: &keys)
       }
       return
     }
     do throws(FleeceError) { try index.appendKeys(of: id, head, body, to: &keys) } catch {
-      throw DocumentWriter.damagedBody(of: id, error)
+      throw Indexes.damagedBody(of: id, error)
     }
   }
 
   /// Calls a closure with the body of a revision; returns nil if it is deleted or has no body.
   @inline(never) private func withBody<R>(
-    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision, _ work: CollectionWork,
+    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision,
     _ read: (UnsafeRawBufferPointer) throws(FleeceError) -> R
   ) throws(DocumentError) -> R? {
     let head = revision.head
     guard !head.isDeleted, head.body != 0 else { return nil }
     func checked(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> R {
       do throws(FleeceError) { return try read(bytes) } catch {
-        throw DocumentWriter.damagedBody(of: id, error)
+        throw Indexes.damagedBody(of: id, error)
       }
     }
     if let body = revision.body { return try body.withContents(checked) }
     let result = try DocumentError.typed {
-      try transaction.withBody(at: head.body, of: work.spaces) { bytes in try checked(bytes) }
+      try transaction.withBody(at: head.body, of: spaces) { bytes in try checked(bytes) }
     }
     if let result { return result }
     let id = String(decoding: id, as: UTF8.self)
@@ -185,11 +202,11 @@ extension DocumentWriter {
   /// Adds the keys of a revision that is being replaced. If its body cannot be read, collects them
   /// by scanning the indexes for entries of the document.
   private func addOldKeys(
-    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex], _ work: CollectionWork,
+    _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex],
     to keys: inout RevisionKeys
   ) throws(DocumentError) {
     do throws(DocumentError) {
-      return try addKeys(id, revision, indexes, work, to: &keys)
+      return try addKeys(id, revision, indexes, to: &keys)
     } catch {
       guard error.code == .corruptData else { throw error }
     }
@@ -220,12 +237,12 @@ extension DocumentWriter {
   /// can differ in the rest.
   func isAdded(
     _ entry: RevisionKeys.Place, to place: Int, _ keys: ChangedKeys, _ index: CollectionIndex, _ id: String,
-    _ old: IndexedRevision?, _ new: IndexedRevision?, _ work: CollectionWork
+    _ old: IndexedRevision?, _ new: IndexedRevision?
   ) throws(DocumentError) -> Bool {
     guard keys.before.contains(entry, of: keys.after, inIndex: place) else { return true }
     guard entry.isCut, let old, let new else { return false }
     do throws(DocumentError) {
-      return try wholeKeys(id, old, index, work) != wholeKeys(id, new, index, work)
+      return try wholeKeys(id, old, index) != wholeKeys(id, new, index)
     } catch {
       // A damaged old body does not prevent its replacement.
       guard error.code == .corruptData else { throw error }
@@ -237,8 +254,7 @@ extension DocumentWriter {
   ///
   /// - Parameter keys: the keys that are new in the revision.
   func refuseDuplicates(
-    of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex,
-    _ work: CollectionWork
+    of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex
   ) throws(DocumentError) {
     for key in keys where !key.lacksValue {
       var others: [String] = []
@@ -248,8 +264,9 @@ extension DocumentWriter {
       }
       for other in others {
         // Reading the record purges an expired document.
-        guard let found = try record(other, work).flatMap({ IndexedRevision($0) }) else { continue }
-        if key.isCut, try !share(id, revision, other, found, index, work) { continue }
+        guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) })
+        else { continue }
+        if key.isCut, try !share(id, revision, other, found, index) { continue }
         throw DocumentError(
           .notUnique,
           "the document \(other) has the same values in the unique index \(index.name) as \(id) would")
@@ -260,10 +277,10 @@ extension DocumentWriter {
   /// Returns whether two documents have an uncut key in common.
   func share(
     _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
-    _ index: CollectionIndex, _ work: CollectionWork
+    _ index: CollectionIndex
   ) throws(DocumentError) -> Bool {
-    let mine = try wholeKeys(id, revision, index, work)
-    let theirs = try wholeKeys(other, otherRevision, index, work)
+    let mine = try wholeKeys(id, revision, index)
+    let theirs = try wholeKeys(other, otherRevision, index)
     return mine.contains { theirs.contains($0) }
   }
 }

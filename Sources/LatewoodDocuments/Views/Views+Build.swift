@@ -1,19 +1,43 @@
 import LatewoodStore
 
 /// The progress of catching up a view.
-package struct ViewProgress: Sendable, Equatable {
+package struct ViewProgress: BuildProgress, Equatable {
   /// The number of changes that the view still lacks.
   package var behind: UInt64
   package var isCurrent: Bool { behind == 0 }
+
+  var isComplete: Bool { isCurrent }
+}
+
+/// The build of one view, which catches it up with the feed.
+struct ViewBuild: StepwiseBuild {
+  let definition: ViewDefinition
+  let collection: CollectionHandle
+  /// The maximum number of documents in a step, which delays other writers by a few milliseconds.
+  var limit = 1000
+
+  /// The total length of values after which a step ends, in bytes.
+  static let stepBytes = 4 << 20
+
+  init(_ definition: ViewDefinition, of collection: CollectionHandle) {
+    self.definition = definition
+    self.collection = collection
+  }
+
+  var durability: Durability? { nil }
+
+  func step(in batch: DocumentBatch) throws(DocumentError) -> ViewProgress {
+    // A map would see a view in the middle of a change, or recurse endlessly.
+    try batch.refuseInMap("a view is read")
+    return try Views(batch, of: collection).step(self)
+  }
+
+  /// Does nothing: another build continues.
+  func giveUp(after error: any Error, last: ViewProgress?, in store: DocumentStore) {}
 }
 
 /// Beginning, catching up and dropping views.
-extension DocumentWriter {
-  /// The maximum number of documents in one step, which delays other writers by a few milliseconds.
-  static let viewStep = 1000
-  /// The total length of values after which a step ends, in bytes.
-  static let viewStepBytes = 4 << 20
-
+extension Views {
   /// Performs one step of catching up a view, and begins it if this version does not exist.
   ///
   /// A committed step survives a crash. Once a step finds nothing more to do, every change by this
@@ -22,13 +46,9 @@ extension DocumentWriter {
   /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
   ///   dropped after its registration; `conflict` if another version was registered; `busy` in a
   ///   map function.
-  func catchUp(
-    _ definition: ViewDefinition, in collection: CollectionHandle, limit: Int = DocumentWriter.viewStep
-  ) throws(DocumentError) -> ViewProgress {
-    // A map would see a view in the middle of a change, or recurse endlessly.
-    try refuseInMap("a view is read")
-    let work = try work(collection)
-    let view = try current(definition, work)
+  fileprivate func step(_ build: ViewBuild) throws(DocumentError) -> ViewProgress {
+    let (definition, limit) = (build.definition, build.limit)
+    let view = try current(definition)
     if view.isKept { return ViewProgress(behind: 0) }
     guard let known = view.definition else {
       throw DocumentError(.conflict, "the view \(definition.name) has no map")
@@ -36,7 +56,7 @@ extension DocumentWriter {
     var (entries, bytes, isWhole): ([SequenceEntry], Int, Bool) = ([], 0, true)
     try DocumentError.typed {
       let range = KeyRange(lower: .excluded(SequenceEntry.key(view.view.record.through)))
-      try transaction.forEach(in: work.spaces.sequences, range) { key, value in
+      try transaction.forEach(in: spaces.sequences, range) { key, value in
         guard entries.count < limit else {
           isWhole = false
           return false
@@ -50,26 +70,26 @@ extension DocumentWriter {
     }
     for (place, entry) in entries.enumerated() {
       let revision = try DocumentError.typed {
-        try transaction.withValue(entry.id, in: work.spaces.documents) { value in
+        try transaction.withValue(entry.id, in: spaces.documents) { value in
           try value.reading { (bytes) throws(DocumentError) in
             IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
           }
         }
       }
       if let revision {
-        let rows = try rows(of: entry.id, revision, known, work)
+        let rows = try rows(of: entry.id, revision, known)
         bytes += rows.values.reduce(64) { $0 + $1.count }
         try replaceRows(of: entry.id, with: rows, in: view)
       } else {
         try replaceRows(of: entry.id, with: (nil, []), in: view)
       }
       view.view.record.through = entry.sequence
-      if bytes >= DocumentWriter.viewStepBytes, place + 1 < entries.count {
+      if bytes >= ViewBuild.stepBytes, place + 1 < entries.count {
         isWhole = false
         break
       }
     }
-    changeCount += 1
+    batch.changeCount += 1
     if isWhole {
       view.isKept = true
       return ViewProgress(behind: 0)
@@ -79,14 +99,14 @@ extension DocumentWriter {
 
   /// Returns the registered version of a view, beginning it if the file does not contain it.
   private func current(
-    _ definition: ViewDefinition, _ work: CollectionWork
+    _ definition: ViewDefinition
   ) throws(DocumentError) -> ViewWork {
     let name = definition.name
     if let reason = NameRules.objection(toView: name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
     }
-    try core.checkRegistered(definition, of: work.collection)
-    let known = try views(work).first { $0.view.name == name }
+    try batch.core.checkRegistered(definition, of: work.collection)
+    let known = try loaded().first { $0.view.name == name }
     if let known, known.definition != nil { return known }
     if let known, definition.makesRows(of: known.view.record) {
       // The view was registered during this batch: earlier changes of the batch have not been
@@ -95,13 +115,13 @@ extension DocumentWriter {
       work.views = (work.views ?? []).map { $0 === known ? next : $0 }
       return next
     }
-    changeCount += 1
+    batch.changeCount += 1
     work.state.indexChanges += 1
     let record = ViewRecord(
       number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
     let next = try DocumentError.typed {
       if let known {
-        try remove(known.view, of: work.name)
+        try batch.remove(known.view, of: work.name)
       } else {
         work.state.views += 1
       }
@@ -113,29 +133,69 @@ extension DocumentWriter {
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
-  func dropView(_ name: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
-    let work = try work(collection)
-    guard work.state.views > 0, let known = try views(work).first(where: { $0.view.name == name }) else {
+  func drop(_ name: String) throws(DocumentError) -> Bool {
+    guard work.state.views > 0, let known = try loaded().first(where: { $0.view.name == name }) else {
       return false
     }
-    noteRemoval()
-    try DocumentError.typed { try remove(known.view, of: work.name) }
+    batch.noteRemoval()
+    try batch.remove(known.view, of: work.name)
     work.state.views -= 1
     work.state.indexChanges += 1
     work.views = (work.views ?? []).filter { $0 !== known }
-    let core = core
-    atEnd { isCommitted in
-      if isCommitted { core.views.forget(name, of: collection.identity) }
+    let (core, identity) = (batch.core, work.collection.identity)
+    batch.atEnd { isCommitted in
+      if isCommitted { core.views.forget(name, of: identity) }
     }
     return true
   }
 
-  /// Removes the rows and the record of a view.
-  func remove(_ view: CollectionView, of collection: String) throws {
-    try transaction.dropKeyspace(view.rows)
-    try transaction.dropKeyspace(view.emitted)
-    if let sums = view.sums { try transaction.dropKeyspace(sums) }
-    try transaction.delete(ViewRecord.key(view.name, of: collection), in: shared.database)
+  func defined() throws(DocumentError) -> [any DefinedData] {
+    try CollectionView.load(of: work.name, in: database, transaction)
+  }
+
+  /// Empties all views. They have no rows until a program that has registered them catches them up.
+  func reset() throws(DocumentError) -> [any StepwiseBuild] {
+    let prefix = ViewRecord.prefix(of: work.name)
+    var records: [(key: [UInt8], record: ViewRecord)] = []
+    try DocumentError.typed {
+      try transaction.forEach(in: database, .prefix(prefix)) { key, value in
+        do throws(DocumentError) {
+          let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
+          records.append((key.withUnsafeBytes { Array($0) }, record))
+        } catch {
+          // The version is lost.
+        }
+        return true
+      }
+    }
+    batch.changeCount += 1
+    try DocumentError.typed {
+      try transaction.deleteRange(.prefix(prefix), in: database)
+      let prefixes = ["rows", "emitted", "sums"].map { "\($0)/\(work.name)/" }
+      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
+        try transaction.dropKeyspace(keyspace)
+      }
+      for (key, old) in records {
+        work.state.indexChanges += 1
+        let record = ViewRecord(
+          number: work.state.indexChanges, version: old.version, reduction: old.reduction)
+        _ = try CollectionView("", record, of: work.name, in: transaction)
+        try transaction.put(key, record.encoded(), in: database)
+      }
+    }
+    work.state.views = UInt64(records.count)
+    work.views = nil
+    return []
+  }
+}
+
+extension DocumentBatch {
+  /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
+  /// change.
+  func refuseInMap(_ what: String) throws(DocumentError) {
+    guard isMapping else { return }
+    throw DocumentError(
+      .busy, "\(what) inside the map of a view", advice: "Let the map only read its document and emit rows.")
   }
 }
 

@@ -2,10 +2,14 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
+extension Indexes {
+  static func check(_ check: inout CollectionCheck) throws { try check.checkIndexes() }
+}
+
 /// Checks that value indexes have exactly the entries that follow from the documents.
 extension CollectionCheck {
   /// Reads the definitions even if the check is not deep, because they are counted.
-  mutating func checkIndexes() throws {
+  fileprivate mutating func checkIndexes() throws {
     let name = name
     func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
     let prefix = IndexRecord.prefix(of: name)

@@ -60,7 +60,7 @@ struct UncheckedKeys {
   }
 }
 
-extension DocumentWriter {
+extension DocumentBatch {
   /// Runs a part of the batch with a check of unique indexes at another time.
   ///
   /// - Parameter check: the time; nil for the time of the batch around this part. A part with
@@ -75,42 +75,40 @@ extension DocumentWriter {
     let result = try body()
     if check == .atEnd {
       uniqueness = outer
-      try checkKeys()
+      for work in workInOrder { try Indexes(self, work).checkKeys() }
     }
     return result
   }
+}
 
+extension Indexes {
   /// Takes note of the keys of a change, to be checked at the end of the batch.
   func deferCheck(
     _ keys: ChangedKeys, _ id: String, _ indexes: [CollectionIndex], from old: IndexedRevision?,
-    to new: IndexedRevision?, _ work: CollectionWork, isLocal: Bool
+    to new: IndexedRevision?, isLocal: Bool
   ) throws(DocumentError) {
-    var unchecked = work.uncheckedKeys.take() ?? UncheckedKeys()
-    defer { work.uncheckedKeys = unchecked }
+    var unchecked = work.indexes.uncheckedKeys.take() ?? UncheckedKeys()
+    defer { work.indexes.uncheckedKeys = unchecked }
     for (place, index) in indexes.enumerated() where index.definition.isUnique {
       for entry in keys.after.entries(ofIndex: place) {
-        let isAdded = try isAdded(entry, to: place, keys, index, id, old, new, work)
+        let isAdded = try isAdded(entry, to: place, keys, index, id, old, new)
         unchecked.note(keys.after.list.key(entry), id, index, isAdded: isAdded, isLocal: isLocal)
       }
     }
   }
 
   /// Throws `notUnique` if a document that was saved has a key that another one has, too.
-  private func checkKeys() throws(DocumentError) {
-    for work in workInOrder {
-      guard let unchecked = work.uncheckedKeys.take() else { continue }
-      for saved in unchecked.inOrder {
-        // The index, or the document, may be gone.
-        guard let index = try indexes(work).first(where: { $0.record.number == saved.index }) else {
-          continue
-        }
-        try check(saved, unchecked, index, work)
-      }
+  fileprivate func checkKeys() throws(DocumentError) {
+    guard let unchecked = work.indexes.uncheckedKeys.take() else { return }
+    for saved in unchecked.inOrder {
+      // The index, or the document, may be gone.
+      guard let index = try loaded().first(where: { $0.record.number == saved.index }) else { continue }
+      try check(saved, unchecked, index)
     }
   }
 
   private func check(
-    _ saved: UncheckedKeys.Saved, _ unchecked: UncheckedKeys, _ index: CollectionIndex, _ work: CollectionWork
+    _ saved: UncheckedKeys.Saved, _ unchecked: UncheckedKeys, _ index: CollectionIndex
   ) throws(DocumentError) {
     var isThere = false
     var others: [String] = []
@@ -121,10 +119,10 @@ extension DocumentWriter {
     guard isThere else { return }
     for other in others where !unchecked.isAccepted(saved.key, other, index, after: saved) {
       // This purges an expired document.
-      guard let found = try record(other, work).flatMap({ IndexedRevision($0) }),
-        let own = try record(saved.id, work).flatMap({ IndexedRevision($0) })
+      guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) }),
+        let own = try DocumentWriter(batch).record(saved.id, work).flatMap({ IndexedRevision($0) })
       else { continue }
-      if saved.key.isCut, try !share(saved.id, own, other, found, index, work) { continue }
+      if saved.key.isCut, try !share(saved.id, own, other, found, index) { continue }
       throw DocumentError(
         .notUnique,
         "at the end of the batch, the documents \(saved.id) and \(other) have the same values in the unique index \(index.name)"

@@ -1,42 +1,47 @@
 import LatewoodFleece
 import LatewoodStore
 
+/// The views of a collection, in a batch.
+///
 /// The transaction that changes a document also changes its rows in all views that are registered
 /// and up to date. Other views fall behind, and are later updated from the feed. A purge leaves
 /// nothing in the feed, so it removes rows from all views.
-extension DocumentWriter {
-  /// Updates the rows of a document whose current revision changes.
-  ///
-  /// - Parameters:
-  ///   - old: the revision that was current; nil if the document did not exist.
-  ///   - new: the revision that becomes current.
-  func updateViews(
-    _ id: String, _ work: CollectionWork, from old: DocumentRecord.Head?, to new: IndexedRevision
-  ) throws(DocumentError) {
+struct Views: DerivedData {
+  let batch: DocumentBatch
+  let work: CollectionWork
+
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+    self.batch = batch
+    self.work = work
+  }
+
+  @inline(__always) static func exist(in state: CollectionState) -> Bool { state.views > 0 }
+
+  func update(for change: RevisionChange) throws(DocumentError) {
     // Load the views even if no row changes, because `ViewRecord.through` changes.
-    let views = try views(work)
-    if let old, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
+    let views = try loaded()
+    guard let new = change.after else {
+      // From all views, even those that are behind.
+      for view in views { try replaceRows(of: change.id, with: (nil, []), in: view) }
+      return
+    }
+    if let old = change.oldHead, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
       (old.body == 0) == (new.head.body == 0)
     {
       return
     }
     for view in views where view.isKept {
       guard let definition = view.definition else { continue }
-      try replaceRows(of: id, with: try rows(of: id, new, definition, work), in: view)
+      try replaceRows(of: change.id, with: try rows(of: change.id, new, definition), in: view)
     }
   }
 
-  /// Removes the rows of a purged document from all views, even those that are behind.
-  func removeRows(of id: String, _ work: CollectionWork) throws(DocumentError) {
-    for view in try views(work) { try replaceRows(of: id, with: (nil, []), in: view) }
-  }
-
-  /// Returns the views of a collection in the state of this batch.
-  func views(_ work: CollectionWork) throws(DocumentError) -> [ViewWork] {
+  /// Returns the views in the state of this batch.
+  func loaded() throws(DocumentError) -> [ViewWork] {
     if let views = work.views { return views }
     var views: [ViewWork] = []
-    for view in try CollectionView.load(of: work.name, in: shared.database, transaction) {
-      let known = core.views.view(view.name, of: work.collection.identity)
+    for view in try CollectionView.load(of: work.name, in: database, transaction) {
+      let known = batch.core.views.view(view.name, of: work.collection.identity)
       let definition = known?.makesRows(of: view.record) == true ? known : nil
       // Compare with the start of the batch: the batch's own changes are mapped immediately.
       let isKept = definition != nil && view.record.through == work.startState.lastSequence
@@ -47,12 +52,13 @@ extension DocumentWriter {
   }
 
   /// Stores the records of views that have changed.
-  func finishViews(_ work: CollectionWork) throws {
+  func finish() throws {
+    if work.views == nil { return }
     for view in work.views ?? [] {
       try addUp(view)
       guard let record = view.changedRecord(through: work.state.lastSequence) else { continue }
       try transaction.put(
-        ViewRecord.key(view.view.name, of: work.name), record.encoded(), in: shared.database)
+        ViewRecord.key(view.view.name, of: work.name), record.encoded(), in: database)
       view.noteStored()
     }
   }
@@ -60,7 +66,7 @@ extension DocumentWriter {
   /// Returns the rows that a map function emits for a document. An unreadable document is a
   /// failure, like a map that throws.
   func rows(
-    of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition, _ work: CollectionWork
+    of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition
   ) throws(DocumentError) -> (emitted: EmittedRows?, values: [[UInt8]]) {
     let head = revision.head
     guard !head.isDeleted, head.body != 0 else { return (nil, []) }
@@ -71,7 +77,7 @@ extension DocumentWriter {
       do throws(DocumentError) {
         // Use a copy, because the map may read the database.
         let stored = try DocumentError.typed {
-          try transaction.withBody(at: head.body, of: work.spaces) { Array($0) }
+          try transaction.withBody(at: head.body, of: spaces) { Array($0) }
         }
         guard let stored else { return (.failure("its body is missing"), []) }
         body = stored
@@ -80,9 +86,9 @@ extension DocumentWriter {
         return (.failure("its body cannot be read: \(error.message)"), [])
       }
     }
-    let wasMapping = isMapping
-    isMapping = true
-    defer { isMapping = wasMapping }
+    let wasMapping = batch.isMapping
+    batch.isMapping = true
+    defer { batch.isMapping = wasMapping }
     return id.withBytes { id in
       body.withUnsafeBytes { body in
         do throws(FleeceError) {
@@ -90,14 +96,6 @@ extension DocumentWriter {
         } catch { return (.failure("its body is damaged: \(error)"), []) }
       }
     }
-  }
-
-  /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
-  /// change.
-  func refuseInMap(_ what: String) throws(DocumentError) {
-    guard isMapping else { return }
-    throw DocumentError(
-      .busy, "\(what) inside the map of a view", advice: "Let the map only read its document and emit rows.")
   }
 
   /// Replaces the rows of a document in a view.
@@ -109,7 +107,7 @@ extension DocumentWriter {
     if old == nil, new.emitted == nil, oldKeys.isEmpty { return }
     let keys = new.emitted?.storedKeys(id) ?? []
     let kept = Set(keys)
-    if new.emitted == nil { noteRemoval() } else { changeCount += 1 }
+    if new.emitted == nil { batch.noteRemoval() } else { batch.changeCount += 1 }
     try DocumentError.typed {
       for key in oldKeys where !kept.contains(key) {
         try transaction.delete(key, in: rows)
@@ -131,7 +129,7 @@ extension DocumentWriter {
     }
     if old?.isFailure == true { view.view.record.failures &-= min(view.view.record.failures, 1) }
     if new.emitted?.isFailure == true { view.view.record.failures += 1 }
-    if view.unsummed.count >= DocumentWriter.unsummedLimit {
+    if view.unsummed.count >= Views.unsummedLimit {
       try DocumentError.typed { try addUp(view) }
     }
   }

@@ -1,10 +1,14 @@
 import LatewoodStore
 
+extension Views {
+  static func check(_ check: inout CollectionCheck) throws { try check.checkViews() }
+}
+
 /// Checks that each view has exactly the rows that are listed for its documents. Only the program
 /// knows which rows a map would emit.
 extension CollectionCheck {
   /// Reads the records even if the check is not deep, because they are counted.
-  mutating func checkViews() throws {
+  fileprivate mutating func checkViews() throws {
     let name = name
     func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
     let prefix = ViewRecord.prefix(of: name)

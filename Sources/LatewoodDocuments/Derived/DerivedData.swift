@@ -1,0 +1,132 @@
+import LatewoodStore
+
+/// One kind of data that is derived from the documents of a collection, in a batch: its indexes,
+/// views, bodies with their references to blobs, feed, expiry or marks.
+///
+/// A change of a document and the changes that follow from it are one transaction, so derived data
+/// always agrees with the documents. ``DocumentBatch/apply(_:_:)`` tells each kind of a change.
+/// Everything else that concerns all kinds goes through ``DerivedKinds/all``.
+protocol DerivedData {
+  var batch: DocumentBatch { get }
+  var work: CollectionWork { get }
+
+  init(_ batch: DocumentBatch, _ work: CollectionWork)
+
+  /// Whether a collection has any data of this kind. Must be cheap: it is asked for each change.
+  static func exist(in state: CollectionState) -> Bool
+
+  /// Makes the changes that follow from a change of a document.
+  func update(for change: RevisionChange) throws
+
+  /// Writes what is written once, at the end of a batch.
+  func finish() throws
+
+  /// Returns what is defined by name in the state of this batch, each with keyspaces of its own.
+  /// Kinds without definitions use keyspaces that every collection has.
+  func defined() throws(DocumentError) -> [any DefinedData]
+
+  /// Empties the data of this kind in a salvaged file, where entries may be missing, damaged or out
+  /// of date.
+  ///
+  /// - Returns: the builds that make it complete again.
+  func reset() throws(DocumentError) -> [any StepwiseBuild]
+
+  /// Checks that this data agrees with the record of one document.
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws
+
+  /// Checks the rest of this data, after the records of all documents.
+  static func check(_ check: inout CollectionCheck) throws
+}
+
+extension DerivedData {
+  init(_ batch: DocumentBatch, of collection: CollectionHandle) throws(DocumentError) {
+    self.init(batch, try batch.work(collection))
+  }
+
+  var transaction: Transaction { batch.transaction }
+  /// The keyspace of the definitions of indexes and views.
+  var database: Keyspace { batch.shared.database }
+  var spaces: CollectionSpaces { work.spaces }
+
+  @inline(__always) static func exist(in state: CollectionState) -> Bool { true }
+  @inline(__always) func finish() throws {}
+  func defined() throws(DocumentError) -> [any DefinedData] { [] }
+  func reset() throws(DocumentError) -> [any StepwiseBuild] { [] }
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {}
+}
+
+/// Derived data that a program defines by name: an index or a view.
+protocol DefinedData {
+  var name: String { get }
+  /// The keyspaces that it has for itself.
+  var keyspaces: [Keyspace] { get }
+  /// Returns the key of its definition in the keyspace of the database.
+  func key(in collection: String) -> String
+}
+
+/// The kinds of derived data.
+enum DerivedKinds {
+  static var all: [any DerivedData.Type] {
+    [Indexes.self, Views.self, Bodies.self, Feed.self, ExpiryTimes.self, Marks.self]
+  }
+}
+
+extension DocumentBatch {
+  /// Makes a change of a document: tells each kind of derived data, and writes the record. This
+  /// order of changes is also the order in the log.
+  func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DocumentError) {
+    try DocumentError.typed {
+      // Before anything has changed, because these may refuse the change and read the old body.
+      try tell(Indexes.self, change, work)
+      try tell(Views.self, change, work)
+      if change.new != nil { count(change) }
+      try tell(Bodies.self, change, work)
+      // Each kind above counts what it removes: a purge that cannot read a body may have changed
+      // nothing yet.
+      if change.new == nil { noteRemoval() }
+      try tell(Feed.self, change, work)
+      try writeRecord(of: change, work)
+      try tell(ExpiryTimes.self, change, work)
+      try tell(Marks.self, change, work)
+    }
+    work.changed(change.announced, old: change.old?.sequence)
+  }
+
+  /// Removes derived data with its definition.
+  func remove(_ data: some DefinedData, of collection: String) throws(DocumentError) {
+    try DocumentError.typed {
+      for keyspace in data.keyspaces { try transaction.dropKeyspace(keyspace) }
+      try transaction.delete(data.key(in: collection), in: shared.database)
+    }
+  }
+
+  /// Makes the last changes of each kind in a batch.
+  func finishDerivedData(_ work: CollectionWork) throws {
+    try Indexes(self, work).finish()
+    try Views(self, work).finish()
+    try Bodies(self, work).finish()
+    try Feed(self, work).finish()
+    try ExpiryTimes(self, work).finish()
+    try Marks(self, work).finish()
+  }
+
+  @inline(__always) private func tell<Kind: DerivedData>(
+    _: Kind.Type, _ change: RevisionChange, _ work: CollectionWork
+  ) throws {
+    if Kind.exist(in: work.state) { try Kind(self, work).update(for: change) }
+  }
+
+  /// Deletes the record of a document, or puts the new one.
+  private func writeRecord(of change: RevisionChange, _ work: CollectionWork) throws {
+    guard let record = change.new else {
+      return try transaction.delete(change.id, in: work.spaces.documents, existed: true)
+    }
+    encoded.removeAll(keepingCapacity: true)
+    record.append(to: &encoded)
+    try transaction.put(change.id, encoded, in: work.spaces.documents, existed: change.old != nil)
+  }
+
+  private func count(_ change: RevisionChange) {
+    if change.newHead?.isDeleted == true || change.kind == .purged { noteRemoval() } else { changeCount += 1 }
+  }
+}

@@ -1,0 +1,62 @@
+import LatewoodStore
+
+/// The marks of tombstones and conflicts in a collection, and the counts of its documents, in a
+/// batch.
+struct Marks: DerivedData {
+  let batch: DocumentBatch
+  let work: CollectionWork
+
+  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+    self.batch = batch
+    self.work = work
+  }
+
+  func update(for change: RevisionChange) throws {
+    let (id, old, new) = (change.id, change.oldHead, change.newHead)
+    let marks = spaces.marks
+    let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
+    if wasDeleted != isDeleted {
+      let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
+      if isDeleted {
+        try transaction.put(key, [UInt8](), in: marks, existed: false)
+      } else {
+        try transaction.delete(key, in: marks, existed: true)
+      }
+    }
+    let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
+    if hadConflicts != hasConflicts {
+      let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
+      if hasConflicts {
+        try transaction.put(key, [UInt8](), in: marks, existed: false)
+      } else {
+        try transaction.delete(key, in: marks, existed: true)
+      }
+    }
+    if let old {
+      if old.isDeleted { work.state.tombstones &-= 1 } else { work.state.documents &-= 1 }
+    }
+    if let new {
+      if new.isDeleted { work.state.tombstones += 1 } else { work.state.documents += 1 }
+    }
+  }
+}
+
+extension Marks {
+  static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {
+    let (id, head, marks) = (document.id, document.head, check.spaces.marks)
+    let tombstone = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
+    let conflict = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
+    check.report.require(
+      try check.source.contains(tombstone, in: marks) == head.isDeleted,
+      document.fault("it is \(head.isDeleted ? "" : "not ")deleted, and its mark says otherwise"))
+    check.report.require(
+      try check.source.contains(conflict, in: marks) == head.hasConflicts,
+      document.fault("it is \(head.hasConflicts ? "" : "not ")in conflict, and its mark says otherwise"))
+    if head.hasConflicts { check.conflicts += 1 }
+  }
+
+  static func check(_ check: inout CollectionCheck) throws {
+    try check.require(
+      check.spaces.marks, Int(clamping: check.wanted.tombstones) + check.conflicts, "marks")
+  }
+}

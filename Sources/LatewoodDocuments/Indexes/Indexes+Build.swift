@@ -1,0 +1,227 @@
+import LatewoodBytes
+import LatewoodQuery
+import LatewoodStore
+
+/// The progress of an index build.
+package struct IndexProgress: BuildProgress, Equatable {
+  /// The number of examined documents and of all documents; both include tombstones.
+  package var documents: Int
+  package var total: Int
+  package var isReady: Bool
+  /// Whether the index was complete before this step, which then did nothing.
+  package var wasReady = false
+
+  var isComplete: Bool { isReady }
+}
+
+/// The build of one index.
+struct IndexBuild: StepwiseBuild {
+  let name: String
+  let definition: IndexDefinition
+  let collection: CollectionHandle
+  /// The number of documents in a step.
+  var limit = IndexBuild.usualLimit
+  /// The memory for the entries of a step, in bytes; the step ends with the document whose entries
+  /// exceed it.
+  var memory = 4 << 20
+  /// Whether a unique index accepts documents with equal values, as it does during replication, and
+  /// whether all indexes leave out documents whose body is lost.
+  var isSalvaged = false
+
+  /// The number of documents in one step, which delays other writers by a few milliseconds.
+  static let usualLimit = 8000
+
+  init(_ name: String, _ definition: IndexDefinition, of collection: CollectionHandle) {
+    self.name = name
+    self.definition = definition
+    self.collection = collection
+  }
+
+  var durability: Durability? { .relaxed }
+
+  func step(in batch: DocumentBatch) throws(DocumentError) -> IndexProgress {
+    try batch.refuseInMap("an index is created")
+    return try Indexes(batch, of: collection).step(self)
+  }
+
+  /// Drops the index, unless another caller created or completed it or the next attempt may
+  /// succeed.
+  func giveUp(
+    after error: any Error, last: IndexProgress?, in store: DocumentStore
+  ) throws(DocumentError) {
+    if error is StoreError { return }
+    if let error = error as? DocumentError, error.code != .notUnique { return }
+    let isCompleted = last.map { $0.isReady && !$0.wasReady } ?? false
+    try store.dropIndex(name, in: collection, evenIfReady: isCompleted)
+  }
+}
+
+/// Creating and dropping indexes.
+extension Indexes {
+  /// Performs one step of an index build, and begins it if necessary.
+  ///
+  /// After the first step, every change updates the index, so its entries are always correct; each
+  /// step adds the entries of more documents, by id. A committed step survives a crash. Queries use
+  /// the index once it is ready.
+  ///
+  /// - Returns: the progress of the build.
+  /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
+  ///   an invalid name; `notUnique`.
+  fileprivate func step(_ build: IndexBuild) throws(DocumentError) -> IndexProgress {
+    let (name, definition) = (build.name, build.definition)
+    if let reason = NameRules.objection(toIndex: name) {
+      throw DocumentError(.badArgument, "the name of the index \(reason)")
+    }
+    // Read the record from the store: the cached copy may have an outdated `builtThrough`.
+    let known = work.state.indexes > 0 ? try storedIndex(name) : nil
+    if let known, known.definition != definition {
+      throw DocumentError(
+        .alreadyExists,
+        "there is another index \(name): \(known.definition.text); drop it first"
+          + (known.definition.objection.map { " (\($0))" } ?? ""))
+    }
+    let record: IndexRecord
+    if let known { record = known } else { record = begin(definition) }
+    guard let start = record.builtThrough else {
+      var progress = try progress(through: nil)
+      progress.wasReady = true
+      return progress
+    }
+    let index = CollectionIndex(
+      name: name, record: record,
+      entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
+    let last = try addEntries(to: index, after: start, build)
+    var next = record
+    next.builtThrough = last
+    if last == nil { work.state.indexChanges += 1 }
+    try put(next, name)
+    return try progress(through: last)
+  }
+
+  private func begin(_ definition: IndexDefinition) -> IndexRecord {
+    work.state.indexes += 1
+    work.state.indexChanges += 1
+    return IndexRecord(definition, number: work.state.indexChanges, builtThrough: "")
+  }
+
+  func storedIndex(_ name: String) throws(DocumentError) -> IndexRecord? {
+    try DocumentError.typed {
+      try transaction.withValue(IndexRecord.key(name, of: work.name), in: database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }
+      }
+    }
+  }
+
+  private func put(_ record: IndexRecord, _ name: String) throws(DocumentError) {
+    work.indexes.loaded = nil
+    try batch.putRecord(IndexRecord.key(name, of: work.name), record.encoded())
+  }
+
+  /// Adds the entries of the next documents.
+  ///
+  /// - Parameters:
+  ///   - start: the last document that is in the index.
+  /// - Returns: the last document that is now in the index; nil if all are.
+  private func addEntries(
+    to index: CollectionIndex, after start: String, _ build: IndexBuild
+  ) throws(DocumentError) -> String? {
+    var seen = 0
+    // Set by the document that ends the step.
+    var last: String?
+    let isChecked = index.definition.isUnique && !build.isSalvaged
+    var found = BuiltEntries(count: min(build.limit, 256), keepsHeads: isChecked)
+    let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
+    try DocumentError.typed {
+      try transaction.forEach(in: spaces.documents, range) { id, value in
+        try value.withUnsafeBytes { record in
+          let head = try DocumentRecord.Head(record)
+          try id.withUnsafeBytes { id in
+            do throws(DocumentError) {
+              try appendKeys(of: id, head, in: record, index, to: &found.keys)
+              found.noteKeys(of: head)
+            } catch {
+              guard build.isSalvaged, error.code == .corruptData else { throw error }
+            }
+            seen += 1
+            if seen == build.limit || found.byteCount > build.memory {
+              last = String(decoding: id, as: UTF8.self)
+            }
+          }
+        }
+        return last == nil
+      }
+    }
+    batch.changeCount += 1
+    try DocumentError.typed {
+      // Sorted keys are faster to put.
+      try found.forEachSorted { entry in
+        if isChecked, let head = entry.head {
+          try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(head), index)
+        }
+        try transaction.put(
+          entry.bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: index.entries)
+      }
+    }
+    return last
+  }
+
+  private func progress(
+    through last: String?
+  ) throws(DocumentError) -> IndexProgress {
+    try DocumentError.typed {
+      let total = try transaction.count(in: spaces.documents)
+      guard let last else { return IndexProgress(documents: total, total: total, isReady: true) }
+      let done = try transaction.count(in: spaces.documents, .through(last))
+      return IndexProgress(documents: done, total: total, isReady: false)
+    }
+  }
+
+  /// Drops an index in O(log n). Returns false if the index did not exist.
+  ///
+  /// - Parameter evenIfReady: whether to drop a completed index, too.
+  func drop(_ name: String, evenIfReady: Bool = true) throws(DocumentError) -> Bool {
+    guard work.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
+      return false
+    }
+    if !evenIfReady, try storedIndex(name)?.builtThrough == nil { return false }
+    batch.noteRemoval()
+    try batch.remove(index, of: work.name)
+    work.state.indexes -= 1
+    work.state.indexChanges += 1
+    work.indexes.loaded = nil
+    return true
+  }
+
+  func defined() throws(DocumentError) -> [any DefinedData] {
+    try CollectionIndex.load(of: work.name, in: database, transaction)
+  }
+
+  /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
+  /// read.
+  func reset() throws(DocumentError) -> [any StepwiseBuild] {
+    let prefix = IndexRecord.prefix(of: work.name)
+    var builds: [IndexBuild] = []
+    for key in try batch.keys(in: database, .prefix(prefix), .max) {
+      let name = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
+      do throws(DocumentError) {
+        guard let record = try storedIndex(name) else { continue }
+        var build = IndexBuild(name, record.definition, of: work.collection)
+        build.isSalvaged = true
+        builds.append(build)
+      } catch {
+        // The definition is lost.
+      }
+    }
+    batch.changeCount += 1
+    try DocumentError.typed {
+      try transaction.deleteRange(.prefix(prefix), in: database)
+      for keyspace in try transaction.keyspaces() where keyspace.name.hasPrefix("entries/\(work.name)/") {
+        try transaction.dropKeyspace(keyspace)
+      }
+    }
+    work.state.indexes = 0
+    work.state.indexChanges += 1
+    work.indexes.loaded = nil
+    return builds
+  }
+}

@@ -1,0 +1,165 @@
+import LatewoodStore
+
+/// A batch: changes that are committed together, the collections that they concern, and their
+/// outcome.
+///
+/// Valid only while its closure runs, on its thread, except for `end`. A ``DocumentWriter`` edits
+/// documents in it.
+package final class DocumentBatch {
+  let core: DocumentCore
+  let transaction: Transaction
+  let shared: DatabaseSpaces
+  /// The time when the batch began, in seconds since 1970. Documents that expired before are
+  /// treated as absent.
+  package let now: UInt64
+  private var works: [String: CollectionWork] = [:]
+  /// The collection of the last call, which is usually also the collection of the next one.
+  private var lastWork: CollectionWork?
+  /// The reusable memory for encoding a record. Encoding never calls the batch, so the exclusivity
+  /// check at run time is not needed.
+  @exclusivity(unchecked) var encoded: [UInt8] = []
+  /// Collections that are not among the shared handles yet: created by this batch, or by another
+  /// one that has just been committed.
+  var given: [String: CollectionHandle] = [:]
+  private var droppedNames: [String] = []
+  /// The number of changes so far: if an inner batch fails after a change, the outer one also
+  /// fails.
+  var changeCount = 0
+  /// The number of changes that free space.
+  private var removalCount = 0
+  private var failure: (any Error)?
+  var knownDepth: Int?
+  /// The time at which unique indexes are checked.
+  var uniqueness = UniquenessCheck.atEachSave
+  /// Whether a view's map function is running, which must not change the database.
+  var isMapping = false
+  private var endings: [(Bool) -> Void] = []
+  /// The earliest time, in seconds, at which a document of this batch expires.
+  var firstExpiry: UInt64?
+
+  /// The usual durability of the handle that began the batch.
+  private let durability: Durability?
+
+  init(_ core: DocumentCore, _ transaction: Transaction, _ durability: Durability?) {
+    self.durability = durability
+    self.core = core
+    self.transaction = transaction
+    shared = core.shared
+    now = core.now
+  }
+
+  /// Schedules a closure that is called when the outcome of the batch is known. It is called
+  /// without locks, before the batch is announced to listeners.
+  func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
+
+  /// Runs the `atEnd` closures. Called once, by the owner of the batch.
+  func end(isCommitted: Bool) {
+    for action in endings { action(isCommitted) }
+    endings = []
+  }
+
+  /// Runs a batch inside this one. The stricter durability of the two applies to both.
+  func join(_ other: BatchDurability, _ body: (DocumentBatch) throws -> Void) throws {
+    try refuseInMap("the database is changed")
+    let needed = other.asked ?? (other.usual == durability ? nil : other.usual)
+    if needed == .synchronous { transaction.isSynchronous = true }
+    let before = changeCount
+    do { try body(self) } catch {
+      if changeCount != before { failure = failure ?? error }
+      throw error
+    }
+  }
+
+  /// Returns reads of a collection in the state of this batch.
+  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
+    try DocumentReads(.transaction(transaction), collection, now: now)
+  }
+
+  /// The number of generations of revisions to keep.
+  func depth() throws(DocumentError) -> Int {
+    if let depth = knownDepth { return depth }
+    let depth = try DatabaseRecords.depth(in: shared, transaction)
+    knownDepth = depth
+    return depth
+  }
+
+  func work(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
+    if let lastWork, lastWork.collection === collection { return lastWork }
+    let work = try knownWork(collection)
+    lastWork = work
+    return work
+  }
+
+  private func knownWork(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
+    if let work = works[collection.name] {
+      guard work.state.identity == collection.identity else { throw collection.gone }
+      return work
+    }
+    let spaces = try collection.spaces
+    guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
+      let isDropped = try DocumentError.typed {
+        try transaction.existingKeyspace(spaces.documents.name) == nil
+      }
+      if isDropped { throw collection.gone }
+      throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
+    }
+    guard state.identity == collection.identity else { throw collection.gone }
+    let work = CollectionWork(collection, spaces, state)
+    works[collection.name] = work
+    return work
+  }
+
+  /// The collections that the batch has used, by name.
+  var workInOrder: [CollectionWork] { works.values.sorted { $0.name < $1.name } }
+
+  func dropped(_ collection: CollectionHandle) {
+    noteRemoval()
+    lastWork = nil
+    works[collection.name] = nil
+    given[collection.name] = nil
+    droppedNames.append(collection.name)
+  }
+
+  /// Counts a change that frees space. A batch of only such changes can be committed when the disk
+  /// is full.
+  func noteRemoval() {
+    changeCount += 1
+    removalCount += 1
+  }
+
+  /// Calls a closure without counting its changes.
+  func withoutCounting<R>(_ body: () throws(DocumentError) -> R) throws(DocumentError) -> R {
+    let before = (changeCount, removalCount)
+    defer { (changeCount, removalCount) = before }
+    return try body()
+  }
+
+  func putRecord(_ key: String, _ value: [UInt8]) throws(DocumentError) {
+    changeCount += 1
+    try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
+  }
+
+  /// Writes the last changes of a batch: of derived data, and the states of changed collections.
+  func finish() throws {
+    if let failure { throw failure }
+    transaction.freesSpace = removalCount > 0 && removalCount == changeCount
+    for work in works.values { try finishDerivedData(work) }
+    for work in works.values where work.state != work.startState {
+      try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
+    }
+  }
+
+  /// The announcements for listeners, to be delivered once the batch is committed.
+  var announcements: [Announcement] {
+    var announcements = droppedNames.map {
+      Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
+    }
+    for work in works.values where !work.changes.isEmpty {
+      let event = CollectionEvent(
+        kind: .changed, collection: work.name, changes: work.newestChanges,
+        lastSequence: work.state.lastSequence)
+      announcements.append(.event(event, core.changes(of: work.collection)))
+    }
+    return announcements
+  }
+}
