@@ -3,10 +3,11 @@ import LatewoodDevice
 
 /// The bytes of a file, from which its units are opened.
 ///
-/// Two types conform: `ViewedBytes` gives the bytes as readers see them, in place in the mapping or
-/// in the page cache; the inspection tool's reader copies them from the file with system calls. The
-/// extensions of this protocol are the rules that both apply, so that the engine and the inspector
-/// cannot disagree about a file.
+/// There are two kinds. `FileView` has the bytes as readers see them, in place in the mapping or the
+/// page cache, and `ViewedBytes` has the same for a sequential pass. `DiskBytes`, and the reader of
+/// the inspection tool, copy them from the file into private memory with system calls. The
+/// extensions of this protocol are the rules that apply to both, so that the engine and the
+/// inspector cannot disagree about a file.
 package protocol FileBytes {
   /// The number of bytes of the file that may be read.
   var size: UInt64 { get }
@@ -65,6 +66,17 @@ extension FileBytes {
     guard let end = header.requiredEnd, end <= size else { return false }
     let start = header.ownOffset + UInt64(FrameHeader.Offset.magic)
     return try checksum(of: start..<end) == header.checksum
+  }
+}
+
+/// Extents: FORMAT.md, section 6.
+extension FileBytes {
+  /// Throws `damaged` if a value does not lie within the file or does not match its checksum;
+  /// `inputOutput` if the disk cannot read it.
+  package func verify(_ reference: ExtentReference) throws(StorageError) {
+    try reference.check(within: size)
+    let range = reference.offset..<reference.offset + reference.length
+    guard reference.matches(try checksum(of: range)) else { throw reference.mismatch }
   }
 }
 

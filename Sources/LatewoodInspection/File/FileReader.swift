@@ -100,9 +100,12 @@ package final class FileReader {
     }.get()
   }
 
-  /// Copies a range that lies within the file, without the window.
+  /// Copies a range that lies within the file.
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
-    guard try copy(to: target, at: offset) == target.count else {
+    let isCopied: Void? = try withBytes(at: offset, count: target.count) { bytes in
+      target.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: target.count))
+    }
+    guard isCopied != nil else {
       throw StorageError(.inputOutput, "the file was truncated while it was read", offset: offset)
     }
   }
