@@ -19,7 +19,7 @@ extension DatabaseFile {
     // There are no operations after a gap yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
     let view = view
-    var reader = LogReader(view: view, size: view.limit, from: start)
+    var reader = LogReader(view: view, from: start)
     while reader.position.offset < end, try reader.next() != nil {}
     guard reader.position.offset < end else { return }
     throw StorageError.damaged(
@@ -125,7 +125,7 @@ extension DatabaseFile {
     from start: ReplayPosition, to end: UInt64
   ) throws(StorageError) -> (ranges: [DeadRange], isComplete: Bool) {
     let view = view
-    var reader = LogReader(view: view, size: view.limit, from: start)
+    var reader = LogReader(view: view, from: start)
     var ranges: [DeadRange] = []
     var at = start.offset
     // `next` verifies the frame's checksum: a wrong header could free live nodes.

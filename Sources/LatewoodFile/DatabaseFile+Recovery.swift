@@ -69,7 +69,7 @@ extension DatabaseFile {
     var report = LogRecoveryReport()
     report.checkpoint = choice.checkpoint
     report.checkpointOffset = choice.slot.checkpointOffset
-    report.framesReplayed = found.reader.frames
+    report.framesReplayed = Int(found.reader.frames)
     report.transactionsReplayed = replay.transactions
     report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
@@ -89,7 +89,7 @@ extension DatabaseFile {
   /// A log that was walked without finding damage.
   struct Found {
     var choice: SlotChoice
-    var reader: LogReader
+    var reader: LogReader<ViewedBytes>
     /// The size of the file, in bytes, when the walk began.
     var size: UInt64
     /// The offset up to which slots and frames claim durability.
@@ -131,7 +131,7 @@ extension DatabaseFile {
     let view = try view(through: size)
     let choice = try chooseSlot(slots, in: view)
     var reader = LogReader(
-      view: view, size: size, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
+      view: view, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
     try reader.finish()
     let floor = try floor(of: reader, slots: choice.durableThrough)
     if mayBeFalse { try refuseLoss(of: reader) }
@@ -152,7 +152,7 @@ extension DatabaseFile {
     let end = found.reader.position.offset
     guard end > found.floor else { return }
     var reader = LogReader(
-      view: found.reader.view, size: found.size, from: found.choice.replay,
+      view: found.reader.view, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
     while reader.position.offset < end {
       let before = reader
@@ -267,18 +267,9 @@ extension DatabaseFile {
   package func checkpoint(
     at offset: UInt64, in view: FileView
   ) throws(StorageError) -> (record: CheckpointRecord, frame: FrameHeader)? {
-    let pin = view.pin()
-    defer { withExtendedLifetime(pin) {} }
-    guard offset >= FileLayout.logStart, offset % FileLayout.frameAlignment == 0,
-      let frame = try LogReader.frame(at: offset, view: view, size: view.limit), frame.kind == .checkpoint
-    else { return nil }
-    // SAFETY: the walk found the frame and its 88 bytes of payload to be within the file.
-    let payload = view.base + Int(offset) + FrameHeader.length
-    do throws(StorageError) {
-      return (try CheckpointRecord.decode(from: payload, frame: offset, fileSize: view.limit), frame)
-    } catch {
-      return nil
-    }
+    let bytes = ViewedBytes(view)
+    guard let frame = try bytes.frame(at: offset) else { return nil }
+    return try bytes.checkpointRecord(of: frame).map { (record: $0, frame: frame) }
   }
 
   // MARK: The end of the log
@@ -294,7 +285,7 @@ extension DatabaseFile {
 
   /// Returns the offset up to which the log is known to have been durable. Throws `damaged` if the
   /// walk ended before it.
-  func floor(of reader: LogReader, slots: UInt64) throws(StorageError) -> UInt64 {
+  func floor(of reader: LogReader<ViewedBytes>, slots: UInt64) throws(StorageError) -> UInt64 {
     if try reader.endsInDamage(floor: slots) {
       throw StorageError.damaged(
         at: reader.position.offset, "the log is damaged here: commits that had been made durable follow")
@@ -303,7 +294,7 @@ extension DatabaseFile {
   }
 
   /// Throws `damaged`, once, if the log ends before what this process was told to be durable.
-  private func refuseLoss(of reader: LogReader) throws(StorageError) {
+  private func refuseLoss(of reader: LogReader<ViewedBytes>) throws(StorageError) {
     let end = reader.position.offset
     guard end < PromisedFloors.take(of: device, header) else { return }
     var error = StorageError.damaged(
@@ -397,7 +388,8 @@ extension LogWriter {
   ///   - hasGap: whether `tail` follows bytes that cannot be used.
   ///   - lastTransaction: the greatest number of a transaction in the file.
   fileprivate func begin(
-    at tail: UInt64, after reader: LogReader, floor: UInt64, hasGap: Bool, lastTransaction: UInt64
+    at tail: UInt64, after reader: LogReader<ViewedBytes>, floor: UInt64, hasGap: Bool,
+    lastTransaction: UInt64
   ) {
     log.transaction = lastTransaction
     log.begin(

@@ -40,7 +40,7 @@ extension DatabaseFile {
 
   /// Walks the log from the end of the last read to its current end; nil if there is a newer
   /// checkpoint.
-  private func findNewer() throws(StorageError) -> LogReader? {
+  private func findNewer() throws(StorageError) -> LogReader<ViewedBytes>? {
     var pause: UInt64 = 2
     while true {
       do throws(StorageError) {
@@ -65,7 +65,7 @@ extension DatabaseFile {
     return there == device.identity
   }
 
-  private func findNewerOnce() throws(StorageError) -> LogReader? {
+  private func findNewerOnce() throws(StorageError) -> LogReader<ViewedBytes>? {
     mapping.device.cache?.forget(from: replayed.offset)
     let slots = try readSlots()
     let size = try checkedSize()
@@ -76,7 +76,7 @@ extension DatabaseFile {
       return nil
     }
     var reader = LogReader(
-      view: view, size: size, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
+      view: view, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
     try reader.finish()
     _ = try floor(of: reader, slots: slots.reduce(0) { max($0, $1.durableThrough) })
     return reader

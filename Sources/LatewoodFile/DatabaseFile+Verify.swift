@@ -38,7 +38,7 @@ extension DatabaseFile {
     if let known, known.offset < start.offset { start = known }
     // Frames after a gap are not valid yet.
     let end = progress.gap.map { min(end, $0.lowerBound) } ?? end
-    var reader = LogReader(view: view, size: view.limit, from: start)
+    var reader = LogReader(view: view, from: start)
     do throws(StorageError) {
       try walkOnDisk(&reader, through: end)
     } catch {
@@ -57,7 +57,7 @@ extension DatabaseFile {
       result.faults.append(
         .damaged(at: newest.checkpointOffset, "the newest root slot names a checkpoint that is not sound"))
     }
-    result.frames = UInt64(reader.frames)
+    result.frames = reader.frames
     result.bytes = reader.position.offset - start.offset
     if reader.position.offset < end {
       result.isLogIntact = false
@@ -70,7 +70,7 @@ extension DatabaseFile {
 
   /// Reports the bytes after the log. They are a fault if they had been durable or cannot be read.
   private func checkTail(
-    _ reader: LogReader, floor: UInt64, _ result: inout LogVerification
+    _ reader: LogReader<ViewedBytes>, floor: UInt64, _ result: inout LogVerification
   ) throws(StorageError) {
     do throws(StorageError) {
       result.tornTail = try tornTail(behind: reader, floor: floor)
@@ -85,7 +85,7 @@ extension DatabaseFile {
   }
 
   /// Continues the walk and compares each frame in the mapping with the disk.
-  private func walkOnDisk(_ reader: inout LogReader, through end: UInt64) throws(StorageError) {
+  private func walkOnDisk(_ reader: inout LogReader<ViewedBytes>, through end: UInt64) throws(StorageError) {
     var disk = DiskView(of: device)
     while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset

@@ -227,7 +227,7 @@ extension DatabaseFile {
   private func eraseDiscardedFrames(below size: UInt64) throws(StorageError) {
     let start = progress.writtenThrough
     let view = try view(through: size)
-    guard try LogReader.frame(at: start, view: view, size: size) != nil else { return }
+    guard try ViewedBytes(view).frame(at: start) != nil else { return }
     try withScratch(FrameHeader.length) { zeros throws(StorageError) in
       try group.writeOutOfBand(UnsafeRawBufferPointer(zeros), at: start, pieces: zeros.count)
     }

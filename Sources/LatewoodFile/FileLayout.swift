@@ -5,7 +5,7 @@
   package static let headerCopyOffset: UInt64 = 4096
   package static let slotBlockLength = 4096
   /// The offset of the first frame.
-  @usableFromInline package static let logStart: UInt64 = 16384
+  @inlinable package static var logStart: UInt64 { 16384 }
   /// Frames start at multiples of this.
   package static let frameAlignment: UInt64 = 8
   /// Nodes start at multiples of this.

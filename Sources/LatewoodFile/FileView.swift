@@ -73,14 +73,13 @@ import Synchronization
   @inlinable package func extent(
     offset: UInt64, length: UInt64, checksum: UInt32
   ) throws(StorageError) -> UnsafeRawBufferPointer {
-    guard length <= limit, offset <= limit &- length, offset >= 16384 else {
-      throw StorageError.damaged(at: offset, "a value's extent does not lie within the file")
-    }
+    let reference = ExtentReference(offset: offset, length: length, checksum: checksum)
+    guard reference.isWithin(limit) else { throw reference.outside }
     let start = base + Int(truncatingIfNeeded: offset)
     let count = Int(truncatingIfNeeded: length)
     // Two values of less than 64 bytes could share a bit, so these are checked each time.
     if count > 0, count < 64 || !isVerified(offset, Proof.extent) {
-      try verifyExtent(start, count, offset, checksum)
+      try verify(reference)
     }
     return UnsafeRawBufferPointer(start: start, count: count)
   }
@@ -96,14 +95,32 @@ import Synchronization
     (start + (length &- 1)).touch()
   }
 
-  @usableFromInline func verifyExtent(
-    _ start: UnsafeRawPointer, _ count: Int, _ offset: UInt64, _ checksum: UInt32
-  ) throws(StorageError) {
+  /// Verifies an extent within the file and marks it as verified.
+  @usableFromInline func verify(_ reference: ExtentReference) throws(StorageError) {
+    let (offset, count) = (reference.offset, Int(truncatingIfNeeded: reference.length))
     try makeReadable(offset, count)
-    guard UInt32(truncatingIfNeeded: XXH64.hash(start, count, seed: seed)) == checksum else {
-      throw StorageError.damaged(at: offset, "a value does not match its checksum")
-    }
+    let start = base + Int(truncatingIfNeeded: offset)
+    guard reference.matches(XXH64.hash(start, count, seed: seed)) else { throw reference.mismatch }
     markVerified(offset, count, Proof.extent)
+  }
+}
+
+/// The bytes of a file in place, for a caller that keeps them in memory by a pin or a ticket.
+extension FileView: FileBytes {
+  package var size: UInt64 { limit }
+  package var unpinned: FileView { self }
+
+  package func withBytes<R>(
+    at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
+  ) throws(StorageError) -> R? {
+    guard count >= 0, UInt64(count) <= limit, offset <= limit - UInt64(count) else { return nil }
+    try makeReadable(offset, count)
+    return try body(base + Int(truncatingIfNeeded: offset))
+  }
+
+  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
+    try makeReadable(range.lowerBound, range.count)
+    return XXH64.hash(base + Int(truncatingIfNeeded: range.lowerBound), range.count, seed: seed)
   }
 }
 
@@ -122,7 +139,7 @@ extension FileView {
 
   /// Returns the parts of a range that are not large holes; all of it if the bytes are only in
   /// memory.
-  func storedRanges(in range: Range<UInt64>) -> StoredRanges {
+  package func storedRanges(in range: Range<UInt64>) -> StoredRanges {
     StoredRanges(of: owner?.takeUnretainedValue().device, in: range)
   }
 

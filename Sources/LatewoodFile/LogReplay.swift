@@ -41,19 +41,17 @@ struct LogReplay {
   private mutating func takeFrames(
     view: FileView, from start: UInt64, to end: UInt64, _ action: ReplayAction
   ) throws(StorageError) {
-    let pin = view.pin()
-    defer { withExtendedLifetime(pin) {} }
+    let bytes = ViewedBytes(view)
+    defer { withExtendedLifetime(bytes) {} }
     var offset = start
-    var readable = ReadableWindow(view)
     while offset < end {
-      try readable.need(offset, min(UInt64(FrameHeader.length), view.limit - min(view.limit, offset)))
       // A walk has accepted these frames, so this fails only if the file has changed since then.
-      guard let header = LogReader.header(at: offset, view: view, size: view.limit),
+      guard let header = try bytes.frameHeader(at: offset),
         let frameEnd = header.end,
         let next = FileLayout.alignedToFrame(frameEnd)
       else { throw StorageError.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
-        try readable.need(offset, frameEnd - offset)
+        try bytes.need(offset, frameEnd - offset)
         // Records of these frames are read in place, bypassing the cache's checks.
         if !verifiesFrames { try view.pin(offset..<frameEnd) }
         try take(header, frameEnd, view, action)
@@ -94,7 +92,7 @@ struct LogReplay {
     let start = payload.lowerBound - UInt64(FrameHeader.length)
     let length = payload.upperBound - start
     if length > LogReplay.longestCopy {
-      guard try LogReader.frame(at: start, view: view, size: view.limit)?.end == payload.upperBound else {
+      guard try ViewedBytes(view).frame(at: start)?.end == payload.upperBound else {
         throw LogReplay.changed(start)
       }
       return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)

@@ -8,6 +8,9 @@ package struct TornTail: Sendable, Equatable {
   /// damaged one. Whatever follows counts as remains of writes, in which nothing was durable.
   package static let searchLimit: UInt64 = 4 << 30
 
+  fileprivate static let pieceLength = 128 << 10
+  fileprivate static let shortPieceLength = 4096
+
   /// The range in the file.
   package var range: Range<UInt64>
   /// Whether the file claims that these bytes had been durable. If not, they are the remains of a
@@ -15,73 +18,91 @@ package struct TornTail: Sendable, Equatable {
   package var isDamage: Bool
 }
 
+/// The rule that tells a torn tail from damage, for the engine and the inspector.
 extension LogReader {
   /// Returns whether a finished walk ended before bytes that had been durable, which is damage. A
   /// crash, a power cut or a full disk leaves a torn tail, which was never acknowledged.
   ///
-  /// - Parameter floor: the offset up to which the root slots claim durability.
-  func endsInDamage(floor: UInt64, limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
+  /// - Parameters:
+  ///   - floor: the offset up to which the root slots claim durability.
+  ///   - limit: the maximum number of bytes to search.
+  package func endsInDamage(
+    floor: UInt64, limit: UInt64 = TornTail.searchLimit
+  ) throws(StorageError) -> Bool {
     let durable = max(floor, durableThrough)
     if position.offset < durable { return true }
     return try isContradictedBeyond(limit: limit)
   }
 
-  /// Whether the rest of the file is empty or all zeros, as preallocated space is. More zeros than
-  /// are searched count as something else: then the log continues behind them.
-  func isFollowedByZeros(limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
+  /// Returns whether the rest of the file is empty or all zeros, as preallocated space is. More
+  /// zeros than are searched count as something else: then the log continues behind them.
+  package func isFollowedByZeros(limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
     var isZero = true
-    let isSearched = try eachPieceBeyond(overlap: 0, limit: limit) { (piece, _) throws(StorageError) in
+    try eachPieceBeyond(overlap: 0, limit: limit) { (piece, _) throws(StorageError) in
       isZero = piece.firstNonZero == nil
       return isZero
     }
-    return isZero && isSearched
+    return isZero && unsearched(limit: limit) == nil
   }
 
+  /// Returns the end of the file from the first byte that a search leaves out, because there are
+  /// more bytes after the walk than it may search; nil if it searches all.
+  package func unsearched(limit: UInt64) -> Range<UInt64>? {
+    var rest = limit
+    var ranges = bytes.storedRanges(in: remainder)
+    while let range = ranges.next() {
+      let count = range.upperBound - range.lowerBound
+      if count > rest { return range.lowerBound + rest..<size }
+      rest -= count
+    }
+    return nil
+  }
+
+  /// The bytes after the walk.
+  private var remainder: Range<UInt64> { position.offset..<max(position.offset, size) }
+
   /// Passes the bytes after the walk to `body`, piece by piece, until it returns false. Leaves out
-  /// large holes. Returns false if there are more bytes than may be searched.
+  /// large holes, and what exceeds the limit.
   ///
   /// - Parameters:
-  ///   - overlap: the number of bytes at the end of each piece that the next one begins with.
+  ///   - overlap: the number of bytes at the end of each piece that the next one begins with. The
+  ///     last piece may reach so far beyond the limit.
   ///   - body: gets the bytes, and their offset.
   private func eachPieceBeyond(
     overlap: UInt64, limit: UInt64,
     _ body: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Bool
-  ) throws(StorageError) -> Bool {
+  ) throws(StorageError) {
     var rest = limit
-    if position.offset >= size { return true }
-    return try withScratch(LogReader.pieceLength) { block throws(StorageError) in
-      var ranges = view.storedRanges(in: position.offset..<max(position.offset, size))
-      while let range = ranges.next() {
+    if remainder.isEmpty { return }
+    try withScratch(TornTail.pieceLength) { block throws(StorageError) in
+      var ranges = bytes.storedRanges(in: remainder)
+      while rest > 0, let range = ranges.next() {
+        let count = min(rest, range.upperBound - range.lowerBound)
+        rest -= count
+        let end = min(range.upperBound, range.lowerBound + count + overlap)
         var at = range.lowerBound
-        while at < range.upperBound {
-          if rest == 0 { return false }
-          let wanted = min(range.upperBound - at, UInt64(block.count), max(rest, overlap + 1))
-          let piece = try readSome(of: block.part(0, Int(wanted)), at: at)
-          let end = at + UInt64(piece.count)
-          guard try body(piece, at) else { return true }
-          let next = end == range.upperBound ? end : end - overlap
-          rest -= min(rest, next - at)
-          at = next
+        while at < end {
+          let wanted = Int(min(end - at, UInt64(block.count)))
+          let piece = try readSome(of: block.part(0, wanted), at: at)
+          guard try body(piece, at) else { return }
+          at += UInt64(piece.count)
+          if at < end { at -= overlap }
         }
       }
-      return true
     }
   }
-
-  private static let pieceLength = 128 << 10
-  private static let shortPieceLength = 4096
 
   /// Fills a block with bytes of the file, or only its beginning if the disk cannot read them all.
   private func readSome(
     of block: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(StorageError) -> UnsafeRawBufferPointer {
     do throws(StorageError) {
-      try view.read(into: block, at: offset)
+      try bytes.read(into: block, at: offset)
       return UnsafeRawBufferPointer(block)
     } catch {
-      guard block.count > LogReader.shortPieceLength else { throw error }
-      let start = block.part(0, LogReader.shortPieceLength)
-      try view.read(into: start, at: offset)
+      guard block.count > TornTail.shortPieceLength else { throw error }
+      let start = block.part(0, TornTail.shortPieceLength)
+      try bytes.read(into: start, at: offset)
       return UnsafeRawBufferPointer(start)
     }
   }
@@ -94,20 +115,16 @@ extension LogReader {
   /// damaged too.
   private func isContradictedBeyond(limit: UInt64) throws(StorageError) -> Bool {
     if hasEnded { return false }
-    var budget = (size &- min(size, position.offset)).multipliedReportingOverflow(by: 16).partialValue
-    var readable = readable
+    let bytes = bytes.unpinned
+    var budget = HashBudget(searching: remainder.upperBound - remainder.lowerBound)
     var isContradicted = false
     let overlap = UInt64(FrameHeader.Offset.magic + 4) - 1
-    _ = try eachPieceBeyond(overlap: overlap, limit: limit) { (piece, offset) throws(StorageError) in
+    try eachPieceBeyond(overlap: overlap, limit: limit) { (piece, offset) throws(StorageError) in
       var at = FileLayout.alignedToFrame(offset) ?? .max
-      while let header = try nextClaim(in: piece, at: offset, from: &at, &readable) {
-        let cost = header.payloadLength
-        isContradicted = header.kind != .nodes && cost > budget
-        if !isContradicted {
-          isContradicted = try LogReader.frame(at: header.ownOffset, view: view, size: size) != nil
-        }
+      while let header = try nextClaim(in: piece, at: offset, from: &at, bytes) {
+        isContradicted = !budget.spend(header.kind == .nodes ? 0 : header.payloadLength)
+        if !isContradicted { isContradicted = try bytes.isSound(header) }
         if isContradicted { return false }
-        if header.kind != .nodes { budget -= cost }
       }
       return true
     }
@@ -120,24 +137,18 @@ extension LogReader {
   /// - Parameter at: the offset to begin at, a multiple of the alignment of frames; afterwards the
   ///   offset after the header's start.
   private func nextClaim(
-    in piece: UnsafeRawBufferPointer, at offset: UInt64, from at: inout UInt64,
-    _ readable: inout ReadableWindow
+    in piece: UnsafeRawBufferPointer, at offset: UInt64, from at: inout UInt64, _ bytes: Bytes
   ) throws(StorageError) -> FrameHeader? {
     let (end, magicEnd) = (offset + UInt64(piece.count), UInt64(FrameHeader.Offset.magic + 4))
     guard let base = piece.baseAddress else { return nil }
     while at < end, end - at >= magicEnd {
-      let place = at
+      let start = at
       at += FileLayout.frameAlignment
       // SAFETY: the magic number lies within the piece, by the check.
-      guard (base + Int(place - offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
-        place <= size - min(size, UInt64(FrameHeader.length))
+      guard (base + Int(start - offset)).u32(FrameHeader.Offset.magic) == FrameHeader.magic,
+        let header = try bytes.frameHeader(at: start), header.durableThrough > position.offset
       else { continue }
-      try readable.need(place, UInt64(FrameHeader.length))
-      if let header = LogReader.header(at: place, view: view, size: size),
-        header.durableThrough > position.offset
-      {
-        return header
-      }
+      return header
     }
     return nil
   }
@@ -151,7 +162,7 @@ extension DatabaseFile {
   ///   - reader: a walk over all of the log known to this process, but no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
-  func tornTail(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
+  func tornTail(behind reader: LogReader<ViewedBytes>, floor: UInt64) throws(StorageError) -> TornTail? {
     if reader.hasEnded { return nil }
     if isReadOnly { return try tailOfReadOnlyFile(behind: reader, floor: floor) }
     // Recovery found nothing durable in the gap. Bytes after a log without a gap are being written
@@ -159,13 +170,15 @@ extension DatabaseFile {
     let gap = progress.gap
     guard let gap, reader.position.offset == gap.lowerBound else { return nil }
     let end = min(gap.upperBound, reader.size)
-    let rest = LogReader(view: reader.view, size: end, from: reader.position)
+    let rest = LogReader(view: reader.view, below: end, from: reader.position)
     if try rest.isFollowedByZeros() { return nil }
     return TornTail(range: gap.lowerBound..<end, isDamage: false)
   }
 
   /// Returns the torn tail of a file written by another process.
-  private func tailOfReadOnlyFile(behind reader: LogReader, floor: UInt64) throws(StorageError) -> TornTail? {
+  private func tailOfReadOnlyFile(behind reader: LogReader<ViewedBytes>, floor: UInt64) throws(StorageError)
+    -> TornTail?
+  {
     if try volume.isLockedForWriting(path) { return nil }
     var reader = reader
     try reader.finish()

@@ -152,7 +152,7 @@ import Testing
     _ = try log.commit([("c", [1])], durable: true)
     let view = log.view
     let frames = try [UInt64(16384), first.offset, second.offset].map { offset in
-      try LogReader.frame(at: offset, view: view, size: view.limit)?.durableThrough
+      try ViewedBytes(view).frame(at: offset)?.durableThrough
     }
     #expect(frames == [16384, first.offset, first.offset])
     log.close()

@@ -7,7 +7,7 @@ import Testing
 /// The search of the bytes after the log, which has a limit.
 @Suite struct TailSearchTests {
   /// A file whose log is followed by `tail`, and the walk to the end of the log.
-  private func reader(_ tail: [UInt8]) throws -> (log: DatabaseFile, reader: LogReader) {
+  private func reader(_ tail: [UInt8]) throws -> (log: DatabaseFile, reader: LogReader<ViewedBytes>) {
     let bench = try LogBench()
     let log = try bench.open().log
     try log.commit([("a", [1])])
@@ -16,7 +16,7 @@ import Testing
     try bench.install(Array(try bench.bytes().prefix(Int(end))) + tail)
     let file = try bench.open(readOnly: true).log
     let size = try bench.size()
-    var reader = LogReader(view: try file.view(through: size), size: size, from: .start)
+    var reader = LogReader(view: try file.view(through: size), from: .start)
     try reader.finish()
     #expect(reader.position.offset == end)
     return (file, reader)
@@ -67,11 +67,12 @@ import Testing
         device: device, header: try DatabaseFile.readHeader(device, bench.path), mapping: mapping,
         fileLock: nil)
       let other = DatabaseFile(opened, on: bench.volume, path: bench.path, environment: bench.environment)
-      var reader = LogReader(view: try other.view(through: size), size: size, from: .start)
+      var reader = LogReader(view: try other.view(through: size), from: .start)
       try reader.finish()
       #expect(reader.position.offset == end)
       #expect(try reader.endsInDamage(floor: 0), "\(gap)")
       #expect(try reader.endsInDamage(floor: 0, limit: UInt64(place + 12)), "\(gap)")
+      #expect(try reader.endsInDamage(floor: 0, limit: UInt64(place + 1)), "\(gap)")
       #expect(try !reader.endsInDamage(floor: 0, limit: UInt64(place)), "\(gap)")
       other.close()
     }

@@ -141,7 +141,6 @@ import Testing
       ])
     #expect(NodeLayout.maximumLength == FileLayout.nodeLimit)
     #expect(NodeLayout.maximumValueLength == UInt64(FileLayout.valueLimit))
-    #expect(NodeLayout.firstFrame == FileLayout.logStart)
     #expect(UInt64(NodeLayout.alignment) == FileLayout.nodeAlignment)
     #expect(FullKey.maximumKeyLength == FileLayout.keyLimit)
     #expect(Catalog.maximumNameLength == FileLayout.keyspaceNameLimit)

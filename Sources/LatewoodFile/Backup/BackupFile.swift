@@ -286,7 +286,7 @@ extension DatabaseFile {
     let found = try findNewest(&disk)
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(
-      view: found.reader.view, size: seal.ownOffset, from: found.choice.replay,
+      view: found.reader.view, below: seal.ownOffset, from: found.choice.replay,
       lastTransaction: found.choice.checkpoint?.transaction ?? 0)
     try reader.finish()
     guard let last = reader.lastFrame else { return nil }
@@ -301,7 +301,7 @@ extension DatabaseFile {
   fileprivate func contains(_ frame: FrameHeader) throws(StorageError) -> Bool {
     let (view, end) = (view, frame.ownOffset + UInt64(FrameHeader.length))
     guard end <= view.limit else { return false }
-    if try LogReader.frame(at: frame.ownOffset, view: view, size: view.limit) == frame { return true }
+    if try ViewedBytes(view).frame(at: frame.ownOffset) == frame { return true }
     // The frame may span several blocks, some of which were punched.
     var expected = [UInt8](repeating: 0, count: FrameHeader.length)
     expected.withUnsafeMutableBytes { bytes in bytes.baseAddress.map(frame.encodeWithChecksum) }

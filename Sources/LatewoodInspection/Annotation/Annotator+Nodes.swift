@@ -31,7 +31,7 @@ extension Annotator {
     }
   }
 
-  private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> InspectedNode? {
+  private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> NodeCopy? {
     guard let node = try file.nodes.node(at: offset), offset + UInt64(node.reference.length) > wanted else {
       return nil
     }
@@ -63,7 +63,7 @@ extension Annotator {
     rows.add(range, otherwise)
   }
 
-  private func explain(_ inspected: InspectedNode, _ rows: inout AnnotatedRows) {
+  private func explain(_ inspected: NodeCopy, _ rows: inout AnnotatedRows) {
     let node = inspected.node
     let name = node.isLeaf ? "leaf" : "branch"
     let start = inspected.offset
@@ -99,7 +99,7 @@ extension Annotator {
   }
 
   /// Explains the cells in the order of their offsets, which need not be the order of the keys.
-  private func explainCells(_ inspected: InspectedNode, _ rows: inout AnnotatedRows) {
+  private func explainCells(_ inspected: NodeCopy, _ rows: inout AnnotatedRows) {
     let node = inspected.node
     let first = node.isLeaf ? 0 : 1
     for index in (first..<max(first, node.count)).sorted(by: { node.cell($0) < node.cell($1) }) {
@@ -134,7 +134,7 @@ extension Annotator {
   }
 }
 
-extension InspectedNode {
+extension NodeCopy {
   /// Returns a little-endian number of up to eight bytes in the node.
   func number(_ at: Int, _ length: Int) -> UInt64 {
     bytes[at..<at + min(length, 8)].reversed().bigEndian()

@@ -100,6 +100,16 @@ package final class FileReader {
     }.get()
   }
 
+  /// Copies a range that lies within the file.
+  func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
+    let isCopied: Void? = try withBytes(at: offset, count: target.count) { bytes in
+      target.copyMemory(from: UnsafeRawBufferPointer(start: bytes, count: target.count))
+    }
+    guard isCopied != nil else {
+      throw StorageError(.inputOutput, "the file was truncated while it was read", offset: offset)
+    }
+  }
+
   // MARK: Whole ranges
 
   /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range must
@@ -175,35 +185,43 @@ package final class FileReader {
   private func readSome(at offset: UInt64, count: Int) throws(StorageError) -> [UInt8] {
     guard offset < size else { return [] }
     var bytes = [UInt8](repeating: 0, count: Int(min(UInt64(count), size - offset)))
+    let got = try bytes.withUnsafeMutableBytes { buffer in
+      Result { () throws(StorageError) in try copy(to: buffer, at: offset) }
+    }.get()
+    bytes.removeLast(bytes.count - got)
+    return bytes
+  }
+
+  /// Copies bytes of the file and returns their number, which is smaller if the file has become
+  /// shorter. With `readAsZeros`, copies zeros in place of what the disk cannot read.
+  private func copy(to target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) -> Int {
     do throws(StorageError) {
-      let got = try fill(&bytes, 0..<bytes.count, at: offset)
-      if badBlocks == .fail { bytes.removeLast(bytes.count - got) }
-      return bytes
+      let got = try device.read(into: target, at: offset)
+      if badBlocks == .fail || got == target.count { return got }
+      zero(target[got...])
+      return target.count
     } catch {
       guard badBlocks == .readAsZeros, error.kind == .inputOutput else { throw error }
     }
+    zero(target[...])
     var done = 0
-    while done < bytes.count {
+    while done < target.count {
       let position = offset + UInt64(done)
-      let piece = min(bytes.count - done, Self.blockLength - Int(position % UInt64(Self.blockLength)))
+      let piece = min(target.count - done, Self.blockLength - Int(position % UInt64(Self.blockLength)))
       do throws(StorageError) {
-        _ = try fill(&bytes, done..<done + piece, at: position)
+        let part = UnsafeMutableRawBufferPointer(rebasing: target[done..<done + piece])
+        _ = try device.read(into: part, at: position)
       } catch {
         guard error.kind == .inputOutput else { throw error }
         note(unreadable: position..<position + UInt64(piece))
       }
       done += piece
     }
-    return bytes
+    return target.count
   }
 
-  private func fill(_ bytes: inout [UInt8], _ part: Range<Int>, at offset: UInt64) throws(StorageError) -> Int
-  {
-    try bytes.withUnsafeMutableBytes { buffer in
-      Result { () throws(StorageError) in
-        try device.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[part]), at: offset)
-      }
-    }.get()
+  private func zero(_ part: Slice<UnsafeMutableRawBufferPointer>) {
+    UnsafeMutableRawBufferPointer(rebasing: part).initializeMemory(as: UInt8.self, repeating: 0)
   }
 
   private func note(unreadable range: Range<UInt64>) {

@@ -17,14 +17,7 @@ package struct InspectedCheckpoint: Equatable {
   /// Returns nil if the frame, whose checksum is correct, is not a checkpoint or has impossible
   /// contents.
   init?(_ frame: FrameHeader, _ frames: FrameReader) throws(StorageError) {
-    guard frame.kind == .checkpoint else { return nil }
-    let start = frame.ownOffset + UInt64(FrameHeader.length)
-    let decoded = try frames.reader.withBytes(at: start, count: CheckpointRecord.length) { start in
-      Result { () throws(StorageError) in
-        try CheckpointRecord.decode(from: start, frame: frame.ownOffset, fileSize: frames.reader.size)
-      }
-    }
-    guard let decoded, case .success(let record) = decoded else { return nil }
+    guard let record = try frames.checkpointRecord(of: frame) else { return nil }
     self.frame = frame
     self.record = record
   }

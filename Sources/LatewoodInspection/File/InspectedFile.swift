@@ -120,8 +120,9 @@ package final class InspectedFile {
   }
 
   /// Returns the frames of the log starting at the newest checkpoint.
-  package func logFrames() -> LogFrames {
-    LogFrames(frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
+  package func logFrames() -> LogReader<FrameReader> {
+    LogReader(
+      frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
   }
 
   /// Returns a scan of the frames in any range of the file.

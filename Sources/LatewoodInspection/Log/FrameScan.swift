@@ -35,16 +35,14 @@ package struct FrameScan {
   private var at: UInt64
   /// The frame after the gap that was returned last.
   private var found: Piece?
-  /// The number of bytes that may still be hashed, so that a file full of headers does not take
-  /// quadratic time.
-  private var budget: UInt64
+  private var budget: HashBudget
 
   init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
     self.frames = frames
     self.range = range
     self.accepting = accepting
     at = range.lowerBound
-    budget = frames.reader.size.multipliedReportingOverflow(by: 16).partialValue
+    budget = HashBudget(searching: frames.size)
   }
 
   /// Returns the next piece; nil at the end.
@@ -86,7 +84,7 @@ package struct FrameScan {
       }
       let offset = at + UInt64(found)
       at = offset + FileLayout.frameAlignment
-      if offset < range.upperBound, let header = try frames.header(at: offset) { return header }
+      if offset < range.upperBound, let header = try frames.frameHeader(at: offset) { return header }
     }
     at = range.upperBound
     return nil
@@ -98,19 +96,18 @@ package struct FrameScan {
   }
 
   private mutating func frame(at offset: UInt64) throws(StorageError) -> Piece? {
-    guard let header = try frames.header(at: offset), let next = header.next,
+    guard let header = try frames.frameHeader(at: offset), let next = header.next,
       let required = header.requiredEnd
     else { return nil }
     let whole = offset..<min(next, range.upperBound)
     if header.kind == .commit, accepting == .unverified {
       return .frame(header, range: whole, isSound: true)
     }
-    if required - offset <= budget {
-      budget -= required - offset
-      if try frames.isSound(header) { return .frame(header, range: whole, isSound: true) }
+    if budget.spend(required - offset), try frames.isSound(header) {
+      return .frame(header, range: whole, isSound: true)
     }
     guard accepting != .sound, header.kind == .commit else { return nil }
-    let leadsOn = next == range.upperBound ? true : try frames.header(at: next) != nil
+    let leadsOn = next == range.upperBound ? true : try frames.frameHeader(at: next) != nil
     return leadsOn ? .frame(header, range: whole, isSound: false) : nil
   }
 }

@@ -27,7 +27,7 @@ package struct FrameWalk {
 
   private let file: InspectedFile
   private var scan: FrameScan
-  private var walk: LogFrames
+  private var walk: LogReader<FrameReader>
   private let from: UInt64
   private var hasTail = true
 

@@ -46,18 +46,18 @@ package struct InspectedLog {
     newestTransaction = checkpoint?.record.transaction ?? 0
     lastTransaction = max(newestTransaction, checkpoint?.frame.transaction ?? 0)
     durableThrough = slots.reduce(0) { max($0, $1.slot?.durableThrough ?? 0) }
-    var walk = LogFrames(frames, from: start, lastTransaction: newestTransaction)
+    var walk = LogReader(frames, from: start, lastTransaction: newestTransaction)
+    let limit = frames.reader.searchLimit
     while true {
       while let frame = try walk.next() { take(frame) }
       end = walk.position
-      self.frames = walk.count
+      self.frames = walk.frames
       durableThrough = max(durableThrough, walk.durableThrough)
-      let claim = walk.hasEnded ? nil : try claim(beyond: end.offset, frames)
-      guard let floor = [claim, durableThrough].compactMap({ $0 }).max(), end.offset < floor else { break }
+      guard try walk.endsInDamage(floor: durableThrough, limit: limit) else { break }
       // A writer may have completed the frame since this walk reached it; all durable frames are
       // complete by now.
       try frames.reader.refresh()
-      if try frames.frame(at: end.offset) != nil, let frame = try walk.next() {
+      if let frame = try walk.next() {
         take(frame)
         continue
       }
@@ -65,7 +65,12 @@ package struct InspectedLog {
       fault = .damaged(at: end.offset, "the log is damaged here: commits that had been made durable follow")
       return
     }
-    tail = try kindOfTail(walk.hasEnded, frames.reader)
+    if walk.hasEnded {
+      tail = end.offset >= frames.size ? .none : .ended
+    } else if end.offset < frames.size {
+      unsearched = walk.unsearched(limit: limit)
+      tail = try walk.isFollowedByZeros(limit: limit) ? .reserved : .skipped
+    }
   }
 
   private mutating func take(_ frame: FrameHeader) {
@@ -77,38 +82,6 @@ package struct InspectedLog {
       transactions += 1
       newestTransaction = frame.transaction
     }
-  }
-
-  private func kindOfTail(_ hasEnded: Bool, _ reader: FileReader) throws(StorageError) -> Tail {
-    if end.offset >= reader.size { return .none }
-    if hasEnded { return .ended }
-    let isZero = try reader.isZero(end.offset..<(unsearched?.lowerBound ?? reader.size))
-    return isZero && unsearched == nil ? .reserved : .skipped
-  }
-
-  /// Returns the greatest *durable through* beyond `offset` in a sound frame after it.
-  private mutating func claim(beyond offset: UInt64, _ frames: FrameReader) throws(StorageError) -> UInt64? {
-    var budget = (frames.reader.size - min(frames.reader.size, offset)).multipliedReportingOverflow(by: 16)
-      .partialValue
-    var ranges = frames.reader.storedRanges(in: offset..<max(offset, frames.reader.size))
-    var rest = frames.reader.searchLimit
-    unsearched = nil
-    while let stored = ranges.next() {
-      let part = stored.lowerBound..<stored.lowerBound + min(rest, stored.upperBound - stored.lowerBound)
-      rest -= part.upperBound - part.lowerBound
-      if part != stored { unsearched = part.upperBound..<frames.reader.size }
-      var scan = FrameScan(frames, in: part, accepting: .unverified)
-      while let header = try scan.nextHeader() {
-        guard header.durableThrough > offset else { continue }
-        // A crafted file can be full of headers of large frames. That counts as damage as well.
-        let cost = header.kind == .nodes ? 0 : header.payloadLength
-        guard cost <= budget else { return header.durableThrough }
-        if try frames.isSound(header) { return header.durableThrough }
-        budget -= cost
-      }
-      if unsearched != nil { break }
-    }
-    return nil
   }
 }
 

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFile
+import LatewoodTree
 
 /// Every byte of a file, from the first to the last, by its purpose.
 ///
@@ -148,7 +149,7 @@ package struct FileMap {
   }
 }
 
-extension InspectedNode {
+extension NodeCopy {
   /// The keyspace of all keys of a leaf, or all separators of a branch; nil if there are several or
   /// it is not known.
   package var keyspace: UInt32? {

@@ -19,9 +19,7 @@ struct OperationRescue {
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
-  /// The number of bytes of values that may still be hashed, so that bytes that look like many
-  /// large values do not take quadratic time.
-  private var budget: UInt64
+  private var budget: HashBudget
 
   private static let blockLength: UInt64 = 4096
   /// A run of zeros of this length is preallocated space, not a destroyed block.
@@ -37,10 +35,10 @@ struct OperationRescue {
     self.file = file
     self.keyspaces = keyspaces
     end = gap.upperBound
-    budget = (gap.upperBound - gap.lowerBound).multipliedReportingOverflow(by: 16).partialValue
+    budget = HashBudget(searching: gap.upperBound - gap.lowerBound)
     position = gap.lowerBound
     // If the frame's own header survives, the first operation is right after it.
-    let header = try file.anyHeader(at: position)
+    let header = try file.anyFrameHeader(at: position)
     if let header, header.kind == .commit { position += UInt64(FrameHeader.length) }
   }
 
@@ -48,8 +46,8 @@ struct OperationRescue {
     while let candidate = try nextCandidate() {
       position = candidate.inspected.start + 1
       let cost = UInt64(candidate.inspected.value.count)
-      guard cost <= budget else { continue }
-      if candidate.inspected.hasOwnChecksum { budget -= cost }
+      // Only a value with a checksum of its own is hashed.
+      guard candidate.inspected.hasOwnChecksum ? budget.spend(cost) : budget.allows(cost) else { continue }
       let isVerified = try candidate.isValueVerified(in: file)
       let isFollowed = try isFollowed(candidate)
       if isVerified == true || (isVerified == nil && isFollowed) {
@@ -75,7 +73,7 @@ struct OperationRescue {
     let nonZero = try file.reader.firstNonZero(in: next..<limit)
     if nonZero == limit { return true }
     if nonZero % FileLayout.frameAlignment == 0, nonZero - next < FileLayout.frameAlignment {
-      if try file.anyHeader(at: nonZero) != nil { return true }
+      if try file.anyFrameHeader(at: nonZero) != nil { return true }
     }
     guard let following = try SalvagedOperation(at: next, end: end, in: file.reader) else { return false }
     return isPlausible(following)

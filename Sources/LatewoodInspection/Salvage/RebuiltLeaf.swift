@@ -42,10 +42,10 @@ struct RebuiltLeaf {
   }
 
   /// Returns the leaf; nil if the rest cannot be completed to the checksum in the reference.
-  func node() throws(StorageError) -> InspectedNode? {
+  func node() throws(StorageError) -> NodeCopy? {
     let arrays = NodeLayout.arrays + count * (NodeLayout.headLength + NodeLayout.slotLength)
     return try bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) -> InspectedNode? in
+      Result { () throws(StorageError) -> NodeCopy? in
         let chain = CellChain(in: bytes, from: arrays)
         var attempts = 0
         for cell in chain.cells where cell.depth == count && attempts < Self.attemptLimit {
@@ -73,7 +73,7 @@ struct RebuiltLeaf {
 
   private func node(
     _ run: [CellChain.Cell], _ prefix: [UInt8], _ old: UnsafeRawBufferPointer
-  ) throws(StorageError) -> InspectedNode? {
+  ) throws(StorageError) -> NodeCopy? {
     var leaf = [UInt8](old)
     func put(_ value: some FixedWidthInteger, at offset: Int) {
       withUnsafeBytes(of: value.littleEndian) { leaf.replaceSubrange(offset..<offset + $0.count, with: $0) }
@@ -104,7 +104,7 @@ struct RebuiltLeaf {
       // It is validated like any other node, because a correct checksum does not prove that a leaf
       // is well-formed.
       return try leaf.withStart { (start, _) throws(StorageError) in
-        do throws(StorageError) { return try InspectedNode(start, lost.reference, seed: file.seed) } catch {
+        do throws(StorageError) { return try NodeCopy(lost.reference, at: start, seed: file.seed) } catch {
           return nil
         }
       }

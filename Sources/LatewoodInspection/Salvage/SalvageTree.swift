@@ -56,7 +56,7 @@ struct SalvageTree {
   }
 
   private mutating func take(
-    _ found: InspectedNode, _ subtree: Subtree, _ range: KeyIntervals.Interval
+    _ found: NodeCopy, _ subtree: Subtree, _ range: KeyIntervals.Interval
   ) throws(StorageError) {
     bytesRead += UInt64(subtree.reference.length)
     try sink.progress(bytesRead, of: file.reader.size)

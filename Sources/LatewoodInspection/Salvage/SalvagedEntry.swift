@@ -32,15 +32,16 @@ struct SalvagedEntry {
     switch value {
     case .inline(let bytes): return bytes
     case .extent(let offset, let length, let checksum):
-      guard offset >= FileLayout.logStart, let bytes = try file.reader.bytes(at: offset, count: length)
+      let reference = ExtentReference(offset: offset, length: UInt64(length), checksum: checksum)
+      guard reference.isWithin(file.size), let bytes = try file.reader.bytes(at: offset, count: length)
       else { return nil }
       let sum = bytes.withUnsafeBytes { XXH64.hash($0, seed: file.seed) }
-      return length == 0 || UInt32(truncatingIfNeeded: sum) == checksum ? bytes : nil
+      return length == 0 || reference.matches(sum) ? bytes : nil
     }
   }
 }
 
-extension InspectedNode {
+extension NodeCopy {
   /// The entries of a leaf, in the order of the keys.
   var entries: [SalvagedEntry] {
     defer { withExtendedLifetime(self) {} }

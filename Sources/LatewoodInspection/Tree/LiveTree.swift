@@ -91,7 +91,7 @@ package struct LiveTree {
     if node.isLeaf { try takeLeaf(inspected, reader) }
   }
 
-  private mutating func takeLeaf(_ inspected: InspectedNode, _ reader: NodeReader) throws(StorageError) {
+  private mutating func takeLeaf(_ inspected: NodeCopy, _ reader: NodeReader) throws(StorageError) {
     let node = inspected.node
     defer { withExtendedLifetime(inspected) {} }
     entries &+= UInt64(node.count)

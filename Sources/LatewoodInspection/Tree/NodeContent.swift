@@ -35,7 +35,7 @@ package struct NodeContent {
   package var isLeaf: Bool { level == 0 }
   package var count: Int { isLeaf ? entries.count : children.count }
 
-  package init(_ inspected: InspectedNode) {
+  package init(_ inspected: NodeCopy) {
     let node = inspected.node
     reference = inspected.reference
     level = node.level

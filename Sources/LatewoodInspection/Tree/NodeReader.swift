@@ -10,22 +10,16 @@ package struct NodeReader {
 
   /// Returns the node that a reference refers to, at the level that its parent implies. Throws
   /// `damaged`.
-  package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> InspectedNode {
-    let found = try node(reference)
-    guard found.node.level == level else {
-      throw StorageError.damaged(at: reference.offset, "the level of a node contradicts the reference to it")
-    }
-    return found
+  package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> NodeCopy {
+    try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
   }
 
   /// Like `node`, but returns nil if the bytes are not the node. Throws any error of the device.
   ///
   /// - Parameter level: the level that the node must have; nil for any.
-  func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> InspectedNode? {
+  func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> NodeCopy? {
     do throws(StorageError) {
-      let found = try node(reference)
-      if let level, level != found.node.level { return nil }
-      return found
+      return try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
     } catch {
       if error.kind == .damaged { return nil }
       throw error
@@ -34,7 +28,7 @@ package struct NodeReader {
 
   /// Returns the node that starts at `offset` according to its own header, regardless of any
   /// references to it; nil if there is none.
-  package func node(at offset: UInt64) throws(StorageError) -> InspectedNode? {
+  package func node(at offset: UInt64) throws(StorageError) -> NodeCopy? {
     guard let reference = try reference(at: offset) else { return nil }
     return try soundNode(reference, level: nil)
   }
@@ -53,17 +47,16 @@ package struct NodeReader {
     }
     return found ?? nil
   }
+}
 
-  private func node(_ reference: NodeReference) throws(StorageError) -> InspectedNode {
-    guard reference.offset >= FileLayout.logStart, reference.offset % FileLayout.nodeAlignment == 0,
-      reference.length <= FileLayout.nodeLimit,
-      let found = try reader.withBytes(
-        at: reference.offset, count: Int(reference.length),
-        { (start) throws(StorageError) in try InspectedNode(start, reference, seed: seed) })
-    else {
-      throw StorageError.damaged(
-        at: reference.offset, "a node does not lie within the file at a multiple of 64")
-    }
-    return found
+extension NodeCopy {
+  package var offset: UInt64 { reference.offset }
+  package var transaction: UInt64 { node.base.u64(NodeLayout.transaction) }
+
+  /// The first and last full keys of a leaf, or the first and last separators of a branch; nil for
+  /// a branch with a single child.
+  package var bounds: (first: [UInt8], last: [UInt8])? {
+    if node.isLeaf { return (node.key(0).bytes, node.key(node.count - 1).bytes) }
+    return node.count > 1 ? (node.separator(1).bytes, node.separator(node.count - 1).bytes) : nil
   }
 }

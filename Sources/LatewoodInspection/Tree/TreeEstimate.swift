@@ -33,7 +33,7 @@ package struct TreeEstimate {
     fillPercent = sampledFill(of: root)
   }
 
-  private mutating func read(_ subtree: Subtree) -> InspectedNode? {
+  private mutating func read(_ subtree: Subtree) -> NodeCopy? {
     guard readCount < TreeEstimate.readLimit else { return nil }
     readCount += 1
     do throws(StorageError) { return try nodes.node(subtree.reference, level: subtree.level) } catch {

@@ -12,7 +12,7 @@ package struct TreeWalk {
     /// The reference from the parent, or from the checkpoint.
     package let subtree: Subtree
     /// The node; nil if it was not read, or could not be read.
-    package let node: InspectedNode?
+    package let node: NodeCopy?
     /// The reason why the node could not be read.
     package let fault: StorageError?
     /// The separators around the node: its keys are not less than `low`, and less than `high`.
@@ -42,7 +42,7 @@ package struct TreeWalk {
   private mutating func walk(
     _ subtree: Subtree, _ low: [UInt8]?, _ high: [UInt8]?, _ visit: (Visit) throws(StorageError) -> Bool
   ) throws(StorageError) {
-    var node: InspectedNode?
+    var node: NodeCopy?
     var fault: StorageError?
     if !seen.insert(subtree.reference.offset).inserted {
       fault = .damaged(at: subtree.reference.offset, "a node occurs twice in the tree")

@@ -13,6 +13,12 @@ package struct BaseValue {
   @inline(__always) package var extentOffset: UInt64 { pointer.u64(0) }
   @inline(__always) package var extentChecksum: UInt32 { pointer.u32(8) }
 
+  /// The reference to an extent.
+  @inline(__always) var extent: ExtentReference {
+    ExtentReference(
+      offset: extentOffset, length: UInt64(truncatingIfNeeded: length), checksum: extentChecksum)
+  }
+
   /// Returns the bytes of the value. An extent is verified the first time this process reads it.
   ///
   /// Throws `damaged` if they lie outside the file: a node may change after it was verified.

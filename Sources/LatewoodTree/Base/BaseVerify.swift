@@ -128,13 +128,11 @@ struct BaseVerify {
     liveBytes &+= length
     let offset = value.extentOffset
     if offset < floor { return }
-    guard offset >= NodeLayout.firstFrame, length <= file.limit, offset <= file.limit - length else {
-      return note(offset, "a value's extent does not lie within the file")
-    }
+    guard value.extent.isWithin(file.limit) else { return report.faults.append(value.extent.outside) }
     report.bytesChecked &+= length
     if length > 0 { places.append((offset, length)) }
     do throws(StorageError) {
-      if try reads.extent(value) == nil { try reads.eachPiece(of: value) { _ in } }
+      try reads.verify(value)
     } catch { report.faults.append(error) }
   }
 

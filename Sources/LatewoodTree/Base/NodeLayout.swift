@@ -34,6 +34,4 @@ package enum NodeLayout {
   /// The maximum number of levels of a tree. With nodes at multiples of 64 and three children per
   /// branch, no tree in a file of 256 TiB has more.
   package static let maximumLevels = 28
-  /// The offset of the first byte after headers and root slots.
-  package static let firstFrame: UInt64 = 16384
 }

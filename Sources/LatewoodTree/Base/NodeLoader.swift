@@ -21,11 +21,7 @@ struct NodeLoader {
     _ reference: NodeReference, level: UInt8, entries: UInt64 = 0
   ) throws(StorageError) -> Node {
     let length = UInt64(reference.length)
-    // 48 bytes: the header and at least one cell, so that the fields compared below lie within the
-    // file.
-    guard length >= 48, length <= file.limit, reference.offset <= file.limit &- length,
-      reference.offset >= NodeLayout.firstFrame, reference.offset & 63 == 0
-    else { throw NodeLoader.outside(reference) }
+    guard reference.isWithin(file.limit) else { throw reference.outside }
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     if !file.isVerified(reference.offset, FileView.Proof.node) { try verify(reference) }
     if entries > 0 { NodeLoader.touchArrays(of: base, entries, length) }
@@ -94,10 +90,6 @@ struct NodeLoader {
 
   @inline(never) private static func changed(_ offset: UInt64) -> StorageError {
     StorageError.damaged(at: offset, "a node has changed since it was verified")
-  }
-
-  @inline(never) private static func outside(_ reference: NodeReference) -> StorageError {
-    StorageError.damaged(at: reference.offset, "a node does not lie within the file at a multiple of 64")
   }
 
   @inline(never) private static func mismatch(_ reference: NodeReference) -> StorageError {

@@ -165,7 +165,8 @@ final class TreeBuilder {
   /// from a copy in which it was verified.
   func opened(_ subtree: Subtree) throws(StorageError) -> Node {
     guard subtree.level == 0 else { return try source.root(subtree) }
-    let copy = try VerifiedReads(source).node(subtree)
+    let copy = try NodeCopy(
+      subtree.reference, level: subtree.level, in: source.file, minimumKeyLength: source.minimumKeyLength)
     retain(copy)
     return copy.node
   }

@@ -122,7 +122,7 @@ package struct CopyVerifier: ~Copyable {
 private struct PlacesInOrder {
   /// The end of the last region; `extentEnd` is the end of the last extent.
   private var regionEnd: UInt64 = 0
-  private var extentEnd = NodeLayout.firstFrame
+  private var extentEnd = FileLayout.logStart
   /// The regions of nodes that do not lie before the last extent.
   private var regions: [Range<UInt64>] = []
 

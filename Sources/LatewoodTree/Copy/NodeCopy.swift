@@ -1,17 +1,75 @@
-/// A copy of a node in private memory, in which it is verified, so that later changes of the file
+import LatewoodBytes
+import LatewoodFile
+
+/// A copy of a node in private memory, in which it was verified, so that later changes of the file
 /// do not affect it.
-final class NodeCopy {
+///
+/// Every reader that does not read nodes in place opens them here: copies and verifications of
+/// trees, and the inspection tool.
+package final class NodeCopy {
+  package let reference: NodeReference
+  /// The node, which is valid as long as this object exists.
+  package let node: Node
   // SAFETY: freed in deinit; the owner of a pointer into it keeps this object.
   let memory: UnsafeMutableRawPointer
-  let length: Int
 
-  init(length: Int) {
-    self.length = length
-    memory = .allocate(byteCount: length, alignment: NodeLayout.alignment)
+  var length: Int { Int(reference.length) }
+  package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
+
+  /// Reads the node that `reference` refers to.
+  ///
+  /// - Parameters:
+  ///   - level: the level that its parent implies; nil for any.
+  ///   - minimumKeyLength: the minimum length of a key in a leaf.
+  ///
+  /// Throws `damaged` if the bytes are not that node, and errors of the device.
+  package convenience init(
+    _ reference: NodeReference, level: UInt8?, in file: some FileBytes,
+    minimumKeyLength: Int = NodeLayout.minimumKeyLength
+  ) throws(StorageError) {
+    try reference.check(within: file.size)
+    try self.init(reference, level, file.seed, minimumKeyLength) { (target) throws(StorageError) in
+      try file.read(into: target, at: reference.offset)
+    }
+  }
+
+  /// Copies a node from memory of the length in its reference.
+  ///
+  /// Throws `damaged` if the bytes are not that node.
+  package convenience init(
+    _ reference: NodeReference, at start: UnsafeRawPointer, seed: UInt64
+  ) throws(StorageError) {
+    try reference.check(within: .max)
+    try self.init(reference, nil, seed, NodeLayout.minimumKeyLength) { target in
+      target.copyMemory(from: UnsafeRawBufferPointer(start: start, count: target.count))
+    }
+  }
+
+  private init(
+    _ reference: NodeReference, _ level: UInt8?, _ seed: UInt64, _ minimumKeyLength: Int,
+    fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    let length = Int(reference.length)
+    let memory = UnsafeMutableRawPointer.allocate(byteCount: length, alignment: NodeLayout.alignment)
+    do throws(StorageError) {
+      try fill(UnsafeMutableRawBufferPointer(start: memory, count: length))
+      // SAFETY: the memory has the length in the reference, and lives as long as this object, which
+      // owns the view.
+      try NodeValidation(
+        base: memory, seed: seed, reference: reference, minimumKeyLength: minimumKeyLength
+      ).run()
+      node = Node(validated: memory)
+      if let level, node.level != level {
+        throw StorageError.damaged(
+          at: reference.offset, "the level of a node contradicts the reference to it")
+      }
+    } catch {
+      memory.deallocate()
+      throw error
+    }
+    self.reference = reference
+    self.memory = memory
   }
 
   deinit { memory.deallocate() }
-
-  /// The node. Only valid after verification.
-  var node: Node { Node(validated: memory) }
 }

@@ -38,9 +38,8 @@ package final class RegionVerifier {
   /// window is read.
   private static let windowLength = 256 << 10
 
-  private let seed: UInt64
-  private let nodes: DiskWindow
-  private let extents: DiskWindow
+  private let nodes: DiskBytes
+  private let extents: DiskBytes
 
   /// - Parameters:
   ///   - seed: the file seed.
@@ -49,9 +48,8 @@ package final class RegionVerifier {
     seed: UInt64,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
   ) {
-    self.seed = seed
-    nodes = DiskWindow(capacity: RegionVerifier.windowLength, read: read)
-    extents = DiskWindow(capacity: RegionVerifier.windowLength, read: read)
+    nodes = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
+    extents = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
   }
 
   /// - Parameters:
@@ -62,10 +60,13 @@ package final class RegionVerifier {
   /// Throws `damaged`, and errors of the device.
   package func read(_ range: Range<UInt64>, below limit: UInt64) throws(StorageError) -> VerifiedRegion {
     var region = VerifiedRegion(range: range)
+    // Unrelated extents follow the region.
+    nodes.size = min(limit, range.upperBound)
+    extents.size = limit
     let alignment = UInt64(NodeLayout.alignment)
     var offset = range.lowerBound
     while offset < range.upperBound {
-      let node = try readNode(at: offset, below: limit, into: &region)
+      let node = try readNode(at: offset, into: &region)
       offset = (offset + UInt64(node.reference.length) + alignment - 1) & ~(alignment - 1)
       region.nodes.append(node)
     }
@@ -73,21 +74,18 @@ package final class RegionVerifier {
   }
 
   private func readNode(
-    at offset: UInt64, below limit: UInt64, into region: inout VerifiedRegion
+    at offset: UInt64, into region: inout VerifiedRegion
   ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
-    // Unrelated extents follow the region.
-    let block = UInt64(directAlignment)
-    let end = min(limit, (region.range.upperBound + (block - 1)) & ~(block - 1))
-    let header = try nodes.bytes(at: offset, NodeLayout.arrays, below: end)
+    let header = try nodes.bytes(at: offset, NodeLayout.arrays)
     let length = header.u32(NodeLayout.length)
     guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
       throw StorageError.damaged(at: offset, "a node does not lie within its region")
     }
-    let base = try nodes.bytes(at: offset, Int(length), below: end)
+    let base = try nodes.bytes(at: offset, Int(length))
     let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
     let reference = NodeReference(offset: offset, length: length, checksum: checksum)
     try NodeValidation(
-      base: base, seed: seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
+      base: base, seed: nodes.seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
     ).run()
     let node = Node(validated: base)
     try checkPrefix(of: node, offset)
@@ -97,7 +95,7 @@ package final class RegionVerifier {
       for index in 0..<node.count {
         let value = node.entry(index).value
         guard value.isExtent else { continue }
-        try readExtent(value, below: limit, into: &region)
+        try readExtent(value, into: &region)
         verified.liveBytes &+= UInt64(value.length)
       }
       verified.first = node.key(0).bytes
@@ -122,37 +120,17 @@ package final class RegionVerifier {
   // MARK: Extents
 
   private func readExtent(
-    _ value: BaseValue, below limit: UInt64, into region: inout VerifiedRegion
+    _ value: BaseValue, into region: inout VerifiedRegion
   ) throws(StorageError) {
-    let offset = value.extentOffset
-    let (next, overflow) = offset.addingReportingOverflow(UInt64(value.length))
-    guard !overflow, offset >= NodeLayout.firstFrame, next <= limit else {
-      throw StorageError.damaged(at: offset, "a value's extent does not lie within the file")
-    }
-    guard try UInt32(truncatingIfNeeded: hash(offset, value.length, below: limit)) == value.extentChecksum
-    else { throw StorageError.damaged(at: offset, "a value does not match its checksum") }
+    let reference = value.extent
+    try extents.verify(reference)
     // An empty extent takes no space.
-    if value.length == 0 { return }
-    if let last = region.extents.last, last.upperBound == offset {
-      region.extents[region.extents.count - 1] = last.lowerBound..<next
+    if reference.length == 0 { return }
+    let end = reference.offset + reference.length
+    if let last = region.extents.last, last.upperBound == reference.offset {
+      region.extents[region.extents.count - 1] = last.lowerBound..<end
     } else {
-      region.extents.append(offset..<next)
+      region.extents.append(reference.offset..<end)
     }
-  }
-
-  private func hash(_ offset: UInt64, _ length: Int, below limit: UInt64) throws(StorageError) -> UInt64 {
-    let piece = RegionVerifier.windowLength / 2
-    if length > 0, length <= piece {
-      return XXH64.hash(try extents.bytes(at: offset, length, below: limit), length, seed: seed)
-    }
-    var stream = XXH64.Stream(seed: seed)
-    var done = 0
-    while done < length {
-      let count = min(piece, length - done)
-      let bytes = try extents.bytes(at: offset + UInt64(done), count, below: limit)
-      stream.update(UnsafeRawBufferPointer(start: bytes, count: count))
-      done += count
-    }
-    return stream.finish()
   }
 }

@@ -125,7 +125,7 @@ package struct TreeCopy: ~Copyable {
       return
     }
     // An empty extent takes no space.
-    var offset = NodeLayout.firstFrame
+    var offset = FileLayout.logStart
     if batch.length > 0 {
       offset = try target.reserve(batch.length)
       try target.write(batch.extents, offset)
