@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// The parts of the tool that other programs may call: only its parsers, without running a command
 /// or accessing a file.
 package enum ToolProbe {
@@ -13,7 +15,7 @@ package enum ToolProbe {
     var said: [String] = []
     func ask(_ body: () throws(Failure) -> Void) {
       do throws(Failure) { try body() } catch {
-        var writer = JSONWriter()
+        var writer = JSONOutput()
         error.write(to: &writer)
         said += [error.message, error.advice, String(decoding: writer.take(), as: UTF8.self)]
       }

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import Testing
 
 @testable import LatewoodTool
@@ -21,9 +22,9 @@ import Testing
   @Test func `entries of any bytes round-trip`() throws {
     for bytes in [[0], [0xFF, 0xFE], Array("text \"quoted\" \n\u{0}名".utf8)] as [[UInt8]] {
       let entry = ExportedEntry(key: bytes, value: bytes)
-      var writer = JSONWriter()
+      var writer = JSONOutput()
       entry.write(to: &writer)
-      let compact = try #require(JSONText.compact(writer.bytes))
+      let compact = try #require(JSONText.compact(writer.take()))
       #expect(ExportedEntry(compact) == entry)
     }
   }

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import Testing
 
 @testable import LatewoodTool
@@ -38,18 +39,19 @@ import Testing
 
   @Test func `text is written the same way it is read`() throws {
     let text = "a\"b\\c\n\r\t\u{1}\u{7F}é名👋/"
-    var writer = JSONWriter()
-    writer.string(text)
-    #expect(string(String(decoding: writer.bytes, as: UTF8.self)) == text)
-    #expect(JSONText.compact(writer.bytes) == writer.bytes)
+    var writer = JSONOutput()
+    writer.text(text)
+    let written = writer.take()
+    #expect(string(String(decoding: written, as: UTF8.self)) == text)
+    #expect(JSONText.compact(written) == written)
   }
 
   @Test func `nested values are written correctly`() {
-    var writer = JSONWriter()
-    writer.beginObject()
+    var writer = JSONOutput()
+    writer.beginDictionary()
     writer.member("text", "x")
     writer.member("bytes", data: [0xFF, 0x00])
-    writer.name("list")
+    writer.key("list")
     writer.beginArray()
     writer.number(1)
     writer.beginArray()
@@ -58,8 +60,8 @@ import Testing
     writer.boolean(true)
     writer.endArray()
     writer.member("last", 2)
-    writer.endObject()
-    let text = String(decoding: writer.bytes, as: UTF8.self)
+    writer.endDictionary()
+    let text = String(decoding: writer.take(), as: UTF8.self)
     #expect(text == #"{"text":"x","bytes":{"base64":"/wA="},"list":[1,[],null,true],"last":2}"#)
   }
 }

@@ -33,23 +33,5 @@ final class JSONTarget: FuzzTarget {
     {
       find("documents refuse what the tool accepts: \(refusal)")
     }
-    lines(text)
-  }
-
-  /// Reads the same bytes as lines of JSON, which arrive in pieces.
-  private func lines(_ text: [UInt8]) {
-    var reader = JSONLinesReader(lineLimit: 1 << 16)
-    var rest = text[...]
-    while !rest.isEmpty {
-      let piece = rest.prefix(1 + rest.count / 3)
-      reader.append(piece)
-      rest = rest.dropFirst(piece.count)
-    }
-    reader.end()
-    for _ in 0...text.count {
-      do throws(FleeceError) {
-        guard try reader.next() != nil else { break }
-      } catch { break }
-    }
   }
 }

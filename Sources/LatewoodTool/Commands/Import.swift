@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
@@ -183,9 +184,9 @@ struct ImportReport: Equatable {
   }
 
   func write(
-    to writer: inout JSONWriter, _ place: String, _ name: String, nanoseconds: UInt64
+    to writer: inout JSONOutput, _ place: String, _ name: String, nanoseconds: UInt64
   ) {
-    writer.beginObject()
+    writer.beginDictionary()
     writer.member(place, name)
     writer.member("format", form.rawValue)
     writer.member("values", values)
@@ -197,6 +198,6 @@ struct ImportReport: Equatable {
       writer.member("withoutAttachments", leftOut.attachments)
     }
     writer.member("nanoseconds", nanoseconds)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -20,11 +20,11 @@ struct ExportedEntry: Equatable {
     self.init(key: key, value: value)
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("key", data: key)
     writer.member("value", data: value)
-    writer.endObject()
+    writer.endDictionary()
   }
 
   private static func data(

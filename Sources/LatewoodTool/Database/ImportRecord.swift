@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 /// The record of an import into a keyspace, so that `export` can restore the original form.
@@ -26,13 +27,13 @@ struct ImportRecord: Equatable {
   var isComplete: Bool
 
   var encoded: [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
+    var writer = JSONOutput()
+    writer.beginDictionary()
     writer.member("shape", shape.rawValue)
     writer.member("source", source)
     writer.member("complete", isComplete)
-    writer.endObject()
-    return writer.bytes
+    writer.endDictionary()
+    return writer.take()
   }
 
   init(shape: Shape, source: String, isComplete: Bool) {

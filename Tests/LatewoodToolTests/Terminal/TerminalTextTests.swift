@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodSimulation
 import LatewoodTerminal
 import Testing
@@ -102,8 +103,8 @@ import Testing
   }
 
   private static func quoted(_ text: String) -> [UInt8] {
-    var bytes: [UInt8] = []
-    JSONWriter.append(text.utf8, to: &bytes)
-    return bytes
+    var output = JSONOutput()
+    output.text(text)
+    return output.take()
   }
 }
