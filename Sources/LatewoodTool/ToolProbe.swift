@@ -3,9 +3,6 @@ import LatewoodFleece
 /// The parts of the tool that other programs may call: only its parsers, without running a command
 /// or accessing a file.
 package enum ToolProbe {
-  /// Returns whether the tool accepts a text as one JSON text.
-  package static func isJSON(_ text: [UInt8]) -> Bool { JSONText.compact(text) != nil }
-
   /// Parses a command line, without the name of the program, and reads every operand and option in
   /// every way that commands do.
   ///

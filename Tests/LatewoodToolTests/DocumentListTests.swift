@@ -155,7 +155,7 @@ import Testing
     let list = try tool("doc", "list", "@", "--prefix", "c", "--json", "--pretty").output
     #expect(list.hasSuffix("      }\n    }\n  ],\n  \"count\": 1,\n  \"next\": null\n}\n"), "\(list)")
     let plain = try tool("doc", "list", "@", "--prefix", "c", "--json").output
-    #expect(JSONText.compact(Array(list.utf8)) == Array(plain.dropLast().utf8))
+    #expect(JSON.compact(Array(list.utf8)) == Array(plain.dropLast().utf8))
   }
 
   @Test func `colours change nothing else of a document`() throws {
@@ -166,7 +166,7 @@ import Testing
     ] {
       let fleece = try JSON.fleece(from: text)
       let plain = try JSON.text(of: fleece, .readable())
-      #expect(JSONText.compact(plain) == Array(text.utf8))
+      #expect(JSON.compact(plain) == Array(text.utf8))
       #expect(try plain == JSON.text(of: fleece, .indented))
       let coloured = try JSON.text(of: fleece, .readable(colours))
       #expect(Screen(coloured).rows == Screen(plain).rows)

@@ -21,7 +21,7 @@ struct CSVRecords {
   static let recordLimit = 64 << 20
   static let columnLimit = 10_000
 
-  private var input: JSONInput
+  private let input: TextWindow
   private let types: Types
   private let recordLimit: Int
   /// The names of the members.
@@ -37,7 +37,7 @@ struct CSVRecords {
   private var cell: [UInt8] = []
   private var isQuoted = false
 
-  init(_ input: JSONInput, _ types: Types, recordLimit: Int = Self.recordLimit) {
+  init(_ input: TextWindow, _ types: Types, recordLimit: Int = Self.recordLimit) {
     self.input = input
     self.types = types
     self.recordLimit = recordLimit
@@ -188,7 +188,7 @@ extension CSVRecords {
         return .line
       case _ where isQuoted:
         throw failure(
-          "\(JSONScanner.shown(byte)) follows a cell in quotes",
+          "\(JSON.shown(byte)) follows a cell in quotes",
           advice: "A comma must follow; inside quotes, double each quote.")
       case UInt8(ascii: "\""):
         throw failure(

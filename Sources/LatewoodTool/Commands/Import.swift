@@ -118,7 +118,8 @@ extension CommandDescription {
     }
     if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
     let source = try ImportSource(path: try arguments.text(1), console: console)
-    var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
+    var importer = try Importer(
+      from: source, keyspaceName: name, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened, so that invalid input does not create
     // a database.
     try importer.begin(arguments)

@@ -53,7 +53,7 @@ struct Exporter {
       ExportedEntry(key: key, value: value).write(to: &writer)
       try output.write(writer.take())
     } else {
-      guard let text = JSONText.compact(value) else {
+      guard let text = JSON.compact(value) else {
         throw .badInput(
           "the value of \(Arguments.quoted(key)) is not JSON",
           advice: "--format entries exports values of any kind.")

@@ -1,16 +1,17 @@
-import LatewoodFleece
 import Testing
 
-@testable import LatewoodTool
+@testable import LatewoodFleece
 
-@Suite struct JSONTextTests {
+@Suite struct JSONSliceTests {
   private func value(_ path: String, _ text: String) -> String? {
     let names = path.split(separator: ".", omittingEmptySubsequences: false).map { Array($0.utf8) }
-    return JSONText.value(at: names, in: Array(text.utf8)).map { String(decoding: $0, as: UTF8.self) }
+    return Array(text.utf8).withUnsafeBytes { text in
+      JSONSlice(text).value(at: names).map { String(decoding: $0.bytes, as: UTF8.self) }
+    }
   }
 
   private func string(_ text: String) -> String? {
-    JSONText.string(Array(text.utf8)[...]).map { String(decoding: $0, as: UTF8.self) }
+    Array(text.utf8).withUnsafeBytes { JSONSlice($0).string() }.map { String(decoding: $0, as: UTF8.self) }
   }
 
   @Test func `members are found by their paths`() {
@@ -43,25 +44,25 @@ import Testing
     writer.text(text)
     let written = writer.take()
     #expect(string(String(decoding: written, as: UTF8.self)) == text)
-    #expect(JSONText.compact(written) == written)
+    #expect(JSON.compact(written) == written)
   }
 
-  @Test func `nested values are written correctly`() {
-    var writer = JSONOutput()
-    writer.beginDictionary()
-    writer.member("text", "x")
-    writer.member("bytes", data: [0xFF, 0x00])
-    writer.key("list")
-    writer.beginArray()
-    writer.number(1)
-    writer.beginArray()
-    writer.endArray()
-    writer.null()
-    writer.boolean(true)
-    writer.endArray()
-    writer.member("last", 2)
-    writer.endDictionary()
-    let text = String(decoding: writer.take(), as: UTF8.self)
-    #expect(text == #"{"text":"x","bytes":{"base64":"/wA="},"list":[1,[],null,true],"last":2}"#)
+  @Test func `members are found in text with white space, and text that is not JSON has none`() throws {
+    #expect(value("a.b", " {}") == nil)
+    #expect(value("a.b", "{ \"a\" : { \"b\" :\t1 , \"c\":2} }") == "1")
+    for text in [
+      "[1]", "{\"a\"", "{\"a\":", "{\"a\":1", "{\"a\":1 \"b\":2}", "{\"a\":1,}", "{,}", "{1:2}", "{x", "",
+    ] {
+      #expect(Array(text.utf8).withUnsafeBytes { JSONSlice($0).members() == nil }, "\(text)")
+    }
+  }
+
+  @Test func `an object is put together from members of another`() throws {
+    let text = Array(#"{"a":1.50,"\u0062":"x","c":[1, 2]}"#.utf8)
+    let rest = text.withUnsafeBytes { text in
+      JSONSlice.object((JSONSlice(text).members() ?? []).filter { $0.name.string() != Array("b".utf8) })
+    }
+    #expect(String(decoding: rest, as: UTF8.self) == #"{"a":1.50,"c":[1, 2]}"#)
+    #expect(JSONSlice.object([]) == Array("{}".utf8))
   }
 }
