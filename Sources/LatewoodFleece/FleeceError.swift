@@ -15,8 +15,6 @@ package struct FleeceError: Error, Sendable, Equatable {
     case notFinite
     /// The calls to a writer do not make exactly one complete value.
     case misuse
-    /// The receiver of a text rejected it.
-    case output
     /// The caller gave up while the value was examined.
     case interrupted
   }

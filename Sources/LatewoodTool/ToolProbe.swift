@@ -1,9 +1,8 @@
+import LatewoodFleece
+
 /// The parts of the tool that other programs may call: only its parsers, without running a command
 /// or accessing a file.
 package enum ToolProbe {
-  /// Returns whether the tool accepts a text as one JSON text.
-  package static func isJSON(_ text: [UInt8]) -> Bool { JSONText.compact(text) != nil }
-
   /// Parses a command line, without the name of the program, and reads every operand and option in
   /// every way that commands do.
   ///
@@ -13,7 +12,7 @@ package enum ToolProbe {
     var said: [String] = []
     func ask(_ body: () throws(Failure) -> Void) {
       do throws(Failure) { try body() } catch {
-        var writer = JSONWriter()
+        var writer = JSONOutput()
         error.write(to: &writer)
         said += [error.message, error.advice, String(decoding: writer.take(), as: UTF8.self)]
       }

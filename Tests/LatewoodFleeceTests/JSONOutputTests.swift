@@ -37,29 +37,48 @@ import Testing
     }
   }
 
-  @Test func `text is written in chunks`() throws {
-    let text = "[" + (0..<100_000).map { "\"\($0)\"" }.joined(separator: ",") + "]"
-    let fleece = try FleeceText.fleece(text)
-    var chunks: [[UInt8]] = []
-    try FleeceBody(fleece).withRoot { value throws(FleeceError) in
-      try JSON.write(value) { chunk in chunks.append(Array(chunk)) }
-    }
-    #expect(String(decoding: chunks.joined(), as: UTF8.self) == text)
-    #expect(chunks.count > 10 && chunks.allSatisfy { $0.count < 70_000 })
+  @Test func `readable text escapes the control characters that JSON allows`() throws {
+    let text = "\"\u{9B}31m\u{7F}\u{A0}é\\n\u{80}\u{9F}\""
+    #expect(
+      try FleeceText.json(FleeceText.fleece(text), .readable())
+        == "\"\\u009b31m\\u007f\u{A0}é\\n\\u0080\\u009f\"")
+    let object = try FleeceText.fleece("{\"\u{7F}\":\"\u{7F}\"}")
+    #expect(try FleeceText.json(object, .readable()) == "{\n  \"\\u007f\": \"\\u007f\"\n}")
+    #expect(try FleeceText.json(object) == "{\"\u{7F}\":\"\u{7F}\"}")
   }
 
-  @Test func `an error from the receiver ends the writing`() throws {
-    let fleece = try FleeceText.fleece("[" + (0..<100_000).map { "\($0)" }.joined(separator: ",") + "]")
-    var calls = 0
-    let error = #expect(throws: FleeceError.self) {
-      try FleeceBody(fleece).withRoot { value throws(FleeceError) in
-        try JSON.write(value) { _ throws(FleeceError) in
-          calls += 1
-          throw FleeceError(.output, "full")
+  @Test func `colours surround keys, strings and null`() throws {
+    let fleece = try FleeceText.fleece(#"{"a":[null,1,"b"]}"#)
+    let colours = JSONOutput.Colours(key: "<k>", string: "<s>", null: "<n>", end: "<>")
+    #expect(
+      try FleeceText.json(fleece, .readable(colours)) == """
+        {
+          <k>"a"<>: [
+            <n>null<>,
+            1,
+            <s>"b"<>
+          ]
         }
-      }
-    }
-    #expect(error?.kind == .output && calls == 1)
+        """)
+  }
+
+  @Test func `values are written member by member, in the order of the calls`() throws {
+    var output = JSONOutput()
+    output.beginDictionary()
+    output.key("b")
+    output.raw(Array("1.50".utf8))
+    output.key("a")
+    output.beginArray()
+    try output.value(FleeceBody(FleeceText.fleece(#"{"y":1,"x":[]}"#)))
+    output.text("é\n")
+    output.endArray()
+    output.endDictionary()
+    output.lineBreak()
+    output.null()
+    #expect(
+      String(decoding: output.take(), as: UTF8.self)
+        == #"{"b":1.50,"a":[{"x":[],"y":1},"é\n"]}"# + "\nnull")
+    #expect(output.take().isEmpty)
   }
 
   @Test func `only the required characters are escaped`() throws {
@@ -92,54 +111,5 @@ import Testing
       let bytes = (0..<length).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ length) }
       #expect(Base64.decode(Base64.encode(bytes).utf8) == bytes)
     }
-  }
-
-  private func read(_ lines: inout JSONLinesReader) throws -> [String] {
-    var found: [String] = []
-    while true {
-      do {
-        guard let value = try lines.next() else { return found }
-        found.append(try FleeceText.json(value))
-      } catch let error as FleeceError {
-        found.append("\(error.kind) \(error.line ?? 0):\(error.column ?? 0) @\(error.offset ?? 0)")
-      }
-    }
-  }
-
-  @Test func `any line ending is read, and an error does not end the reading`() throws {
-    var lines = JSONLinesReader()
-    lines.append("1\n\n  \r\n{\"a\":\r2}\r\n[1,x]\n\"\u{FFFF}".utf8)
-    #expect(try read(&lines) == ["1", #"{"a":2}"#, "invalidJSON 5:4 @20"])
-    lines.append("\"".utf8)
-    #expect(try read(&lines) == [])
-    lines.append("\n3 4\ntrue".utf8)
-    #expect(try read(&lines) == ["\"\u{FFFF}\"", "invalidJSON 7:3 @31"])
-    lines.end()
-    #expect(try read(&lines) == ["true"])
-    #expect(lines.line == 8)
-  }
-
-  @Test func `a line that is too long is refused before it is complete`() throws {
-    var lines = JSONLinesReader(lineLimit: 10)
-    lines.append("[1,2]\n\"0123456789".utf8)
-    #expect(try read(&lines) == ["[1,2]", "tooLarge 2:1 @6"])
-    lines.append(" and more of it, ".utf8)
-    #expect(try read(&lines) == [])
-    lines.append("to the end\"\n5\n".utf8)
-    #expect(try read(&lines) == ["5"])
-    #expect(lines.line == 3)
-    lines.append("\"a whole line that is too long\"\n6".utf8)
-    lines.end()
-    #expect(try read(&lines) == ["tooLarge 4:1 @48", "6"])
-  }
-
-  @Test func `one line is written per value`() throws {
-    var text: [UInt8] = []
-    do {
-      var lines = JSONLinesWriter { text.append(contentsOf: $0) }
-      for json in ["{\"b\":1,\"a\":\"x\\ny\"}", "[]", "null"] { try lines.append(FleeceText.fleece(json)) }
-      try lines.flush()
-    }
-    #expect(String(decoding: text, as: UTF8.self) == "{\"a\":\"x\\ny\",\"b\":1}\n[]\nnull\n")
   }
 }

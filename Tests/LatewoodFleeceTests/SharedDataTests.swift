@@ -40,27 +40,6 @@ import Testing
     #expect(indented == fleece)
   }
 
-  @Test func `records on lines are read in chunks of any size`() throws {
-    guard let text = try Self.read("names_100.json") else { return }
-    var expected: [[UInt8]] = []
-    for line in text.split(separator: UInt8(ascii: "\n")) {
-      expected.append(try JSON.fleece(from: Array(line)))
-    }
-    #expect(expected.count == 100)
-    for chunk in [1, 7, 1000, text.count] {
-      var lines = JSONLinesReader()
-      var found: [[UInt8]] = []
-      for start in stride(from: 0, to: text.count, by: chunk) {
-        lines.append(text[start..<min(start + chunk, text.count)])
-        while let value = try lines.next() { found.append(value) }
-      }
-      lines.end()
-      while let value = try lines.next() { found.append(value) }
-      #expect(found == expected)
-    }
-    #expect(try FleeceBody(expected[0]).root.element(for: "name")?.element(for: "first")?.string() != nil)
-  }
-
   @Test func `known fields of the sample files are found`() throws {
     guard let text = try Self.read("twitter.json") else { return }
     let root = try FleeceBody(JSON.fleece(from: text)).root

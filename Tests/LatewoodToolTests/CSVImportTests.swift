@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodSimulation
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
   private func records(
     _ text: [UInt8], _ types: CSVRecords.Types = .infer, piece: Int = 65536, recordLimit: Int = 1 << 20
   ) throws -> [String] {
-    var records = CSVRecords(JSONInput(text, pieceLength: piece), types, recordLimit: recordLimit)
+    var records = CSVRecords(try TextWindow(text, pieceLength: piece), types, recordLimit: recordLimit)
     try records.begin()
     var (list, element): ([String], [UInt8]) = ([], [])
     while try records.next(into: &element) { list.append(String(decoding: element, as: UTF8.self)) }
@@ -150,12 +151,12 @@ import Testing
     var read = 0
     for _ in 0..<3_000 {
       let text = Array("a,b\nx,".utf8) + random.bytes(24).map { alphabet[Int($0) % alphabet.count] }
-      var records = CSVRecords(JSONInput(text, pieceLength: 1), .infer)
+      var records = CSVRecords(try TextWindow(text, pieceLength: 1), .infer)
       do throws(Failure) {
         try records.begin()
         var record: [UInt8] = []
         while try records.next(into: &record) {
-          #expect(JSONText.compact(record) != nil, "\(seed.replay)")
+          #expect(JSON.compact(record) != nil, "\(seed.replay)")
           read += 1
         }
       } catch {

@@ -1,10 +1,13 @@
+import LatewoodFleece
 import Testing
 
 @testable import LatewoodTool
 
 @Suite struct DatabasePartsTests {
   @Test func `an exported entry is recognized only in its exact form`() {
-    func entry(_ text: String) -> ExportedEntry? { ExportedEntry(Array(text.utf8)) }
+    func entry(_ text: String) -> ExportedEntry? {
+      Array(text.utf8).withUnsafeBytes { ExportedEntry(JSONSlice($0)) }
+    }
     #expect(entry(#"{"key":"a","value":"b"}"#) == ExportedEntry(key: [0x61], value: [0x62]))
     #expect(entry(#"{"value":"","key":{"base64":"/w=="}}"#) == ExportedEntry(key: [0xFF], value: []))
     for other in [
@@ -21,10 +24,10 @@ import Testing
   @Test func `entries of any bytes round-trip`() throws {
     for bytes in [[0], [0xFF, 0xFE], Array("text \"quoted\" \n\u{0}名".utf8)] as [[UInt8]] {
       let entry = ExportedEntry(key: bytes, value: bytes)
-      var writer = JSONWriter()
+      var writer = JSONOutput()
       entry.write(to: &writer)
-      let compact = try #require(JSONText.compact(writer.bytes))
-      #expect(ExportedEntry(compact) == entry)
+      let compact = try #require(JSON.compact(writer.take()))
+      #expect(compact.withUnsafeBytes { ExportedEntry(JSONSlice($0)) } == entry)
     }
   }
 
@@ -32,7 +35,10 @@ import Testing
     let value = Array(
       #"{"id":505874924095815681,"name":{"last":"\u00c5"},"ok":true,"none":null,"list":[1],"empty":""}"#.utf8)
     func key(_ field: String) throws(Failure) -> String {
-      String(decoding: try ImportKeys(field, of: .keyField).key(of: value, at: 0), as: UTF8.self)
+      let keys = try ImportKeys(field, of: .keyField)
+      let key = try value.withContents { (value) throws(Failure) in try keys.key(of: JSONSlice(value), at: 0)
+      }
+      return String(decoding: key, as: UTF8.self)
     }
     #expect(try key("id") == "505874924095815681")
     #expect(try key("name.last") == "Å")
@@ -45,7 +51,9 @@ import Testing
   @Test func `keys made by counting sort like their numbers`() throws {
     let keys = [0, 1, 9, 10, 99, 100, 4_294_967_296].map { ImportKeys.place($0) }
     for (a, b) in zip(keys, keys.dropFirst()) { #expect(a.lexicographicallyPrecedes(b)) }
-    #expect(try ImportKeys.place.key(of: [], at: 7) == Array("0000000007".utf8))
+    #expect(
+      try ImportKeys.place.key(of: JSONSlice(UnsafeRawBufferPointer(start: nil, count: 0)), at: 7)
+        == Array("0000000007".utf8))
   }
 
   @Test func `the record of an import round-trips`() {
@@ -73,7 +81,7 @@ import Testing
     #expect(entries.count == 200 && Set(entries.map(\.key)).count == 200)
     for entry in entries {
       let value = Array(entry.value.utf8)
-      #expect(JSONText.compact(value) == value, "\(entry.value)")
+      #expect(JSON.compact(value) == value, "\(entry.value)")
     }
   }
 }

@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodSimulation
 import Testing
 
@@ -149,7 +150,7 @@ import Testing
     let pretty = try tool("changes", "@", "--since", "4", "--json", "--documents", "--all-leaves", "--pretty")
     #expect(pretty.output.hasPrefix("{\n  \"collection\": \"_default\",\n  \"changes\": [\n    {\n"))
     #expect(pretty.output.hasSuffix("\n  \"lastSequence\": 9\n}\n"))
-    #expect(JSONText.compact(Array(pretty.output.utf8)) == Array(json.utf8.dropLast()))
+    #expect(JSON.compact(Array(pretty.output.utf8)) == Array(json.utf8.dropLast()))
     #expect(try tool("changes", "@", "--json", "--pretty", "--compact").code == .usage)
     #expect(try tool("changes", "@", "--timeout", "1").code == .usage)
     #expect(try tool("changes", "@", "--follow", "--descending").code == .usage)
@@ -180,9 +181,9 @@ import Testing
     for n in 1...3 { _ = try tool("doc", "put", "@", "d\(n)", "{}") }
     let two = try tool("changes", "@", "--follow", "--limit", "2", "--json")
     #expect(two.code == .success && two.lines.count == 2)
-    for line in two.lines { #expect(JSONText.compact(Array(line.utf8)) == Array(line.utf8), "\(line)") }
+    for line in two.lines { #expect(JSON.compact(Array(line.utf8)) == Array(line.utf8), "\(line)") }
     let one = try tool("changes", "@", "--follow", "--limit", "1", "--json", "--pretty")
-    #expect(one.lines.first == "{" && JSONText.compact(Array(one.output.utf8)) == Array(two.lines[0].utf8))
+    #expect(one.lines.first == "{" && JSON.compact(Array(one.output.utf8)) == Array(two.lines[0].utf8))
     #expect(try tool("changes", "@", "--follow", "--timeout", "0").lines.count == 3)
     #expect(try tool("changes", "@", "--follow", "--timeout", "0", "--since", "now").output == "")
   }

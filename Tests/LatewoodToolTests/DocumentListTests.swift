@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodSimulation
 import LatewoodTerminal
 import Testing
@@ -154,35 +155,23 @@ import Testing
     let list = try tool("doc", "list", "@", "--prefix", "c", "--json", "--pretty").output
     #expect(list.hasSuffix("      }\n    }\n  ],\n  \"count\": 1,\n  \"next\": null\n}\n"), "\(list)")
     let plain = try tool("doc", "list", "@", "--prefix", "c", "--json").output
-    #expect(JSONText.compact(Array(list.utf8)) == Array(plain.dropLast().utf8))
+    #expect(JSON.compact(Array(list.utf8)) == Array(plain.dropLast().utf8))
   }
 
-  @Test func `indenting keeps the value, however the text is split into pieces`() throws {
-    let texts = [
-      "{}", "[]", "null", "-1.5e3", #""\"\\""#, #"{"a":[],"b":{},"c":[1,[2,{"d":"e,:{}[]"}]],"f":null}"#,
-    ]
-    for text in texts {
-      var whole = JSONIndenter(.plain)
-      let expected = whole.indented(Array((text + "\n").utf8))
-      #expect(JSONText.compact(expected) == Array(text.utf8))
-      var pieces = JSONIndenter(.plain)
-      #expect((text + "\n").utf8.flatMap { pieces.indented([$0]) } == expected)
-      var coloured = JSONIndenter(Style(isColoured: true))
-      let styled = String(decoding: coloured.indented(Array((text + "\n").utf8)), as: UTF8.self)
-      #expect(Screen(Array(styled.utf8)).rows == Screen(expected).rows)
+  @Test func `colours change nothing else of a document`() throws {
+    let colours = try #require(Style(isColoured: true).jsonColours)
+    for text in [
+      "{}", "[]", "null", "-1.5e+30", #""\"\\""#,
+      #"{"a":[],"b":{},"c":[1,[2,{"d":"e,:{}[]"}]],"f":null,"g":[true]}"#,
+    ] {
+      let fleece = try JSON.fleece(from: text)
+      let plain = try JSON.text(of: fleece, .readable())
+      #expect(JSON.compact(plain) == Array(text.utf8))
+      #expect(try plain == JSON.text(of: fleece, .indented))
+      let coloured = try JSON.text(of: fleece, .readable(colours))
+      #expect(Screen(coloured).rows == Screen(plain).rows)
+      #expect(coloured.contains(0x1B) == text.contains { "\"n".contains($0) })
     }
-    var random = SeededRandom(seed: SeededRandom.seed())
-    for _ in 0..<2_000 {
-      // Invalid JSON does not cause a trap.
-      var indenter = JSONIndenter(.plain)
-      _ = indenter.indented(random.bytes(40).map { Array("{}[],:\"\\ a1\n".utf8)[Int($0) % 12] })
-    }
-  }
-
-  @Test func `control characters in documents do not reach the terminal`() {
-    var indenter = JSONIndenter(.plain)
-    let text = Array("\"\u{9B}31m\u{7F}\"\n".utf8)
-    #expect(String(decoding: indenter.indented(text), as: UTF8.self) == #""\u009b31m\u007f""# + "\n")
   }
 
   @Test func `commands for entries point to the command for documents`() throws {

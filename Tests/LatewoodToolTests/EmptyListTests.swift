@@ -1,3 +1,4 @@
+import LatewoodFleece
 import Testing
 
 @testable import LatewoodTool
@@ -69,6 +70,6 @@ import Testing
     #expect(shown.error.contains(remark) && shown.error.hasSuffix(".\n"), "\(shown.error)")
     let json = try tool.run(arguments + ["--json"])
     #expect(json.code == .success && json.error.isEmpty && json.output.contains(array), "\(json.output)")
-    #expect(JSONText.compact(Array(json.output.utf8)) != nil)
+    #expect(JSON.compact(Array(json.output.utf8)) != nil)
   }
 }

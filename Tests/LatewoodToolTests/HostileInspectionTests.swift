@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodSimulation
 import Testing
 
@@ -28,7 +29,7 @@ import Testing
       #expect(run.code == .success || !run.error.isEmpty || !run.output.isEmpty, "\(message) \(arguments)")
       guard arguments.contains("--json") else { continue }
       for line in run.output.split(separator: "\n") {
-        #expect(JSONText.compact(Array(line.utf8)) != nil, "\(message) \(arguments)")
+        #expect(JSON.compact(Array(line.utf8)) != nil, "\(message) \(arguments)")
       }
     }
   }

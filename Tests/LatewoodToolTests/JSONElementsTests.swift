@@ -1,3 +1,4 @@
+import LatewoodFleece
 import Testing
 
 @testable import LatewoodTool
@@ -6,11 +7,10 @@ import Testing
   private func elements(
     _ text: String, asSequence: Bool = false, pieceLength: Int = 65536
   ) throws(Failure) -> [String] {
-    var elements = JSONElements(JSONInput(Array(text.utf8), pieceLength: pieceLength))
+    var elements = JSONElements(try TextWindow(Array(text.utf8), pieceLength: pieceLength))
     var all: [String] = []
-    var element: [UInt8] = []
     _ = try elements.begin(asSequence: asSequence)
-    while try elements.next(into: &element) { all.append(String(decoding: element, as: UTF8.self)) }
+    while try elements.next() { all.append(String(decoding: elements.element.bytes, as: UTF8.self)) }
     return all
   }
 
@@ -38,9 +38,8 @@ import Testing
   private func lines(
     _ text: String, pieceLength: Int, isTaken: (String) -> Bool
   ) throws(Failure) -> (all: [String], lines: [Int], taken: Int) {
-    var elements = JSONElements(JSONInput(Array(text.utf8), pieceLength: pieceLength))
+    var elements = JSONElements(try TextWindow(Array(text.utf8), pieceLength: pieceLength))
     var result: (all: [String], lines: [Int], taken: Int) = ([], [], 0)
-    var element: [UInt8] = []
     _ = try elements.begin(asSequence: true)
     while true {
       while try elements.nextLine({ (text, index, line) throws(Failure) in
@@ -52,8 +51,8 @@ import Testing
         result.taken += 1
         return true
       }) {}
-      guard try elements.next(into: &element) else { return result }
-      result.all.append(String(decoding: element, as: UTF8.self))
+      guard try elements.next() else { return result }
+      result.all.append(String(decoding: elements.element.bytes, as: UTF8.self))
       result.lines.append(elements.line)
     }
   }
@@ -91,23 +90,49 @@ import Testing
   }
 
   @Test func `each element reports its line`() throws {
-    var elements = JSONElements(JSONInput(Array("[1,\n\n{\n},\n3]".utf8)))
-    var element: [UInt8] = []
+    var elements = JSONElements(try TextWindow(Array("[1,\n\n{\n},\n3]".utf8)))
     _ = try elements.begin(asSequence: false)
     var lines: [Int] = []
-    while try elements.next(into: &element) { lines.append(elements.line) }
+    while try elements.next() { lines.append(elements.line) }
     #expect(lines == [1, 3, 5])
   }
 
   @Test func `the last element is recognized before the next one is requested`() throws {
-    var elements = JSONElements(JSONInput(Array("{}\n{}\n".utf8)))
-    var element: [UInt8] = []
+    var elements = JSONElements(try TextWindow(Array("{}\n{}\n".utf8)))
     _ = try elements.begin(asSequence: false)
-    #expect(try elements.next(into: &element))
+    #expect(try elements.next())
     #expect(try !elements.isAtEnd())
-    #expect(try elements.next(into: &element))
+    #expect(try elements.next())
     #expect(try elements.isAtEnd())
-    #expect(try !elements.next(into: &element))
+    #expect(try !elements.next())
+  }
+
+  @Test func `an element stays in memory while the text after it is read`() throws {
+    for space in [0, 1, 70_000, 200_000] {
+      for length in [1, 70_000] {
+        let text = "\"" + String(repeating: "é", count: length) + "\""
+        let source = "[\n 1 , \(text)" + String(repeating: " ", count: space) + "] \n"
+        var elements = JSONElements(try TextWindow(Array(source.utf8), pieceLength: 50_000))
+        _ = try elements.begin(asSequence: true)
+        #expect(try elements.next() && elements.isAtEnd())
+        #expect(elements.element.bytes.elementsEqual("[1,\(text)]".utf8))
+        #expect(try !elements.next())
+      }
+    }
+  }
+
+  @Test func `errors have positions behind any number of pieces`() throws {
+    let start = String(repeating: "[\"é\", 1]\n", count: 20_000)
+    for pieceLength in [1, 1000, 65536] {
+      let failure = #expect(throws: Failure.self) {
+        try elements(start + " [\"éé\", x]", asSequence: true, pieceLength: pieceLength)
+      }
+      #expect(failure?.line == 20_001 && failure?.column == 9 && failure?.code == "invalidJSON")
+      let column = #expect(throws: Failure.self) {
+        try elements("[" + start.replacing("\n", with: ",") + "x]", pieceLength: pieceLength)
+      }
+      #expect(column?.line == 1 && column?.column == 20_000 * 9 + 2)
+    }
   }
 
   @Test func `an array counts as one level of depth`() {

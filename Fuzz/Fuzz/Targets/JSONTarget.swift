@@ -1,8 +1,6 @@
 import LatewoodFleece
-import LatewoodTool
 
-/// Arbitrary bytes as JSON, for both parsers of the package: the parser of documents and the parser
-/// of the tool must accept the same texts.
+/// Arbitrary bytes as JSON: the parser, and the check of a text that arrives in pieces.
 final class JSONTarget: FuzzTarget {
   var words: [[UInt8]] {
     [
@@ -13,43 +11,43 @@ final class JSONTarget: FuzzTarget {
   }
 
   private var parser = JSONParser()
+  private var check = JSONCheck()
 
   func run(_ input: UnsafeRawBufferPointer) {
-    var refusal: FleeceError?
     do throws(FleeceError) { _ = try parser.parse(input) } catch {
-      refusal = error
       if error.offset == nil, error.kind == .invalidJSON { find("a fault without a place: \(error)") }
       if let offset = error.offset, offset > input.count { find("a fault behind the end: \(error)") }
     }
-    let text = [UInt8](input)
-    let isAcceptedByTool = ToolProbe.isJSON(text)
-    if refusal == nil, !isAcceptedByTool, !text.starts(with: [0xEF, 0xBB, 0xBF]) {
-      find("the tool refuses what documents accept")
-    }
-    // Only the parser of documents refuses lone surrogates, and numbers beyond the range of
-    // doubles.
-    if let refusal, isAcceptedByTool, refusal.kind == .invalidJSON,
-      !refusal.reason.contains("surrogate"), !refusal.reason.contains("larger than any")
-    {
-      find("documents refuse what the tool accepts: \(refusal)")
-    }
-    lines(text)
+    checkPieces(input)
+    compact(Array(input))
   }
 
-  /// Reads the same bytes as lines of JSON, which arrive in pieces.
-  private func lines(_ text: [UInt8]) {
-    var reader = JSONLinesReader(lineLimit: 1 << 16)
-    var rest = text[...]
-    while !rest.isEmpty {
-      let piece = rest.prefix(1 + rest.count / 3)
-      reader.append(piece)
-      rest = rest.dropFirst(piece.count)
+  /// The first part of a text is refused, or has a value, only if the whole text does.
+  private func checkPieces(_ input: UnsafeRawBufferPointer) {
+    let whole = extent(of: input, isComplete: true)
+    var length = 1
+    while length < input.count {
+      switch (extent(of: UnsafeRawBufferPointer(rebasing: input[..<length]), isComplete: false), whole) {
+      case (.success(nil), _), (.failure, .failure): break
+      case (.success(let part), .success(let whole)) where part == whole: break
+      case (let part, _): find("\(length) bytes of a text: \(part), all: \(whole)")
+      }
+      length = length * 2 + 1
     }
-    reader.end()
-    for _ in 0...text.count {
-      do throws(FleeceError) {
-        guard try reader.next() != nil else { break }
-      } catch { break }
+  }
+
+  private func extent(
+    of text: UnsafeRawBufferPointer, isComplete: Bool
+  ) -> Result<JSONCheck.Extent?, FleeceError> {
+    Result { () throws(FleeceError) in try check.value(of: text, isComplete: isComplete) }
+  }
+
+  private func compact(_ text: [UInt8]) {
+    guard let compact = JSON.compact(text) else { return }
+    if JSON.compact(compact) != compact { find("a compact text is not compact") }
+    compact.withUnsafeBytes { compact in
+      guard let members = JSONSlice(compact).members() else { return }
+      if !JSONSlice.object(members).elementsEqual(compact) { find("members do not make up their object") }
     }
   }
 }

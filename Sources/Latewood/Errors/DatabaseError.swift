@@ -118,7 +118,7 @@ extension DatabaseError {
     switch error.kind {
     case .damaged, .notFinite, .tooDeep, .tooLarge, .invalidJSON:
       self.init(.corruptRevisionData, error.reason)
-    case .misuse, .output, .interrupted: self.init(.inputOutput, error.reason)
+    case .misuse, .interrupted: self.init(.inputOutput, error.reason)
     }
     offset = error.offset
   }

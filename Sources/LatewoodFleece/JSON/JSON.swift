@@ -26,15 +26,6 @@ package enum JSON {
   {
     try FleeceBody(fleece).withRoot { value throws(FleeceError) in try text(of: value, style) }
   }
-
-  /// Writes the text of a value in chunks.
-  package static func write(
-    _ value: FleeceValue, _ style: JSONOutput.Style = .canonical, to sink: @escaping JSONOutput.Sink
-  ) throws(FleeceError) {
-    var output = JSONOutput(style, sink: sink)
-    try output.value(value)
-    try output.flush()
-  }
 }
 
 extension FleeceElement {

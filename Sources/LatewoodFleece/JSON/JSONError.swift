@@ -18,20 +18,12 @@ struct JSONError: Error {
 
   /// Returns the error with its line and column. O(offset).
   func located(in text: UnsafeRawBufferPointer) -> FleeceError {
-    var line = 1
-    var column = 1
-    for byte in text.prefix(offset) {
-      if byte == UInt8(ascii: "\n") {
-        line += 1
-        column = 1
-      } else if byte & 0xC0 != 0x80 {
-        column += 1
-      }
-    }
-    let found = offset < text.count ? JSONError.shown(text[offset]) : nil
+    var position = TextPosition()
+    position.pass(UnsafeRawBufferPointer(rebasing: text.prefix(offset)))
+    let found = offset < text.count ? JSON.shown(text[offset]) : nil
     return FleeceError(
-      reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset, line: line,
-      column: column)
+      reason == .tooDeep ? .tooDeep : .invalidJSON, sentence(found), offset: offset,
+      line: position.line, column: position.column)
   }
 
   private func sentence(_ found: String?) -> String {
@@ -58,8 +50,11 @@ struct JSONError: Error {
     case .tooDeep: "arrays and objects are nested more than \(FleeceLimits.depth) levels deep"
     }
   }
+}
 
-  private static func shown(_ byte: UInt8) -> String {
+extension JSON {
+  /// Returns a byte of a text as it is named in an error.
+  package static func shown(_ byte: UInt8) -> String {
     if byte > 0x20, byte < 0x7F { return String(UnicodeScalar(byte)) }
     return "byte 0x" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
   }

@@ -9,35 +9,84 @@ import LatewoodBytes
 /// represent, becomes a base64 string (RFC 4648, section 4, with padding), which a reader cannot
 /// distinguish from other strings.
 ///
-/// Text goes to `sink` in chunks of about 64 KiB, so that memory stays bounded.
+/// The caller may also write pieces of a text of its own, which has the order of the calls: members
+/// one by one, numbers as they are written elsewhere, and values of Fleece among them.
 package struct JSONOutput: ~Copyable {
-  package enum Style: Sendable, Equatable {
-    case canonical
-    /// One line for each member and element, with two spaces for each level.
-    case indented
+  /// The layout of a text.
+  package struct Style: Sendable {
+    /// Whether each member and element is on a line of its own, with two spaces for each level.
+    var isIndented = false
+    /// Whether control characters that JSON allows in strings, but that a terminal may obey, become
+    /// escapes.
+    var escapesControls = false
+    var colours: Colours?
+
+    package static let canonical = Style()
+    package static let indented = Style(isIndented: true)
+
+    /// Indented text for people, who may read it on a terminal.
+    package static func readable(_ colours: Colours? = nil) -> Style {
+      Style(isIndented: true, escapesControls: true, colours: colours)
+    }
   }
 
-  /// Receives the next bytes of the text, which are valid only during the call.
-  package typealias Sink = (UnsafeRawBufferPointer) throws(FleeceError) -> Void
+  /// The codes that precede and follow coloured parts of a text on a terminal.
+  package struct Colours: Sendable {
+    let key: String
+    let string: String
+    let null: String
+    let end: String
 
-  private static let chunk = 65536
+    package init(key: String, string: String, null: String, end: String) {
+      self.key = key
+      self.string = string
+      self.null = null
+      self.end = end
+    }
+  }
+
   private var buffer = GrowingBytes(capacity: 4096)
+  private let isIndented: Bool
+  /// Whether strings need more than `quoted`.
+  private let isReadable: Bool
   private let style: Style
-  private let sink: Sink?
   private var depth = 0
   /// Whether the next value or key is the first of its collection.
   private var isFirst = true
   private var followsKey = false
 
-  /// - Parameter sink: receives the text; without a sink, the text is kept for `take`.
-  package init(_ style: Style = .canonical, sink: Sink? = nil) {
+  package init(_ style: Style = .canonical) {
     self.style = style
-    self.sink = sink
+    isIndented = style.isIndented
+    isReadable = style.escapesControls || style.colours != nil
   }
 
   /// Writes a value with everything in it.
   package mutating func value(_ value: FleeceValue) throws(FleeceError) {
     try FleeceWalk.run(value, into: &self)
+  }
+
+  /// Writes the root of a body with everything in it.
+  package mutating func value(_ body: FleeceBody) throws(FleeceError) {
+    try body.withRoot { root throws(FleeceError) in try value(root) }
+  }
+
+  /// Writes a text that is valid JSON in the desired layout, such as a number, without a change.
+  package mutating func raw(_ text: UnsafeRawBufferPointer) {
+    startValue()
+    text.withStart { buffer.append($0, $1) }
+  }
+
+  package mutating func raw(_ text: [UInt8]) { text.withUnsafeBytes { raw($0) } }
+
+  package mutating func text(_ value: String) {
+    var value = value
+    value.withUTF8 { text(UnsafeRawBufferPointer($0)) }
+  }
+
+  package mutating func key(_ value: String) {
+    var value = value
+    value.withUTF8 { key(UnsafeRawBufferPointer($0)) }
   }
 
   /// Ends a line, after which another value may follow.
@@ -46,32 +95,24 @@ package struct JSONOutput: ~Copyable {
     isFirst = true
   }
 
-  /// Passes the remaining text to the sink.
-  package mutating func flush() throws(FleeceError) {
-    guard let sink else { return }
-    if buffer.count > 0 { try sink(buffer.bytes) }
-    buffer.removeAll()
-  }
-
   /// Returns the text since the last call.
   package mutating func take() -> [UInt8] {
     defer { buffer.removeAll() }
     return buffer.array()
   }
 
-  @inline(__always) private mutating func startValue() throws(FleeceError) {
+  @inline(__always) private mutating func startValue() {
     if followsKey {
       followsKey = false
     } else {
-      try startItem()
+      startItem()
     }
   }
 
-  @inline(__always) private mutating func startItem() throws(FleeceError) {
+  @inline(__always) private mutating func startItem() {
     if !isFirst { buffer.append(UInt8(ascii: ",")) }
     isFirst = false
-    if depth > 0, style == .indented { startLine() }
-    if sink != nil, buffer.count >= JSONOutput.chunk { try flush() }
+    if depth > 0, isIndented { startLine() }
   }
 
   private mutating func startLine() {
@@ -79,8 +120,8 @@ package struct JSONOutput: ~Copyable {
     for _ in 0..<depth { buffer.append("  ") }
   }
 
-  private mutating func begin(_ bracket: UInt8) throws(FleeceError) {
-    try startValue()
+  private mutating func begin(_ bracket: UInt8) {
+    startValue()
     buffer.append(bracket)
     depth += 1
     isFirst = true
@@ -88,31 +129,35 @@ package struct JSONOutput: ~Copyable {
 
   private mutating func end(_ bracket: UInt8) {
     depth -= 1
-    if !isFirst, style == .indented { startLine() }
+    if !isFirst, isIndented { startLine() }
     buffer.append(bracket)
     isFirst = false
   }
 }
 
 extension JSONOutput: FleeceVisitor {
-  package mutating func null() throws(FleeceError) {
-    try startValue()
-    buffer.append("null")
+  package mutating func null() {
+    startValue()
+    if let colours = style.colours {
+      buffer.append(colours.null + "null" + colours.end)
+    } else {
+      buffer.append("null")
+    }
   }
 
-  package mutating func boolean(_ value: Bool) throws(FleeceError) {
-    try startValue()
+  package mutating func boolean(_ value: Bool) {
+    startValue()
     if value { buffer.append("true") } else { buffer.append("false") }
   }
 
-  package mutating func integer(_ value: Int64) throws(FleeceError) {
-    try startValue()
+  package mutating func integer(_ value: Int64) {
+    startValue()
     if value < 0 { buffer.append(UInt8(ascii: "-")) }
     digits(value.magnitude)
   }
 
-  package mutating func unsigned(_ value: UInt64) throws(FleeceError) {
-    try startValue()
+  package mutating func unsigned(_ value: UInt64) {
+    startValue()
     digits(value)
   }
 
@@ -122,38 +167,40 @@ extension JSONOutput: FleeceVisitor {
     // same text.
     let (kind, payload) = ValueTape.Kind.number(value)
     switch kind {
-    case .integer: return try integer(Int64(bitPattern: payload))
-    case .unsigned: return try unsigned(payload)
+    case .integer: return integer(Int64(bitPattern: payload))
+    case .unsigned: return unsigned(payload)
     default: break
     }
-    try startValue()
+    startValue()
     // -0.0, 1e+20, 0.1, 5e-324: Swift's description of a finite number is valid JSON.
     buffer.append(value.description)
   }
 
-  package mutating func text(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
-    try startValue()
-    quoted(value)
+  package mutating func text(_ value: UnsafeRawBufferPointer) {
+    startValue()
+    if isReadable { readable(value, style.colours?.string) } else { quoted(value) }
   }
 
-  package mutating func data(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
-    try startValue()
+  package mutating func data(_ value: UnsafeRawBufferPointer) {
+    startValue()
+    if let colours = style.colours { buffer.append(colours.string) }
     buffer.append(UInt8(ascii: "\""))
     Base64.append(value, to: &buffer)
     buffer.append(UInt8(ascii: "\""))
+    if let colours = style.colours { buffer.append(colours.end) }
   }
 
-  package mutating func key(_ value: UnsafeRawBufferPointer) throws(FleeceError) {
-    try startItem()
-    quoted(value)
+  package mutating func key(_ value: UnsafeRawBufferPointer) {
+    startItem()
+    if isReadable { readable(value, style.colours?.key) } else { quoted(value) }
     buffer.append(UInt8(ascii: ":"))
-    if style == .indented { buffer.append(UInt8(ascii: " ")) }
+    if isIndented { buffer.append(UInt8(ascii: " ")) }
     followsKey = true
   }
 
-  package mutating func beginArray() throws(FleeceError) { try begin(UInt8(ascii: "[")) }
+  package mutating func beginArray() { begin(UInt8(ascii: "[")) }
   package mutating func endArray() { end(UInt8(ascii: "]")) }
-  package mutating func beginDictionary() throws(FleeceError) { try begin(UInt8(ascii: "{")) }
+  package mutating func beginDictionary() { begin(UInt8(ascii: "{")) }
   package mutating func endDictionary() { end(UInt8(ascii: "}")) }
 
   /// Writes text in quotes, with only the escapes that JSON requires.
@@ -179,6 +226,40 @@ extension JSONOutput: FleeceVisitor {
     buffer.append(UInt8(ascii: "\""))
   }
 
+  /// Writes text in quotes for people: in colour, and with escapes for the control characters that
+  /// JSON allows.
+  @inline(never) private mutating func readable(_ text: UnsafeRawBufferPointer, _ colour: String?) {
+    if let colour { buffer.append(colour) }
+    if style.escapesControls {
+      let start = buffer.count
+      quoted(text)
+      escapeControls(from: start)
+    } else {
+      quoted(text)
+    }
+    if colour != nil, let colours = style.colours { buffer.append(colours.end) }
+  }
+
+  /// Replaces DEL and the characters U+0080 to U+009F after an offset by escapes.
+  private mutating func escapeControls(from start: Int) {
+    let text = UnsafeRawBufferPointer(rebasing: buffer.bytes[start...])
+    guard text.contains(where: { $0 == 0x7F || $0 == 0xC2 }) else { return }
+    let old = Array(text)
+    buffer.truncate(to: start)
+    var at = 0
+    while at < old.count {
+      let isC1 = old[at] == 0xC2 && at + 1 < old.count && old[at + 1] < 0xA0
+      if isC1 { at += 1 }
+      if isC1 || old[at] == 0x7F {
+        buffer.append(UInt8(ascii: "\\"))
+        escapeCode(old[at])
+      } else {
+        buffer.append(old[at])
+      }
+      at += 1
+    }
+  }
+
   private mutating func escape(_ byte: UInt8) {
     buffer.append(UInt8(ascii: "\\"))
     switch byte {
@@ -188,12 +269,16 @@ extension JSONOutput: FleeceVisitor {
     case 0x0A: buffer.append(UInt8(ascii: "n"))
     case 0x0C: buffer.append(UInt8(ascii: "f"))
     case 0x0D: buffer.append(UInt8(ascii: "r"))
-    default:
-      let low = byte & 0x0F
-      buffer.append("u00")
-      buffer.append(0x30 + byte >> 4)
-      buffer.append(low < 10 ? 0x30 + low : 0x57 + low)
+    default: escapeCode(byte)
     }
+  }
+
+  /// Writes `u` and four hexadecimal digits.
+  private mutating func escapeCode(_ byte: UInt8) {
+    let low = byte & 0x0F
+    buffer.append("u00")
+    buffer.append(0x30 + byte >> 4)
+    buffer.append(low < 10 ? 0x30 + low : 0x57 + low)
   }
 
   /// Writes a number in decimal digits.

@@ -1,48 +1,66 @@
 import LatewoodBytes
 
 extension JSONReader {
-  /// Reads `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
+  /// Reads a number as the kind and payload of a node.
   mutating func number() throws(JSONError) -> (ValueTape.Kind, UInt64) {
+    let number = try decimal()
+    if number.isWhole, number.digits.isExact {
+      // Every integer that fits into 64 bits, unsigned or with its sign, is exact.
+      if !number.isNegative { return ValueTape.Kind.number(number.digits.value) }
+      if number.digits.value <= 1 << 63 { return (.integer, 0 &- number.digits.value) }
+    }
+    var magnitude: Double
+    if number.digits.isExact, let exact = DecimalNumber.double(number.digits.value, number.exponent) {
+      magnitude = exact
+    } else {
+      magnitude = standardDouble(from: number.whole)
+    }
+    if number.isNegative { magnitude = -magnitude }
+    guard magnitude.isFinite else { throw JSONError(.numberTooLarge, number.first) }
+    return ValueTape.Kind.number(magnitude)
+  }
+
+  mutating func skipNumber() throws(JSONError) { _ = try decimal() }
+
+  /// A number as it is written.
+  private struct Decimal {
+    /// The offset of the number.
+    var first: Int
+    /// The offset of its first digit.
+    var whole: Int
+    var isNegative: Bool
+    /// Whether it has neither a fraction nor an exponent.
+    var isWhole = true
+    var digits = Digits()
+    var exponent = 0
+  }
+
+  /// Reads `-`? (`0` | digit 1 to 9, digits) (`.` digits)? (`e` sign? digits)?
+  @inline(__always) private mutating func decimal() throws(JSONError) -> Decimal {
     let first = at
     let isNegative = peek == UInt8(ascii: "-")
     if isNegative { at &+= 1 }
-    var digits = Digits()
-    let whole = at
+    var number = Decimal(first: first, whole: at, isNegative: isNegative)
     if peek == UInt8(ascii: "0") {
       at &+= 1
       if isDigit(peek) { throw refusal(.superfluousZero) }
     } else {
-      take(&digits)
-      if at == whole { throw refusal(.noDigit) }
+      take(&number.digits)
+      if at == number.whole { throw refusal(.noDigit) }
     }
-    var exponent = 0
-    var isWhole = true
     if peek == UInt8(ascii: ".") {
-      isWhole = false
+      number.isWhole = false
       at &+= 1
       let from = at
-      take(&digits)
+      take(&number.digits)
       if at == from { throw refusal(.noDigit) }
-      exponent = from &- at
+      number.exponent = from &- at
     }
     if peek | 0x20 == UInt8(ascii: "e") {
-      isWhole = false
-      exponent &+= try exponentPart()
+      number.isWhole = false
+      number.exponent &+= try exponentPart()
     }
-    if isWhole, digits.isExact {
-      // Every integer that fits into 64 bits, unsigned or with its sign, is exact.
-      if !isNegative { return ValueTape.Kind.number(digits.value) }
-      if digits.value <= 1 << 63 { return (.integer, 0 &- digits.value) }
-    }
-    var magnitude: Double
-    if digits.isExact, let exact = DecimalNumber.double(digits.value, exponent) {
-      magnitude = exact
-    } else {
-      magnitude = standardDouble(from: whole)
-    }
-    if isNegative { magnitude = -magnitude }
-    guard magnitude.isFinite else { throw JSONError(.numberTooLarge, first) }
-    return ValueTape.Kind.number(magnitude)
+    return number
   }
 
   /// The digits read so far as one integer, as long as it fits into 64 bits.

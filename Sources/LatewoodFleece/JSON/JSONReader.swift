@@ -54,6 +54,17 @@ struct JSONReader {
   /// escape, stops before the backslash and returns false.
   @inline(__always) mutating func skipPlainString() throws(JSONError) -> Bool {
     at &+= 1
+    return try skipPlain()
+  }
+
+  /// Skips a string with any escapes, from its opening quote through the closing one.
+  @inline(__always) mutating func skipString() throws(JSONError) {
+    at &+= 1
+    while try !skipPlain() { _ = try escape() }
+  }
+
+  /// Skips the rest of a string and returns true, or stops before a backslash and returns false.
+  @inline(__always) private mutating func skipPlain() throws(JSONError) -> Bool {
     while true {
       at = UTF8Text.plainEnd(start, at, end)
       if at == end { throw refusal(.endInString) }
@@ -101,29 +112,34 @@ struct JSONReader {
 
   private mutating func escape(into output: inout GrowingBytes) throws(JSONError) {
     let backslash = at
+    var code = try escape()
+    if code & 0xF800 == 0xD800 {
+      guard code < 0xDC00, at &+ 6 <= end, start.u8(at) == UInt8(ascii: "\\"),
+        start.u8(at &+ 1) == UInt8(ascii: "u")
+      else { throw JSONError(.loneSurrogate, backslash) }
+      at &+= 2
+      let low = try hexadecimal(backslash)
+      guard low & 0xFC00 == 0xDC00 else { throw JSONError(.loneSurrogate, backslash) }
+      code = 0x10000 + (code & 0x3FF) << 10 | low & 0x3FF
+    }
+    JSONReader.append(code, to: &output)
+  }
+
+  /// Skips an escape, starting at its backslash, and returns its UTF-16 code unit.
+  private mutating func escape() throws(JSONError) -> UInt32 {
+    let backslash = at
     at &+= 1
     if at == end { throw refusal(.endInString) }
     let byte = start.u8(at)
     at &+= 1
     switch byte {
-    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): output.append(byte)
-    case UInt8(ascii: "b"): output.append(0x08)
-    case UInt8(ascii: "f"): output.append(0x0C)
-    case UInt8(ascii: "n"): output.append(0x0A)
-    case UInt8(ascii: "r"): output.append(0x0D)
-    case UInt8(ascii: "t"): output.append(0x09)
-    case UInt8(ascii: "u"):
-      var code = try hexadecimal(backslash)
-      if code & 0xF800 == 0xD800 {
-        guard code < 0xDC00, at &+ 6 <= end, start.u8(at) == UInt8(ascii: "\\"),
-          start.u8(at &+ 1) == UInt8(ascii: "u")
-        else { throw JSONError(.loneSurrogate, backslash) }
-        at &+= 2
-        let low = try hexadecimal(backslash)
-        guard low & 0xFC00 == 0xDC00 else { throw JSONError(.loneSurrogate, backslash) }
-        code = 0x10000 + (code & 0x3FF) << 10 | low & 0x3FF
-      }
-      JSONReader.append(code, to: &output)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return UInt32(byte)
+    case UInt8(ascii: "b"): return 0x08
+    case UInt8(ascii: "f"): return 0x0C
+    case UInt8(ascii: "n"): return 0x0A
+    case UInt8(ascii: "r"): return 0x0D
+    case UInt8(ascii: "t"): return 0x09
+    case UInt8(ascii: "u"): return try hexadecimal(backslash)
     default: throw JSONError(.unknownEscape, backslash)
     }
   }

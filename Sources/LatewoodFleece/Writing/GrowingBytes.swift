@@ -111,6 +111,12 @@ struct GrowingBytes: ~Copyable {
     if count & 1 != 0 { append(0) }
   }
 
+  /// Removes all bytes starting at an offset and keeps the memory.
+  mutating func truncate(to length: Int) {
+    assert(length >= 0 && length <= count)
+    count = length
+  }
+
   /// Removes all bytes and keeps the memory.
   mutating func removeAll() { count = 0 }
 

@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 
 /// The records of a CSV text (RFC 4180) as JSON objects, one after the other.
 ///
@@ -20,10 +21,10 @@ struct CSVRecords {
   static let recordLimit = 64 << 20
   static let columnLimit = 10_000
 
-  private var input: JSONInput
+  private let input: TextWindow
   private let types: Types
   private let recordLimit: Int
-  /// The names of the members as JSON, each with its colon.
+  /// The names of the members.
   private var names: [[UInt8]] = []
   /// The number of records so far, without the header.
   private(set) var count = 0
@@ -36,7 +37,7 @@ struct CSVRecords {
   private var cell: [UInt8] = []
   private var isQuoted = false
 
-  init(_ input: JSONInput, _ types: Types, recordLimit: Int = Self.recordLimit) {
+  init(_ input: TextWindow, _ types: Types, recordLimit: Int = Self.recordLimit) {
     self.input = input
     self.types = types
     self.recordLimit = recordLimit
@@ -61,9 +62,7 @@ struct CSVRecords {
           advice: "Check that this is a CSV file.", at: cellPlace)
       }
       known[cell] = names.count
-      var name: [UInt8] = []
-      JSONWriter.append(cell, to: &name)
-      names.append(name + [UInt8(ascii: ":")])
+      names.append(cell)
     }
     if names.count == 1, !isQuoted, cell.contains(UInt8(ascii: ";")) || cell.contains(UInt8(ascii: "\t")) {
       throw failure(
@@ -78,7 +77,8 @@ struct CSVRecords {
     guard try skipEmptyLines() else { return false }
     line = place.line
     recordLength = 0
-    element.append(UInt8(ascii: "{"))
+    var output = JSONOutput()
+    output.beginDictionary()
     var index = 0
     var end = End.comma
     while end == .comma {
@@ -88,7 +88,7 @@ struct CSVRecords {
           "this is cell \(index + 1), and the header names \(Quantity.count(names.count, "column", "columns"))",
           advice: "Put a text that has commas in quotes, or name the column.", at: cellPlace)
       }
-      try append(to: &element, name: names[index])
+      try append(to: &output, name: names[index])
       index += 1
     }
     guard index == names.count else {
@@ -97,7 +97,8 @@ struct CSVRecords {
           + Quantity.count(names.count, "column", "columns"),
         advice: "Add the missing cells, which may be empty, or close a quote.", at: cellPlace)
     }
-    element.append(UInt8(ascii: "}"))
+    output.endDictionary()
+    element = output.take()
     count += 1
     return true
   }
@@ -121,15 +122,14 @@ struct CSVRecords {
     }
   }
 
-  private func append(to element: inout [UInt8], name: [UInt8]) throws(Failure) {
+  private func append(to output: inout JSONOutput, name: [UInt8]) throws(Failure) {
     guard !cell.isEmpty else { return }
     try checkText()
-    if element.count > 1 { element.append(UInt8(ascii: ",")) }
-    element += name
+    name.withUnsafeBytes { output.key($0) }
     if types == .infer, Self.isValue(cell) {
-      element += cell
+      output.raw(cell)
     } else {
-      JSONWriter.append(cell, to: &element)
+      cell.withUnsafeBytes { output.text($0) }
     }
   }
 
@@ -188,7 +188,7 @@ extension CSVRecords {
         return .line
       case _ where isQuoted:
         throw failure(
-          "\(JSONScanner.shown(byte)) follows a cell in quotes",
+          "\(JSON.shown(byte)) follows a cell in quotes",
           advice: "A comma must follow; inside quotes, double each quote.")
       case UInt8(ascii: "\""):
         throw failure(

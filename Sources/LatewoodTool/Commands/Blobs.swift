@@ -78,11 +78,11 @@ extension CommandDescription {
       } catch { throw Failure(error) }
     }
     guard console.printsJSON else { return }
-    var writer = JSONWriter()
-    writer.beginObject()
+    var writer = JSONOutput()
+    writer.beginDictionary()
     writer.member("digest", BlobListing.name(of: digest))
     writer.member("length", handle.length)
-    writer.endObject()
+    writer.endDictionary()
     writer.lineBreak()
     try (path == "-" ? console.error : console.output).write(writer.take())
   }

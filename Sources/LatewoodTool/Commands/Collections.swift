@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 
 extension CommandDescription {
   static let collections = CommandDescription(
@@ -67,13 +68,13 @@ struct CollectionFacts {
     return DisplayWidth.fitted(text, to: width)
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("name", name)
     writer.member("documents", documents)
     writer.member("conflicts", conflicts)
     writer.member("tombstones", tombstones)
     writer.member("lastSequence", lastSequence)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

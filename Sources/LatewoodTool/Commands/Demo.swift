@@ -41,8 +41,8 @@ extension CommandDescription {
     if console.printsJSON {
       try console.object { writer in
         writer.member("kept", demo.isKept)
-        writer.name("path")
-        if keepsFile { writer.string(demo.path) } else { writer.null() }
+        writer.key("path")
+        if keepsFile { writer.text(demo.path) } else { writer.null() }
         writer.array("steps", demo.steps) { writer, step in step.write(to: &writer) }
       }
     } else {

@@ -1,5 +1,6 @@
 import LatewoodConcurrency
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
 extension CommandDescription {
@@ -101,7 +102,7 @@ extension CommandDescription {
     DisplayWidth.fitted("\(Timestamp.shown(seconds: time))  \(KeyText.shown(id.utf8))", to: width)
   }
 
-  private static func write(_ time: UInt64?, to writer: inout JSONWriter) {
+  private static func write(_ time: UInt64?, to writer: inout JSONOutput) {
     writer.optional("seconds", time)
     writer.optional("time", text: time.map { Timestamp.exact(seconds: $0) })
   }

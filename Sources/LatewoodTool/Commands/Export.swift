@@ -55,7 +55,7 @@ extension CommandDescription {
       ? exportDocuments(arguments, to: path, console) : exportEntries(arguments, to: path, console)
     let nanoseconds = MonotonicClock.nanoseconds &- start
     if console.printsJSON {
-      var writer = JSONWriter()
+      var writer = JSONOutput()
       exporter.write(to: &writer, place, name, nanoseconds: nanoseconds)
       writer.lineBreak()
       try (path == "-" ? console.error : console.output).write(writer.take())

@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
@@ -74,20 +75,26 @@ extension CommandDescription {
         try explain(request, database, collection, on: console)
         return
       }
-      var listing = FoundListing(
-        console, collection: collection.name, fields: fields.map { Projection($0) },
-        countsOnly: arguments.has(.countOnly))
-      try listing.begin()
-      let read: Int
       if arguments.has(.countOnly) {
         let counted: (count: Int, read: Int)
         do { counted = try database.reads(collection).counted(request) } catch { throw Failure(error) }
-        try listing.end(count: counted.count, read: counted.read)
-        return
+        return try console.resultCount(counted.count, read: counted.read, collection: collection.name)
       }
+      var listing = ResultListing(
+        console, collection: collection.name, name: "documents",
+        emptyNote: "No documents were found in the collection \(collection.name).")
+      listing.begin()
+      let projection = fields.map { Projection($0) }
+      let read: Int
       do {
         read = try database.reads(collection).find(request) { document in
-          try listing.add(document)
+          var fleece = FleeceWriter()
+          if let projection {
+            try projection.write(document, to: &fleece)
+          } else {
+            try document.write(to: &fleece)
+          }
+          try listing.add(FleeceBody(written: fleece.finish()))
           return true
         }
       } catch { throw Failure(error) }
@@ -113,7 +120,7 @@ extension Console {
     guard printsJSON else { return try line("\(plan)") }
     try object { writer in
       writer.member("collection", collection.name)
-      writer.array("indexes", plan.uses) { writer, use in writer.string(use.index) }
+      writer.array("indexes", plan.uses) { writer, use in writer.text(use.index) }
       writer.member("candidates", plan.candidates)
       writer.member("filters", plan.filters)
       writer.member("sorts", plan.sorts)

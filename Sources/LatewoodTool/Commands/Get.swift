@@ -33,8 +33,8 @@ extension CommandDescription {
     if console.printsJSON {
       try console.object { writer in
         writer.member("key", data: key)
-        writer.name("value")
-        if let value { writer.data(value) } else { writer.null() }
+        writer.key("value")
+        if let value { writer.bytes(value) } else { writer.null() }
       }
     } else if let value {
       try print(value, on: console)

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 extension CommandDescription {
@@ -82,14 +83,14 @@ extension CommandDescription {
     return columns.reduce(0, +) + 2 * (columns.count - 1)
   }
 
-  private static func write(_ checkpoint: Checkpoint, to writer: inout JSONWriter) {
-    writer.beginObject()
+  private static func write(_ checkpoint: Checkpoint, to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("transaction", checkpoint.transaction)
     writer.member("time", Timestamp.exact(microseconds: checkpoint.time))
     writer.member("entries", checkpoint.entries)
     writer.member("liveBytes", checkpoint.liveBytes)
     writer.member("offset", checkpoint.offset)
     writer.member("isCompaction", checkpoint.isCompaction)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

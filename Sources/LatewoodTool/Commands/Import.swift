@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
@@ -117,7 +118,8 @@ extension CommandDescription {
     }
     if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
     let source = try ImportSource(path: try arguments.text(1), console: console)
-    var importer = Importer(from: source, keyspaceName: name, progress: Progress("Importing", on: console))
+    var importer = try Importer(
+      from: source, keyspaceName: name, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened, so that invalid input does not create
     // a database.
     try importer.begin(arguments)
@@ -183,9 +185,9 @@ struct ImportReport: Equatable {
   }
 
   func write(
-    to writer: inout JSONWriter, _ place: String, _ name: String, nanoseconds: UInt64
+    to writer: inout JSONOutput, _ place: String, _ name: String, nanoseconds: UInt64
   ) {
-    writer.beginObject()
+    writer.beginDictionary()
     writer.member(place, name)
     writer.member("format", form.rawValue)
     writer.member("values", values)
@@ -197,6 +199,6 @@ struct ImportReport: Equatable {
       writer.member("withoutAttachments", leftOut.attachments)
     }
     writer.member("nanoseconds", nanoseconds)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -134,7 +134,7 @@ private enum IndexListing {
       writer.member("collection", collection.name)
       writer.list("indexes", indexes) { writer, index in
         writer.member("name", index.name)
-        writer.array("fields", index.definition.parts) { writer, part in writer.string(part.text) }
+        writer.array("fields", index.definition.parts) { writer, part in writer.text(part.text) }
         writer.member("unique", index.definition.isUnique)
         writer.member("partial", index.definition.condition != nil)
         writer.member("ready", index.isReady)

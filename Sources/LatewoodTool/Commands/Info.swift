@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodInspection
 import LatewoodStore
 
@@ -204,8 +205,8 @@ private struct DatabaseInfo {
     }
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("path", path)
     writer.member("formatVersion", statistics.formatVersion)
     writer.member("fileID", statistics.fileID)
@@ -220,20 +221,20 @@ private struct DatabaseInfo {
     writer.member("deadBytes", layout.deadBytes)
     writer.member("treeHeight", statistics.treeHeight)
     layout.write(statistics, reclaimable: reclaimable, to: &writer)
-    writer.name("recovery")
-    writer.beginObject()
+    writer.key("recovery")
+    writer.beginDictionary()
     writer.member("replayedTransactions", recovery.replayedTransactions)
     writer.member("replayedBytes", recovery.replayedBytes)
-    writer.name("tornTail")
+    writer.key("tornTail")
     if let tail = recovery.tornTail {
-      writer.beginObject()
+      writer.beginDictionary()
       writer.member("offset", tail.lowerBound)
       writer.member("length", tail.count)
-      writer.endObject()
+      writer.endDictionary()
     } else {
       writer.null()
     }
-    writer.endObject()
+    writer.endDictionary()
     writer.list("leftovers", leftovers) { writer, leftover in
       writer.member("path", leftover.path)
       writer.member("bytes", leftover.bytes)
@@ -244,6 +245,6 @@ private struct DatabaseInfo {
       writer.member("bytes", keyspace.bytes)
     }
     writer.array("collections", collections) { writer, collection in collection.write(to: &writer) }
-    writer.endObject()
+    writer.endDictionary()
   }
 }

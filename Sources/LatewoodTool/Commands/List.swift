@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
@@ -106,11 +107,11 @@ extension CommandDescription {
 }
 
 /// Prints entries one by one, in the output form of the console.
-private struct Listing {
+private struct Listing: ~Copyable {
   private let console: Console
   private let keyspace: String
   private let keysOnly: Bool
-  private var writer = JSONWriter()
+  private var writer = JSONOutput()
   private(set) var count: UInt64 = 0
 
   init(_ console: Console, keyspace: String, keysOnly: Bool) {
@@ -121,9 +122,9 @@ private struct Listing {
 
   mutating func begin() throws(Failure) {
     guard console.printsJSON else { return }
-    writer.beginObject()
+    writer.beginDictionary()
     writer.member("keyspace", keyspace)
-    writer.name("entries")
+    writer.key("entries")
     writer.beginArray()
   }
 
@@ -131,10 +132,10 @@ private struct Listing {
     count += 1
     let key = key.bytes()
     if console.printsJSON {
-      writer.beginObject()
+      writer.beginDictionary()
       writer.member("key", data: key)
       if !keysOnly { writer.member("value", data: value.bytes()) }
-      writer.endObject()
+      writer.endDictionary()
       try console.output.write(writer.take())
     } else if keysOnly {
       try console.line(KeyText.shown(key))
@@ -149,7 +150,7 @@ private struct Listing {
     guard console.printsJSON else { return }
     writer.endArray()
     writer.member("count", count)
-    writer.endObject()
+    writer.endDictionary()
     writer.lineBreak()
     try console.output.write(writer.take())
   }

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodInspection
 
 extension OptionDescription {
@@ -118,15 +119,15 @@ extension CommandDescription {
     if keyspaces.count > 20 { try console.row("   and \(keyspaces.count - 20) more; --json lists them") }
   }
 
-  private static func write(_ map: FileMap, _ path: String, to writer: inout JSONWriter) {
+  private static func write(_ map: FileMap, _ path: String, to writer: inout JSONOutput) {
     let totals = map.totals
-    writer.beginObject()
+    writer.beginDictionary()
     writer.member("path", path)
     writer.member("fileBytes", map.size)
-    writer.name("kinds")
-    writer.beginObject()
+    writer.key("kinds")
+    writer.beginDictionary()
     for kind in Region.Kind.allCases { writer.member(kind.rawValue, totals[kind] ?? 0) }
-    writer.endObject()
+    writer.endDictionary()
     writer.list("keyspaces", map.tree.keyspaces.sorted(by: { $0.key < $1.key })) { writer, item in
       let (number, facts) = item
       writer.member("number", number)
@@ -142,6 +143,6 @@ extension CommandDescription {
       writer.optional("keyspace", region.keyspace)
     }
     writer.member("faults", faults: map.faults)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -59,8 +59,9 @@ extension CommandDescription {
         try console.plan(plan, of: collection)
         return
       }
-      var listing = RowListing(console, collection: collection.name)
-      try listing.begin()
+      var listing = ResultListing(
+        console, collection: collection.name, name: "rows", emptyNote: "The statement gives no rows.")
+      listing.begin()
       let read: Int
       do {
         read = try database.reads(collection).query(program) { row in

@@ -1,5 +1,6 @@
 import LatewoodConcurrency
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
 extension OptionDescription {
@@ -127,9 +128,9 @@ extension CommandDescription {
 
   private static func write(
     _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerification?,
-    to writer: inout JSONWriter
+    to writer: inout JSONOutput
   ) {
-    writer.beginObject()
+    writer.beginDictionary()
     writer.member("sound", report.isSound && documents?.isSound != false)
     writer.member("transaction", report.transaction)
     writer.member("nodes", report.nodes)
@@ -137,39 +138,39 @@ extension CommandDescription {
     writer.member("extents", report.extents)
     writer.member("frames", report.frames)
     writer.member("bytesChecked", report.bytesChecked)
-    writer.name("tornTail")
+    writer.key("tornTail")
     if let tail = report.tornTail {
-      writer.beginObject()
+      writer.beginDictionary()
       writer.member("offset", tail.range.lowerBound)
       writer.member("length", tail.range.count)
       writer.member("damage", tail.isDamage)
-      writer.endObject()
+      writer.endDictionary()
     } else {
       writer.null()
     }
-    writer.name("faults")
+    writer.key("faults")
     damage.write(to: &writer)
     if let documents {
-      writer.name("documents")
-      writer.beginObject()
+      writer.key("documents")
+      writer.beginDictionary()
       writer.member("documents", documents.documents)
       writer.member("bodies", documents.bodies)
       writer.member("blobs", documents.blobs)
       writer.member("missingBlobs", documents.missingBlobs)
       writer.array("faults", documents.faults) { writer, fault in write(fault, to: &writer) }
-      writer.endObject()
+      writer.endDictionary()
     }
-    writer.endObject()
+    writer.endDictionary()
   }
 
-  private static func write(_ fault: DocumentFault, to writer: inout JSONWriter) {
-    writer.beginObject()
+  private static func write(_ fault: DocumentFault, to writer: inout JSONOutput) {
+    writer.beginDictionary()
     if let collection = fault.collection { writer.member("collection", collection) }
     if let id = fault.document { writer.member("id", id) }
     if let revision = fault.revision { writer.member("revision", "\(revision)") }
     if let sequence = fault.sequence { writer.member("sequence", sequence) }
     if let blob = fault.blob { writer.member("blob", "\(blob)") }
     writer.member("what", fault.what)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -174,9 +174,9 @@ private enum ViewListing {
       writer.member("name", name)
       writer.list("rows", rows) { writer, row in
         writer.member("id", row.id)
-        writer.name("key")
+        writer.key("key")
         writer.raw(row.key)
-        writer.name("value")
+        writer.key("value")
         writer.raw(row.value)
       }
     }

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodTerminal
 
 /// The output of a command: results go to standard output, everything else to standard error.
@@ -16,8 +17,8 @@ final class Console {
   let errorWidth: Int
   /// Whether `--json` was given.
   var printsJSON = false
-  /// The indenter for the JSON of documents; nil to print it compact.
-  var indenter: JSONIndenter?
+  /// The JSON of documents, in the chosen layout, since the last call of `writeDocuments`.
+  var documents = JSONOutput()
 
   /// Creates a console on the standard streams of this process.
   init(_ streams: StandardStreams) {
@@ -75,20 +76,33 @@ final class Console {
     try output.write(HelpText.paragraph(TerminalText.escaped(text), indent: 0, width: proseWidth))
   }
 
+  /// Chooses the layout of JSON documents: readable on a terminal and compact elsewhere, unless an
+  /// option specifies it.
+  func chooseLayout(_ arguments: Arguments) throws(Failure) {
+    let isPretty = arguments.has(.pretty)
+    let isCompact = arguments.has(.compactJSON)
+    if isPretty, isCompact { throw .usage("--pretty and --compact do not go together") }
+    let isReadable = isPretty || (isOutputTerminal && !isCompact)
+    documents = JSONOutput(isReadable ? .readable(style.jsonColours) : .canonical)
+  }
+
+  /// Prints the JSON of documents that has been built since the last call.
+  func writeDocuments() throws(Failure) { try output.write(documents.take()) }
+
   /// Prints one JSON document.
-  func json(_ build: (inout JSONWriter) -> Void) throws(Failure) {
-    var writer = JSONWriter()
+  func json(_ build: (inout JSONOutput) -> Void) throws(Failure) {
+    var writer = JSONOutput()
     build(&writer)
     writer.lineBreak()
     try output.write(writer.take())
   }
 
   /// Prints one JSON object.
-  func object(_ members: (inout JSONWriter) -> Void) throws(Failure) {
+  func object(_ members: (inout JSONOutput) -> Void) throws(Failure) {
     try json { writer in
-      writer.beginObject()
+      writer.beginDictionary()
       members(&writer)
-      writer.endObject()
+      writer.endDictionary()
     }
   }
 
@@ -127,7 +141,7 @@ final class Console {
   /// Reports a failure: as two lines for people, as one object for programs.
   func report(_ failure: Failure) throws(Failure) {
     if printsJSON {
-      var writer = JSONWriter()
+      var writer = JSONOutput()
       failure.write(to: &writer)
       writer.lineBreak()
       try error.write(writer.take())
@@ -146,6 +160,13 @@ final class Console {
   }
 }
 
+extension OptionDescription {
+  static let pretty = OptionDescription(
+    name: "--pretty", summary: "indented JSON, as on a terminal")
+  static let compactJSON = OptionDescription(
+    name: "--compact", summary: "each JSON text on one line, the default unless the output is a terminal")
+}
+
 extension Console {
   /// Prints a sentence on standard error, broken into lines only on a terminal: elsewhere programs
   /// may search for it.
@@ -159,10 +180,10 @@ extension Console {
 extension Failure {
   /// Writes an object with the member `error`: its `code`, `message` and `advice`, and its `path`,
   /// `offset`, `line` and `column` if they are known.
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
-    writer.name("error")
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
+    writer.key("error")
+    writer.beginDictionary()
     writer.member("code", code)
     writer.member("message", message)
     writer.member("advice", advice)
@@ -170,7 +191,7 @@ extension Failure {
     if let offset { writer.member("offset", offset) }
     if let line { writer.member("line", line) }
     if let column { writer.member("column", column) }
-    writer.endObject()
-    writer.endObject()
+    writer.endDictionary()
+    writer.endDictionary()
   }
 }

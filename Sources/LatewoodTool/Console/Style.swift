@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// Colour and weight for a terminal, or none.
 struct Style: Sendable, Equatable {
   var isColoured: Bool
@@ -22,10 +24,20 @@ struct Style: Sendable, Equatable {
     return isColour || ["0", "1", "2", "31", "32"].contains(numbers) ? text[...end] : nil
   }
 
+  /// The colours of JSON; nil without colour.
+  var jsonColours: JSONOutput.Colours? {
+    guard isColoured else { return nil }
+    return JSONOutput.Colours(
+      key: Self.start("1"), string: Self.start("32"), null: Self.start("2"), end: Self.end)
+  }
+
   private static let colour = "38;5;"
   private static let longestCode = "\u{1B}[38;5;255m".utf8.count
 
   private func wrapped(_ text: String, _ code: String) -> String {
-    isColoured ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
+    isColoured ? Self.start(code) + text + Self.end : text
   }
+
+  private static func start(_ code: String) -> String { "\u{1B}[\(code)m" }
+  private static let end = start("0")
 }

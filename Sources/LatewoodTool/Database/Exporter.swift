@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// One run of `export`: writes the entries of a keyspace, or documents, in one of the four forms.
 /// Keeps one entry in memory at a time.
 struct Exporter {
@@ -47,11 +49,11 @@ struct Exporter {
     if shape == .array { try output.write(count == 0 ? "\n" : ",\n") }
     count += 1
     if shape == .entries {
-      var writer = JSONWriter()
+      var writer = JSONOutput()
       ExportedEntry(key: key, value: value).write(to: &writer)
-      try output.write(writer.bytes)
+      try output.write(writer.take())
     } else {
-      guard let text = JSONText.compact(value) else {
+      guard let text = JSON.compact(value) else {
         throw .badInput(
           "the value of \(Arguments.quoted(key)) is not JSON",
           advice: "--format entries exports values of any kind.")
@@ -61,13 +63,13 @@ struct Exporter {
     if shape != .array { try output.write("\n") }
   }
 
-  func write(to writer: inout JSONWriter, _ place: String, _ name: String, nanoseconds: UInt64) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput, _ place: String, _ name: String, nanoseconds: UInt64) {
+    writer.beginDictionary()
     writer.member(place, name)
     writer.member("format", shape.rawValue)
     writer.member("values", count)
     writer.member("bytes", length)
     writer.member("nanoseconds", nanoseconds)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -16,7 +16,7 @@ struct ImportKeyCheck: ImportTarget {
 
   init(ofDocuments: Bool) { documents = ofDocuments ? BodyReader() : nil }
 
-  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
     let number = numbers.count + 1
     do throws(Failure) { try check(key, value) } catch {
       var failure = error
@@ -35,7 +35,7 @@ struct ImportKeyCheck: ImportTarget {
   }
 
   /// Throws if the import would refuse an entry.
-  private func check(_ key: [UInt8], _ value: [UInt8]) throws(Failure) {
+  private func check(_ key: [UInt8], _ value: UnsafeRawBufferPointer) throws(Failure) {
     if let documents {
       try DocumentImport.check(id: key)
       _ = try documents.body(of: value)
@@ -59,7 +59,7 @@ extension Importer {
         "--unique reads SOURCE twice, and standard input can be read only once",
         advice: "Write it into a file, and import that.")
     }
-    var importer = Importer(
+    var importer = try Importer(
       from: try ImportSource(path: path, console: console), keyspaceName: keyspaceName,
       progress: Progress("Checking", on: console))
     try importer.begin(arguments)

@@ -55,7 +55,7 @@ enum ImportKeys: Equatable {
 
   /// Returns the key of a value in compact JSON: the text of a string, or the digits of a number as
   /// written.
-  func key(of value: [UInt8], at index: Int) throws(Failure) -> [UInt8] {
+  func key(of value: JSONSlice, at index: Int) throws(Failure) -> [UInt8] {
     switch self {
     case .place: return Self.place(index)
     case .fixed(let key): return key
@@ -91,23 +91,23 @@ enum ImportKeys: Equatable {
   }
 
   private static func part(
-    at path: [[UInt8]], of value: [UInt8], at index: Int
+    at path: [[UInt8]], of value: JSONSlice, at index: Int
   ) throws(Failure) -> [UInt8] {
     let name = path.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
-    guard let member = JSONText.value(at: path, in: value), let first = member.first else {
+    guard let member = value.value(at: path) else {
       throw .badInput(
         "value \(index + 1) has no member \(Arguments.quoted(Array(name.utf8)))",
         advice: "Every value needs it for its key or id; without --key or --id they are counted.")
     }
-    switch first {
+    switch member.first {
     case UInt8(ascii: "\""):
-      guard let part = JSONText.string(member), !part.isEmpty else {
+      guard let part = member.string(), !part.isEmpty else {
         throw .badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
       }
       return part
     case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
       throw .badInput("\(name) of value \(index + 1) is not text, a number, true or false")
-    default: return Array(member)
+    default: return Array(member.bytes)
     }
   }
 }

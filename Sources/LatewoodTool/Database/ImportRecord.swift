@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 /// The record of an import into a keyspace, so that `export` can restore the original form.
@@ -26,13 +27,13 @@ struct ImportRecord: Equatable {
   var isComplete: Bool
 
   var encoded: [UInt8] {
-    var writer = JSONWriter()
-    writer.beginObject()
+    var writer = JSONOutput()
+    writer.beginDictionary()
     writer.member("shape", shape.rawValue)
     writer.member("source", source)
     writer.member("complete", isComplete)
-    writer.endObject()
-    return writer.bytes
+    writer.endDictionary()
+    return writer.take()
   }
 
   init(shape: Shape, source: String, isComplete: Bool) {
@@ -43,17 +44,20 @@ struct ImportRecord: Equatable {
 
   /// Returns nil if this version does not understand `bytes`.
   init?(_ bytes: [UInt8]) {
-    guard let text = JSONText.compact(bytes),
-      let shape = Self.member("shape", of: text).flatMap(Shape.init(rawValue:)),
-      let source = Self.member("source", of: text),
-      let complete = JSONText.value(at: [Array("complete".utf8)], in: text)
-    else { return nil }
-    self.init(shape: shape, source: source, isComplete: complete.elementsEqual("true".utf8))
+    guard let text = JSON.compact(bytes) else { return nil }
+    let (shape, source, isComplete) = text.withUnsafeBytes { text in
+      let text = JSONSlice(text)
+      return (
+        Self.member("shape", of: text), Self.member("source", of: text),
+        text.value(at: [Array("complete".utf8)])?.isEqual("true")
+      )
+    }
+    guard let shape = shape.flatMap(Shape.init(rawValue:)), let source, let isComplete else { return nil }
+    self.init(shape: shape, source: source, isComplete: isComplete)
   }
 
-  private static func member(_ name: String, of text: [UInt8]) -> String? {
-    JSONText.value(at: [Array(name.utf8)], in: text).flatMap(JSONText.string)
-      .map { String(decoding: $0, as: UTF8.self) }
+  private static func member(_ name: String, of text: JSONSlice) -> String? {
+    text.value(at: [Array(name.utf8)])?.string().map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Returns the record about `keyspace`; nil if nothing was imported into it.

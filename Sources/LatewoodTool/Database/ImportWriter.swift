@@ -7,7 +7,7 @@ protocol ImportTarget {
   var replaced: Int { get }
   var kept: Int { get }
   /// - Parameter line: the line in the source, for messages.
-  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure)
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure)
   /// Puts a value that has not been parsed. Does nothing and returns false if this target parses no
   /// texts itself, if it is not one JSON text, or if it has no key.
   ///
@@ -58,8 +58,10 @@ struct ImportWriter: ImportTarget {
   }
 
   /// - Parameter line: the line in the source, for messages.
-  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
-    batch.append((key, value, line))
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
+    // A large value is not copied.
+    guard value.count < Self.batchBytes else { return try commit(.relaxed, (key, value, line)) }
+    batch.append((key, Array(value), line))
     pendingBytes += key.count + value.count
     if pendingBytes >= Self.batchBytes || batch.count >= Self.batchEntries { try commit(.relaxed) }
   }
@@ -69,7 +71,10 @@ struct ImportWriter: ImportTarget {
     try commit(.synchronous)
   }
 
-  private mutating func commit(_ durability: Durability) throws(Failure) {
+  /// - Parameter large: an entry after those of the batch.
+  private mutating func commit(
+    _ durability: Durability, _ large: (key: [UInt8], value: UnsafeRawBufferPointer, line: Int)? = nil
+  ) throws(Failure) {
     let work = (batch: batch, record: record, existing: existing, removesOld: removesOld, name: keyspaceName)
     var counts = (added: 0, replaced: 0, kept: 0)
     do {
@@ -78,24 +83,26 @@ struct ImportWriter: ImportTarget {
         if work.removesOld { try transaction.deleteRange(.all, in: keyspace) }
         let records = try transaction.keyspace(ImportRecord.keyspaceName)
         try transaction.put(work.name, work.record.encoded, in: records)
-        for entry in work.batch {
-          if try transaction.contains(entry.key, in: keyspace) {
+        func put(_ key: [UInt8], _ value: some ByteSource, line: Int) throws {
+          if try transaction.contains(key, in: keyspace) {
             switch work.existing {
-            case .fail: throw Self.exists(entry.key, line: entry.line)
+            case .fail: throw Self.exists(key, line: line)
             case .keep:
               counts.kept += 1
-              continue
+              return
             case .replace: counts.replaced += 1
             }
           } else {
             counts.added += 1
           }
-          do { try transaction.put(entry.key, entry.value, in: keyspace) } catch {
+          do { try transaction.put(key, value, in: keyspace) } catch {
             var failure = Failure(error)
-            failure.line = entry.line
+            failure.line = line
             throw failure
           }
         }
+        for entry in work.batch { try put(entry.key, entry.value, line: entry.line) }
+        if let large { try put(large.key, large.value, line: large.line) }
       }
     } catch { throw Failure(error) }
     added += counts.added

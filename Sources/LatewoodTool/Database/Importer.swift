@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodStore
 
 /// One run of `import`: determines the form of the source, and turns its values into entries.
@@ -12,16 +13,18 @@ struct Importer {
   var shape: ImportRecord.Shape { form.shape }
   private(set) var keys = ImportKeys.place
   private var isOfDocuments = false
-  /// The value that was read last; nil after the end.
-  private var value: [UInt8]? = []
+  /// Whether there is a value that was read last; false after the end.
+  private var hasValue = true
+  /// The value that was read last, if the source is CSV.
+  private var record: [UInt8] = []
   /// The parts of a dump of CouchDB that have been left out.
   private var leftOut = ImportReport.LeftOut()
 
-  init(from source: ImportSource, keyspaceName: String, progress: Progress) {
+  init(from source: ImportSource, keyspaceName: String, progress: Progress) throws(Failure) {
     self.source = source
     self.keyspaceName = keyspaceName
     self.progress = progress
-    elements = JSONElements(JSONInput { target throws(Failure) in try source.read(into: target) })
+    elements = JSONElements(try TextWindow { target throws(Failure) in try source.read(into: target) })
   }
 
   /// Reads the first value and determines the form of the source.
@@ -50,7 +53,7 @@ struct Importer {
         let types = try arguments.text(of: .cellTypes).flatMap(CSVRecords.Types.init(rawValue:))
         let source = source
         var records = CSVRecords(
-          JSONInput { target throws(Failure) in try source.read(into: target) }, types ?? .infer)
+          try TextWindow { target throws(Failure) in try source.read(into: target) }, types ?? .infer)
         try records.begin()
         self.records = records
         form = .csv
@@ -64,8 +67,8 @@ struct Importer {
       } else {
         let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
         try readNext()
-        form = if let wanted { wanted } else { try seen(layout, first: value, hasKeys: named != nil) }
-        if wanted == nil, isOfDocuments, form == .document, let value, CouchDBRow.isResponse(value) {
+        form = if let wanted { wanted } else { try seen(layout, hasKeys: named != nil) }
+        if wanted == nil, isOfDocuments, form == .document, CouchDBRow.isResponse(elements.element) {
           throw .badInput(
             "this looks like CouchDB's response to _all_docs",
             advice: "--format couchdb imports the documents in it, --format document all of it as one.")
@@ -90,8 +93,13 @@ struct Importer {
 
   mutating func run(into writer: inout some ImportTarget) throws(Failure) -> ImportReport {
     do throws(Failure) {
-      while let value {
-        try put(value, into: &writer)
+      while hasValue {
+        if form == .csv {
+          let record = record
+          try record.withContents { (record) throws(Failure) in try put(JSONSlice(record), into: &writer) }
+        } else {
+          try put(elements.element, into: &writer)
+        }
         try putLines(into: &writer)
         try progress.update(source.position, of: source.length, unit: Quantity.bytes)
         try readNext()
@@ -105,10 +113,8 @@ struct Importer {
   }
 
   private mutating func readNext() throws(Failure) {
-    var next: [UInt8] = []
-    let isThere =
-      if form == .csv { try records?.next(into: &next) ?? false } else { try elements.next(into: &next) }
-    value = isThere ? next : nil
+    hasValue =
+      if form == .csv { try records?.next(into: &record) ?? false } else { try elements.next() }
   }
 
   /// The number of values that have been read.
@@ -135,12 +141,12 @@ struct Importer {
   /// Determines the form of the source from its layout, its first value and whether another
   /// follows.
   private mutating func seen(
-    _ layout: JSONElements.Layout?, first: [UInt8]?, hasKeys: Bool
+    _ layout: JSONElements.Layout?, hasKeys: Bool
   ) throws(Failure) -> ImportForm {
     if layout == .array { return .array }
     // An empty source is the export of an empty keyspace.
-    guard let first else { return isOfDocuments ? .lines : .entries }
-    if !hasKeys, !isOfDocuments, ExportedEntry(first) != nil { return .entries }
+    guard hasValue else { return isOfDocuments ? .lines : .entries }
+    if !hasKeys, !isOfDocuments, ExportedEntry(elements.element) != nil { return .entries }
     return try elements.isAtEnd() ? .document : .lines
   }
 
@@ -150,7 +156,7 @@ struct Importer {
         "this is not an array", advice: "Leave --format away, or choose lines or document.")
     }
     if form == .document {
-      guard value != nil else {
+      guard hasValue else {
         throw elements.failure("the input has no JSON text", advice: "Check that SOURCE is what you meant.")
       }
       guard try elements.isAtEnd() else {
@@ -186,21 +192,31 @@ struct Importer {
       removesOld: arguments.has(.replace))
   }
 
-  private mutating func put(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
+  private mutating func put(_ value: JSONSlice, into writer: inout some ImportTarget) throws(Failure) {
     if form == .couchdb { return try putRow(value, into: &writer) }
     guard form == .entries else {
       let key: [UInt8]
       do throws(Failure) { key = try keys.key(of: value, at: count - 1) } catch {
         throw failure(error.message, advice: error.advice)
       }
-      return try writer.put(key, leavesOutID ? JSONText.without(Self.idMember, value) : value, line: line)
+      guard leavesOutID, let members = value.members() else {
+        return try writer.put(key, value.bytes, line: line)
+      }
+      let rest = JSONSlice.object(members.filter { $0.name.string() != Self.idMember })
+      return try put(key, rest, into: &writer)
     }
     guard let entry = ExportedEntry(value) else {
       throw failure(
         "this is not of the form {\"key\":...,\"value\":...} that export writes",
         advice: "If the lines are data of your own, choose --format lines.")
     }
-    try writer.put(entry.key, entry.value, line: line)
+    try put(entry.key, entry.value, into: &writer)
+  }
+
+  private func put(
+    _ key: [UInt8], _ value: [UInt8], into writer: inout some ImportTarget
+  ) throws(Failure) {
+    try value.withContents { (value) throws(Failure) in try writer.put(key, value, line: line) }
   }
 
   private static let idMember = Array("_id".utf8)
@@ -221,7 +237,7 @@ struct Importer {
     }
   }
 
-  private mutating func putRow(_ value: [UInt8], into writer: inout some ImportTarget) throws(Failure) {
+  private mutating func putRow(_ value: JSONSlice, into writer: inout some ImportTarget) throws(Failure) {
     let row: CouchDBRow
     do throws(Failure) { row = try CouchDBRow(value) } catch {
       throw failure(error.message, advice: error.advice)
@@ -231,7 +247,7 @@ struct Importer {
       return
     }
     if row.hasAttachments { leftOut.attachments += 1 }
-    try writer.put(row.id, document, line: line)
+    try put(row.id, document, into: &writer)
   }
 
   /// Adds the name of the source to a failure, and the number of values that were imported before

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// A step of the demo and its outcome.
 struct DemoStep: Equatable {
   var name: String
@@ -13,12 +15,12 @@ struct DemoStep: Equatable {
     try console.flush()
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("step", name)
     writer.member("kept", isKept)
     writer.member("text", text)
     writer.member("nanoseconds", nanoseconds)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -27,11 +27,11 @@ struct BlobListing {
   }
 
   func run(limit: UInt64) throws(Failure) {
-    var writer = JSONWriter()
+    var writer = JSONOutput()
     var (count, total): (UInt64, UInt64) = (0, 0)
     if console.printsJSON {
-      writer.beginObject()
-      writer.name("blobs")
+      writer.beginDictionary()
+      writer.key("blobs")
       writer.beginArray()
     }
     do {
@@ -45,11 +45,11 @@ struct BlobListing {
           try console.line(line(blob))
           return true
         }
-        writer.beginObject()
+        writer.beginDictionary()
         writer.member("digest", Self.name(of: blob.digest))
         if let length = blob.length { writer.member("length", length) }
         writer.member("references", blob.references)
-        writer.endObject()
+        writer.endDictionary()
         try console.output.write(writer.take())
         return true
       }
@@ -60,7 +60,7 @@ struct BlobListing {
     }
     writer.endArray()
     writer.member("bytes", total)
-    writer.endObject()
+    writer.endDictionary()
     writer.lineBreak()
     try console.output.write(writer.take())
   }

@@ -7,6 +7,10 @@ final class BodyReader {
 
   /// Returns the stored form of a document's text.
   func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
+    try text.withContents { (text) throws(Failure) in try body(of: text) }
+  }
+
+  func body(of text: UnsafeRawBufferPointer) throws(Failure) -> [UInt8] {
     let body: [UInt8]
     do throws(FleeceError) { body = try parser.parse(text) } catch {
       guard error.kind == .invalidJSON else { throw Self.refused(error) }

@@ -15,7 +15,6 @@ struct ChangeFeed {
   private let withDocuments: Bool
   private let withLeaves: Bool
   private var count: UInt64 = 0
-  private var writer = JSONWriter()
 
   init(
     _ database: DocumentDatabase, _ collection: CollectionHandle, _ console: Console, since: UInt64,
@@ -33,10 +32,10 @@ struct ChangeFeed {
   mutating func list(descending: Bool) throws(Failure) {
     let reads = try database.reads(collection)
     if console.printsJSON {
-      writer.beginObject()
-      writer.member("collection", collection.name)
-      writer.name("changes")
-      writer.beginArray()
+      console.documents.beginDictionary()
+      console.documents.member("collection", collection.name)
+      console.documents.key("changes")
+      console.documents.beginArray()
     }
     try take(reads, descending: descending)
     guard console.printsJSON else {
@@ -46,13 +45,13 @@ struct ChangeFeed {
       }
       return
     }
-    writer.endArray()
-    do throws(DocumentError) { writer.member("lastSequence", try reads.lastSequence()) } catch {
-      throw Failure(error)
-    }
-    writer.endObject()
-    writer.lineBreak()
-    try console.writeJSON(writer.take())
+    console.documents.endArray()
+    do throws(DocumentError) {
+      console.documents.member("lastSequence", try reads.lastSequence())
+    } catch { throw Failure(error) }
+    console.documents.endDictionary()
+    console.documents.lineBreak()
+    try console.writeDocuments()
   }
 
   /// Prints past changes, then those of new commits. Each change is printed exactly once, because
@@ -99,45 +98,43 @@ struct ChangeFeed {
 
   private mutating func print(_ entry: SequenceEntry, _ reads: DocumentReads, isLine: Bool) throws {
     var leaves: [RevisionID] = []
-    var document: [UInt8]?
+    var document: FleeceBody?
     if withLeaves { leaves = try reads.record(of: entry.id)?.tree.leaves.map(\.id) ?? [] }
     if withDocuments, let (_, body) = try reads.winner(of: entry.id) {
-      document = try body.map { try JSON.text(of: $0) }
+      document = body.map { FleeceBody($0) }
     }
     guard console.printsJSON else {
       try console.line(line(entry))
       for leaf in leaves.dropFirst() { try console.line("          \(leaf)") }
       if let document {
-        try console.line(
-          "          "
-            + console.style.dim(
-              document.withUnsafeBytes { ValueText.shown($0.bytes, in: console.width - 10) }))
+        let text = try JSON.text(of: document.bytes)
+        let shown = text.withUnsafeBytes { ValueText.shown($0.bytes, in: console.width - 10) }
+        try console.line("          " + console.style.dim(shown))
       }
       return
     }
-    writer.beginObject()
+    try write(entry, leaves, document, to: &console.documents)
+    if isLine { console.documents.lineBreak() }
+    try console.writeDocuments()
+  }
+
+  private func write(
+    _ entry: SequenceEntry, _ leaves: [RevisionID], _ document: FleeceBody?, to writer: inout JSONOutput
+  ) throws(FleeceError) {
+    writer.beginDictionary()
     writer.member("sequence", entry.sequence)
     writer.member("id", entry.id)
     writer.member("revision", "\(entry.revision)")
     writer.member("deleted", entry.isDeleted)
     writer.member("conflict", entry.hasConflicts)
     if withLeaves {
-      writer.array("leaves", leaves) { writer, leaf in writer.string("\(leaf)") }
+      writer.array("leaves", leaves) { writer, leaf in writer.text("\(leaf)") }
     }
     if withDocuments {
-      writer.name("document")
-      if let document { writer.raw(document) } else { writer.null() }
+      writer.key("document")
+      if let document { try writer.value(document) } else { writer.null() }
     }
-    writer.endObject()
-    try console.writeJSON(isLine ? takeLine() : writer.take())
-  }
-
-  /// Returns the written text as a line, and resets the writer: the next line is a separate JSON
-  /// text.
-  private mutating func takeLine() -> [UInt8] {
-    writer.lineBreak()
-    defer { writer = JSONWriter() }
-    return writer.take()
+    writer.endDictionary()
   }
 
   private func line(_ entry: SequenceEntry) -> String {

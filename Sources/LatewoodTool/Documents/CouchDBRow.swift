@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// A row of the response to CouchDB's `_all_docs?include_docs=true`, in compact JSON.
 ///
 /// ```
@@ -11,8 +13,8 @@ struct CouchDBRow {
     "CouchDB gives that for _all_docs?include_docs=true: {\"rows\":[{\"id\":...,\"doc\":{...}}]}"
 
   /// Whether a text in compact JSON begins like a complete response.
-  static func isResponse(_ text: [UInt8]) -> Bool {
-    let start = text.prefix(120)
+  static func isResponse(_ text: JSONSlice) -> Bool {
+    let start = Array(text.bytes.prefix(120))
     return start.starts(with: #"{"total_rows":"#.utf8) && start.contains(#","rows":["#.utf8)
   }
 
@@ -24,51 +26,48 @@ struct CouchDBRow {
   let hasAttachments: Bool
 
   /// - Throws: `Failure` without a position if `row` does not have this form.
-  init(_ row: [UInt8]) throws(Failure) {
-    guard let members = JSONText.members(of: row[...]) else {
+  init(_ row: JSONSlice) throws(Failure) {
+    guard let members = row.members() else {
       throw .badInput("this row is not an object", advice: Self.advice)
     }
-    func member(_ name: String) -> ArraySlice<UInt8>? {
-      members.last { JSONText.string($0.name)?.elementsEqual(name.utf8) ?? false }?.value
+    func member(_ name: String) -> JSONSlice? {
+      members.last { $0.name.string()?.elementsEqual(name.utf8) ?? false }?.value
     }
-    let null = Array("null".utf8)
-    guard let doc = member("doc") ?? (member("error") == nil ? nil : null[...]) else {
+    let doc = member("doc")
+    guard doc != nil || member("error") != nil else {
       throw .badInput("this row has no document", advice: Self.advice)
     }
-    guard !doc.elementsEqual(null) else {
+    guard let doc, !doc.isEqual("null") else {
       id = []
       document = nil
       hasAttachments = false
       return
     }
-    guard let parts = JSONText.members(of: doc) else {
+    guard let parts = doc.members() else {
       throw .badInput("the document of this row is not an object", advice: Self.advice)
     }
-    var text = Array("{".utf8)
-    var found: ArraySlice<UInt8>?
+    var kept: [(name: JSONSlice, value: JSONSlice)] = []
+    var found: JSONSlice?
     var isDeleted = false
     var hasAttachments = false
     for part in parts {
-      guard let name = JSONText.string(part.name), name.first == UInt8(ascii: "_") else {
-        if text.count > 1 { text.append(UInt8(ascii: ",")) }
-        text += part.name
-        text.append(UInt8(ascii: ":"))
-        text += part.value
+      guard let name = part.name.string(), name.first == UInt8(ascii: "_") else {
+        kept.append(part)
         continue
       }
       switch String(decoding: name, as: UTF8.self) {
       case "_id": found = part.value
-      case "_deleted": isDeleted = part.value.elementsEqual("true".utf8)
-      case "_attachments": hasAttachments = part.value.count > 2
+      case "_deleted": isDeleted = part.value.isEqual("true")
+      case "_attachments": hasAttachments = part.value.bytes.count > 2
       default: break
       }
     }
-    guard let id = (found ?? member("id")).flatMap(JSONText.string), !id.isEmpty else {
+    guard let id = (found ?? member("id"))?.string(), !id.isEmpty else {
       throw .badInput("the document of this row has no id", advice: Self.advice)
     }
     self.id = id
     let isDesign = id.starts(with: "_design/".utf8)
-    document = isDeleted || isDesign ? nil : text + [UInt8(ascii: "}")]
+    document = isDeleted || isDesign ? nil : JSONSlice.object(kept)
     self.hasAttachments = hasAttachments && document != nil
   }
 }

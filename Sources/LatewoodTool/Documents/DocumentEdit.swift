@@ -139,7 +139,7 @@ struct DocumentEdit {
       try console.object { writer in
         writer.member("id", id)
         writer.member("collection", collectionName)
-        writer.array("purged", purged) { writer, revision in writer.string("\(revision)") }
+        writer.array("purged", purged) { writer, revision in writer.text("\(revision)") }
       }
     } else {
       for revision in purged { try console.line("\(revision)") }

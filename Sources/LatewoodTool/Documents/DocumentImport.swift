@@ -42,7 +42,7 @@ struct DocumentImport: ImportTarget {
     self.removesOld = removesOld
   }
 
-  mutating func put(_ key: [UInt8], _ value: [UInt8], line: Int) throws(Failure) {
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
     do throws(Failure) {
       try Self.check(id: key)
       batch.append((String(decoding: key, as: UTF8.self), try reader.body(of: value), line))

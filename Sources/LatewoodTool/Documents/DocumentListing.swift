@@ -19,7 +19,6 @@ struct DocumentListing {
   private let isBySequence: Bool
   private let before: UInt64?
   private var table: ColumnTable
-  private var writer = JSONWriter()
   private var count: UInt64 = 0
   /// The last document that was printed.
   private var last: (id: String, sequence: UInt64)?
@@ -62,10 +61,10 @@ struct DocumentListing {
   mutating func run(_ database: DocumentDatabase) throws(Failure) {
     let reads = try database.reads(try database.collection(collectionName))
     if console.printsJSON {
-      writer.beginObject()
-      writer.member("collection", collectionName)
-      writer.name("documents")
-      writer.beginArray()
+      console.documents.beginDictionary()
+      console.documents.member("collection", collectionName)
+      console.documents.key("documents")
+      console.documents.beginArray()
     }
     do {
       try forEach(reads) { id, head, body in
@@ -124,23 +123,29 @@ struct DocumentListing {
       throw Failure(.damaged, code: "damaged", "the body of the document \(id) is missing")
     }
     guard console.printsJSON else { return try addRow(id, head, body) }
-    writer.beginObject()
+    try write(id, head, body, to: &console.documents)
+    try console.writeDocuments()
+  }
+
+  private func write(
+    _ id: String, _ head: DocumentRecord.Head, _ body: [UInt8], to writer: inout JSONOutput
+  ) throws(FleeceError) {
+    writer.beginDictionary()
     writer.member("id", id)
     writer.member("revision", "\(head.winner)")
     writer.member("sequence", head.sequence)
     writer.member("conflict", head.hasConflicts)
-    writer.name("document")
+    writer.key("document")
     if let projection {
       var fleece = FleeceWriter()
       try FleeceBody(body).withRoot { root throws(FleeceError) in
         try projection.write(Fields(id: id, head: head, root: root), to: &fleece)
       }
-      writer.raw(try JSON.text(of: try fleece.finish()))
+      try writer.value(FleeceBody(written: fleece.finish()))
     } else {
-      writer.raw(try JSON.text(of: body))
+      try writer.value(FleeceBody(body))
     }
-    writer.endObject()
-    try console.writeJSON(writer.take())
+    writer.endDictionary()
   }
 
   private mutating func addRow(_ id: String, _ head: DocumentRecord.Head, _ body: [UInt8]) throws {
@@ -169,8 +174,9 @@ struct DocumentListing {
 
   /// Returns a value as a cell: a string as its text, everything else as JSON.
   private func cell(_ value: FleeceValue) throws(FleeceError) -> String {
-    let json = try JSON.text(of: value)
-    guard value.kind == .string, let text = JSONText.string(json[...]) else { return cell(json: json) }
+    guard let text = try value.string().map({ Array($0.utf8) }) else {
+      return cell(json: try JSON.text(of: value))
+    }
     return console.isOutputTerminal ? cell(json: text) : Self.escaped(text)
   }
 
@@ -196,19 +202,23 @@ struct DocumentListing {
     return String(decoding: result, as: UTF8.self)
   }
 
+  private func endJSON(_ writer: inout JSONOutput) {
+    writer.endArray()
+    writer.member("count", count)
+    writer.key("next")
+    if let last, hasMore {
+      if isBySequence { writer.number(last.sequence) } else { writer.text(last.id) }
+    } else {
+      writer.null()
+    }
+    writer.endDictionary()
+    writer.lineBreak()
+  }
+
   private mutating func end(_ reads: DocumentReads) throws(Failure) {
     if console.printsJSON {
-      writer.endArray()
-      writer.member("count", count)
-      writer.name("next")
-      if let last, hasMore {
-        if isBySequence { writer.number(last.sequence) } else { writer.string(last.id) }
-      } else {
-        writer.null()
-      }
-      writer.endObject()
-      writer.lineBreak()
-      return try console.writeJSON(writer.take())
+      endJSON(&console.documents)
+      return try console.writeDocuments()
     }
     try table.end()
     if count == 0, limit > 0 {

@@ -19,7 +19,11 @@ struct DocumentView {
 
   func show(_ action: String, revision: String?, on console: Console) throws(Failure) {
     switch action {
-    case "get": try console.writeJSON(try json(of: revision) + [UInt8(ascii: "\n")])
+    case "get":
+      let body = FleeceBody(try body(of: revision))
+      do throws(FleeceError) { try console.documents.value(body) } catch { throw Failure(error) }
+      console.documents.lineBreak()
+      try console.writeDocuments()
     case "revisions": try drawing().print(id, record.tree.nodes, on: console)
     default:
       let conflicts = record.tree.conflicts
@@ -50,7 +54,7 @@ struct DocumentView {
       advice: "`latewood doc revisions` shows those that it has.")
   }
 
-  private func json(of wanted: String?) throws(Failure) -> [UInt8] {
+  private func body(of wanted: String?) throws(Failure) -> [UInt8] {
     guard let winner = record.tree.winner else { throw Self.missing(id, "no document has the id") }
     let revision = try wanted.map { (text) throws(Failure) in try Self.revision(text, in: record.tree) }
     if revision == nil, winner.isDeleted {
@@ -62,7 +66,7 @@ struct DocumentView {
           .no, code: "noBody", "the content of the revision \(revision ?? winner.id) has been discarded",
           advice: "A compaction drops the content of revisions that are not current.")
       }
-      return try JSON.text(of: body)
+      return body
     } catch { throw Failure(error) }
   }
 

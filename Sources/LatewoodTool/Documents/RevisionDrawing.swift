@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 
 /// The revisions of one document as text, each below its parent.
 ///
@@ -88,8 +89,8 @@ struct RevisionDrawing {
     return shown + DisplayWidth.padded(size, to: Self.sizeWidth, right: true)
   }
 
-  private func write(_ id: String, _ shown: [RevisionTree.Node], to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(_ id: String, _ shown: [RevisionTree.Node], to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("id", id)
     writer.list("revisions", shown) { writer, node in
       writer.member("revision", "\(node.id)")
@@ -99,6 +100,6 @@ struct RevisionDrawing {
       writer.member("winner", node.id == tree.winner?.id)
       writer.optional("bodyLength", bodyLengths[node.id])
     }
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFleece
 import LatewoodInspection
 
 /// The faults of a file, each with its losses: the output of `verify` for a damaged file, even if
@@ -71,14 +72,14 @@ struct DamageReport {
     }
   }
 
-  func write(to writer: inout JSONWriter) {
+  func write(to writer: inout JSONOutput) {
     writer.beginArray()
     for entry in entries {
-      writer.beginObject()
+      writer.beginDictionary()
       writer.member("offset", entry.offset)
       writer.member("what", entry.what)
       if let lost = entry.lost { writer.member("lost", lost) }
-      writer.endObject()
+      writer.endDictionary()
     }
     writer.endArray()
   }

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
+import LatewoodFleece
 import LatewoodInspection
 import LatewoodStore
 
@@ -68,11 +69,11 @@ struct FileLayoutFacts {
     return statistics.allocatedSize - min(statistics.allocatedSize, after)
   }
 
-  func write(_ statistics: Statistics, reclaimable: UInt64, to writer: inout JSONWriter) {
+  func write(_ statistics: Statistics, reclaimable: UInt64, to writer: inout JSONOutput) {
     writer.member("databaseID", databaseID)
-    writer.name("checkpointTime")
+    writer.key("checkpointTime")
     if let checkpointTime {
-      writer.string(Timestamp.exact(microseconds: checkpointTime))
+      writer.text(Timestamp.exact(microseconds: checkpointTime))
     } else {
       writer.null()
     }

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodInspection
 
 /// One line of the list of frames.
@@ -35,8 +36,8 @@ struct FrameRow {
       + "  " + DisplayWidth.padded(time, to: 19) + "  " + state
   }
 
-  private func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("offset", step.range.lowerBound)
     writer.member("length", step.range.upperBound - step.range.lowerBound)
     writer.optional("kind", text: step.frame?.kind.name)
@@ -44,6 +45,6 @@ struct FrameRow {
     writer.optional("time", text: step.time.map { Timestamp.exact(microseconds: $0) })
     writer.member("continues", step.frame?.continues ?? false)
     writer.member("state", step.state.rawValue)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

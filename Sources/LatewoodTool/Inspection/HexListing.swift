@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodInspection
 
 /// Bytes of a file in hexadecimal, with their meaning.
@@ -89,8 +90,8 @@ struct HexListing {
     return lines + [line]
   }
 
-  private func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("offset", range.lowerBound)
     writer.member("length", range.upperBound - range.lowerBound)
     writer.list("fields", rows) { writer, row in
@@ -100,6 +101,6 @@ struct HexListing {
       writer.member("meaning", row.meaning)
       writer.member("fault", row.isFault)
     }
-    writer.endObject()
+    writer.endDictionary()
   }
 }

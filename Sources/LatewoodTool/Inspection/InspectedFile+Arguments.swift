@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodInspection
 
 extension InspectedFile {
@@ -67,7 +68,7 @@ extension Console {
   }
 }
 
-extension JSONWriter {
+extension JSONOutput {
   mutating func member(_ name: String, faults: [StorageError]) {
     list(name, faults.prefix(1000)) { writer, fault in
       writer.member("offset", fault.offset ?? 0)

@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodInspection
 
 /// The complete contents of a node.
@@ -75,8 +76,8 @@ struct NodeListing {
     Hex.encode((0..<4).map { UInt8(truncatingIfNeeded: number >> UInt32(24 - 8 * $0)) })
   }
 
-  private func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("offset", node.reference.offset)
     writer.member("length", node.reference.length)
     writer.member("kind", node.isLeaf ? "leaf" : "branch")
@@ -84,10 +85,10 @@ struct NodeListing {
     writer.member("transaction", node.transaction)
     writer.member("prefix", data: node.prefix)
     if node.isLeaf { writeEntries(to: &writer) } else { writeChildren(to: &writer) }
-    writer.endObject()
+    writer.endDictionary()
   }
 
-  private func writeEntries(to writer: inout JSONWriter) {
+  private func writeEntries(to writer: inout JSONOutput) {
     writer.list("entries", node.entries) { writer, entry in
       writer.member("key", data: entry.key)
       writer.member("head", entry.head)
@@ -97,10 +98,10 @@ struct NodeListing {
     }
   }
 
-  private func writeChildren(to writer: inout JSONWriter) {
+  private func writeChildren(to writer: inout JSONOutput) {
     writer.list("children", node.children) { writer, child in
-      writer.name("separator")
-      if let separator = child.separator { writer.data(separator) } else { writer.null() }
+      writer.key("separator")
+      if let separator = child.separator { writer.bytes(separator) } else { writer.null() }
       writer.member("offset", child.subtree.reference.offset)
       writer.member("length", child.subtree.reference.length)
       writer.member("entries", child.subtree.entries)

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFleece
 import LatewoodInspection
 
 /// The shape of a tree in words and bars.
@@ -87,8 +88,8 @@ struct TreeListing {
       + DisplayWidth.padded(bytes, to: 13, right: true) + DisplayWidth.padded(extents, to: 13, right: true)
   }
 
-  func write(_ faults: [StorageError], to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(_ faults: [StorageError], to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("transaction", transaction)
     writer.member("depth", shape.depth)
     writer.member("nodeSize", shape.nodeSize)
@@ -106,11 +107,11 @@ struct TreeListing {
       writer.member("extentBytes", facts.extentBytes)
     }
     writer.member("faults", faults: faults)
-    writer.endObject()
+    writer.endDictionary()
   }
 
-  private func write(_ level: TreeShape.Level, to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(_ level: TreeShape.Level, to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("level", level.level)
     writer.member("nodes", level.nodes)
     writer.member("items", level.items)
@@ -118,6 +119,6 @@ struct TreeListing {
     writer.member("fillPercent", level.fill(of: shape.nodeSize))
     writer.member("damaged", level.damaged)
     writer.array("histogram", level.histogram) { writer, count in writer.number(count) }
-    writer.endObject()
+    writer.endDictionary()
   }
 }

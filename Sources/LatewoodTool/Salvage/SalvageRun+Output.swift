@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodInspection
 
 extension SalvageRun {
@@ -111,8 +112,8 @@ extension SalvageRun {
   }
 
   /// Writes the report for programs.
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("whole", isWhole)
     writer.member("fileBytes", report.fileSize)
     writer.member("identity", report.origin.rawValue)
@@ -142,7 +143,7 @@ extension SalvageRun {
     writer.list("damagedLog", report.damagedLog) { writer, damage in
       writer.member("offset", damage.range.lowerBound)
       writer.member("length", damage.range.upperBound - damage.range.lowerBound)
-      writer.name("transactions")
+      writer.key("transactions")
       if let lost = damage.transactions {
         writer.beginArray()
         writer.number(lost.lowerBound)
@@ -168,6 +169,6 @@ extension SalvageRun {
       }
     }
     writer.optional("documentFaults", documentFaults)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

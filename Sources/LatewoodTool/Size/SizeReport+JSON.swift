@@ -1,6 +1,8 @@
+import LatewoodFleece
+
 extension SizeReport {
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("path", path)
     writer.member("holdsDocuments", holdsDocuments)
     writer.member("hasWriter", parts.hasWriter)
@@ -51,17 +53,17 @@ extension SizeReport {
       writer.member("key", data: found.item.key)
       writer.member("valueBytes", found.item.valueBytes)
     }
-    writer.name("savings")
+    writer.key("savings")
     write(savings, to: &writer)
     writer.list("advice", SizeAdvice.all(about: self)) { writer, advice in
       writer.member("text", advice.text)
       writer.optional("command", text: advice.command)
     }
-    writer.endObject()
+    writer.endDictionary()
   }
 
-  private func write(_ savings: SizeSavings, to writer: inout JSONWriter) {
-    writer.beginObject()
+  private func write(_ savings: SizeSavings, to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("compactedBytes", savings.compactedBytes)
     writer.member("compactionSaves", allocatedBytesSaved)
     writer.member("supersededBytes", savings.supersededBytes)
@@ -76,6 +78,6 @@ extension SizeReport {
       writer.member("depth", pruning.depth)
       writer.member("bytes", pruning.bytes)
     }
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodFleece
 import LatewoodStore
 
 /// Samples a database that another process may be writing, and reports the changes between samples.
@@ -94,8 +95,8 @@ struct StatisticsSample {
     ]
   }
 
-  func write(to writer: inout JSONWriter) {
-    writer.beginObject()
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
     writer.member("time", Timestamp.exact(microseconds: time))
     writer.member("transaction", statistics.transaction)
     writer.optional("commitsPerSecond", commitsPerSecond)
@@ -112,6 +113,6 @@ struct StatisticsSample {
     writer.member("compactions", compactions)
     writer.member("isOpenForWriting", space.hasWriter)
     writer.member("fileID", statistics.fileID)
-    writer.endObject()
+    writer.endDictionary()
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodSimulation
 import Testing
 
@@ -55,11 +56,11 @@ final class CommandTrial {
       let parts =
         Self.printingLines.contains(command.name) ? output.split(separator: "\n")[...] : [output[...]]
       for part in parts where command.name != "export" {
-        #expect(JSONText.compact(Array(part.utf8)) != nil, what)
+        #expect(JSON.compact(Array(part.utf8)) != nil, what)
       }
     }
     if isJSON, ![.success, .no].contains(code) {
-      #expect(error.hasPrefix("{\"error\":{\"code\":\"") && JSONText.compact(Array(error.utf8)) != nil, what)
+      #expect(error.hasPrefix("{\"error\":{\"code\":\"") && JSON.compact(Array(error.utf8)) != nil, what)
     }
     // All commands of the store report the same error for a file that is rejected.
     if file.kind == .rejected, code != .usage, Self.opening.contains(command.name) {

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFleece
 import LatewoodSimulation
 import LatewoodTerminal
 import Testing
@@ -86,10 +87,10 @@ import Testing
       #expect(Self.unsafe(output).isEmpty, "\(words[0]): \(String(decoding: output, as: UTF8.self))")
       #expect(Self.unsafe(error).isEmpty, "\(words[0]): \(String(decoding: error, as: UTF8.self))")
       guard words.last == "--json", error.isEmpty, words[0] != "query" else { continue }
-      #expect(JSONText.compact(output) != nil, "\(words[0])")
+      #expect(JSON.compact(output) != nil, "\(words[0])")
     }
     // The escapes mean the same text.
-    let document = JSONText.compact(shown(["doc", "get", path, "a", "--compact"]).output) ?? []
+    let document = JSON.compact(shown(["doc", "get", path, "a", "--compact"]).output) ?? []
     #expect(String(decoding: document, as: UTF8.self).contains("\\u202e"))
     #expect(try tool("doc", "put", path, "b", String(decoding: document, as: UTF8.self)).code == .success)
     #expect(try tool("doc", "get", path, "b").output == tool("doc", "get", path, "a").output)
@@ -102,8 +103,8 @@ import Testing
   }
 
   private static func quoted(_ text: String) -> [UInt8] {
-    var bytes: [UInt8] = []
-    JSONWriter.append(text.utf8, to: &bytes)
-    return bytes
+    var output = JSONOutput()
+    output.text(text)
+    return output.take()
   }
 }

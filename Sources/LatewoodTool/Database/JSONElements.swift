@@ -1,11 +1,13 @@
+import LatewoodFleece
+
 /// Splits a text into its top-level values: the elements of one array, or a sequence of values
 /// (JSON Lines and the like). The array may be a member of an object.
 ///
-/// Keeps one element in memory at a time.
+/// One element at a time is in memory.
 struct JSONElements {
   enum Layout: Equatable { case array, sequence }
 
-  private var scanner: JSONScanner
+  private let window: TextWindow
   private(set) var layout: Layout = .sequence
   /// The line of the last element, counted from 1.
   private(set) var line = 1
@@ -17,22 +19,24 @@ struct JSONElements {
   /// The path of the array: the names of the members that contain it.
   private var path: [[UInt8]] = []
 
-  init(_ input: JSONInput) { scanner = JSONScanner(input: input) }
+  init(_ window: TextWindow) { self.window = window }
+
+  /// The last element, in compact form. Valid until `next` or `nextLine` is called.
+  var element: JSONSlice { window.value }
 
   /// Skips to the first byte that is not white space. Returns nil if there is no such byte. Must be
   /// called once, before `next`.
   ///
   /// - Parameter asSequence: whether an array at the top level is itself an element.
   mutating func begin(asSequence: Bool) throws(Failure) -> Layout? {
-    try scanner.input.skipByteOrderMark()
-    try scanner.input.skipSpace()
-    guard let first = try scanner.input.peek() else {
+    try window.skipByteOrderMark()
+    guard let first = try window.skipSpace() else {
       isComplete = true
       return nil
     }
     if first == UInt8(ascii: "["), !asSequence {
       layout = .array
-      scanner.input.advance()
+      window.advance()
     }
     return layout
   }
@@ -42,7 +46,7 @@ struct JSONElements {
   ///
   /// - Throws: `Failure` with the existing names, or if the value is not an array.
   mutating func begin(at path: [[UInt8]]) throws(Failure) {
-    try scanner.input.skipByteOrderMark()
+    try window.skipByteOrderMark()
     for (depth, name) in path.enumerated() {
       let before = Array(path[..<depth])
       try expect("{", before, is: "an object")
@@ -63,12 +67,12 @@ struct JSONElements {
     self.path = path
   }
 
-  /// Replaces `element` by the next element in compact form; returns false at the end.
-  mutating func next(into element: inout [UInt8]) throws(Failure) -> Bool {
-    element.removeAll(keepingCapacity: true)
+  /// Reads the next element; returns false at the end.
+  mutating func next() throws(Failure) -> Bool {
     guard !isComplete else { return false }
-    let found = layout == .array ? try nextOfArray(into: &element) : try nextOfSequence(into: &element)
-    endOfLast = scanner.input.offset
+    window.forgetValue()
+    let found = layout == .array ? try nextOfArray() : try nextOfSequence()
+    endOfLast = window.offset
     if found { count += 1 } else { isComplete = true }
     return found
   }
@@ -82,25 +86,25 @@ struct JSONElements {
   mutating func nextLine(
     _ body: (_ text: UnsafeRawBufferPointer, _ index: Int, _ line: Int) throws(Failure) -> Bool
   ) throws(Failure) -> Bool {
-    guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || scanner.input.offset > endOfLast
+    window.forgetValue()
+    guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || window.offset > endOfLast
     else { return false }
     // A parser of the line would skip a byte order mark, which is allowed only at the start of the
     // source.
-    guard try scanner.input.peek() != 0xEF else { return false }
-    line = scanner.input.line
+    guard try window.peek() != 0xEF else { return false }
+    line = window.line
     let (index, number) = (count, line)
     guard
-      try scanner.input.takeLine({ (text) throws(Failure) in try body(text, index, number) })
+      try window.takeLine({ (text) throws(Failure) in try body(text, index, number) })
     else { return false }
-    endOfLast = scanner.input.offset
+    endOfLast = window.offset
     count += 1
     return true
   }
 
   /// Returns whether only white space follows the last element.
-  mutating func isAtEnd() throws(Failure) -> Bool {
-    try scanner.input.skipSpace()
-    return try scanner.input.peek() == nil
+  func isAtEnd() throws(Failure) -> Bool {
+    try window.skipSpace() == nil
   }
 
   /// Returns a failure with the position of the last element.
@@ -110,49 +114,48 @@ struct JSONElements {
     return failure
   }
 
-  private mutating func nextOfArray(into element: inout [UInt8]) throws(Failure) -> Bool {
-    try scanner.input.skipSpace()
-    let byte = try scanner.input.peek()
+  private mutating func nextOfArray() throws(Failure) -> Bool {
+    let byte = try window.skipSpace()
     if byte == UInt8(ascii: "]") {
-      scanner.input.advance()
+      window.advance()
       try endObjects()
       guard try isAtEnd() else {
-        throw scanner.input.failure(
+        throw window.failure(
           "something follows after the end of the \(path.isEmpty ? "array" : "object")")
       }
       return false
     }
     if count > 0 {
-      guard let byte else { throw scanner.input.failure("the text ends inside an array") }
+      guard let byte else { throw window.failure("the text ends inside an array") }
       guard byte == UInt8(ascii: ",") else {
-        throw scanner.input.failure("expected a comma or ], but found \(JSONScanner.shown(byte))")
+        throw window.failure("expected a comma or ], but found \(JSON.shown(byte))")
       }
-      scanner.input.advance()
-      try scanner.input.skipSpace()
+      window.advance()
+      try window.skipSpace()
     }
-    line = scanner.input.line
-    try scanner.value(into: &element, depthLimit: JSONScanner.depthLimit - 1 - path.count)
+    line = window.line
+    try window.readValue(depthLimit: FleeceLimits.depth - 1 - path.count)
     return true
   }
 
-  private mutating func nextOfSequence(into element: inout [UInt8]) throws(Failure) -> Bool {
+  private mutating func nextOfSequence() throws(Failure) -> Bool {
     guard try !isAtEnd() else { return false }
-    if count > 0, scanner.input.offset == endOfLast {
-      throw scanner.input.failure("a value must be followed by white space, best a line break")
+    if count > 0, window.offset == endOfLast {
+      throw window.failure("a value must be followed by white space, best a line break")
     }
-    line = scanner.input.line
-    try scanner.value(into: &element)
+    line = window.line
+    try window.readValue(depthLimit: FleeceLimits.depth)
     return true
   }
 }
 
 extension JSONElements {
   /// Reads to the ends of the objects around the array.
-  private mutating func endObjects() throws(Failure) {
+  private func endObjects() throws(Failure) {
     for name in path.reversed() {
       while let member = try nextMember(isFirst: false) {
         guard member != name else {
-          throw scanner.input.failure("the member \(Arguments.quoted(name)) is there a second time")
+          throw window.failure("the member \(Arguments.quoted(name)) is there a second time")
         }
         try skipValue()
       }
@@ -161,42 +164,36 @@ extension JSONElements {
 
   /// Returns the name of the next member of an object, which is empty if it is not Unicode; nil at
   /// the end of the object.
-  private mutating func nextMember(isFirst: Bool) throws(Failure) -> [UInt8]? {
-    try scanner.input.skipSpace()
-    let byte = try scanner.input.peek()
+  private func nextMember(isFirst: Bool) throws(Failure) -> [UInt8]? {
+    let byte = try window.skipSpace()
     if byte == UInt8(ascii: "}") {
-      scanner.input.advance()
+      window.advance()
       return nil
     }
     if !isFirst {
-      guard let byte else { throw scanner.input.failure("the text ends inside an object") }
+      guard let byte else { throw window.failure("the text ends inside an object") }
       guard byte == UInt8(ascii: ",") else {
-        throw scanner.input.failure("expected a comma or }, but found \(JSONScanner.shown(byte))")
+        throw window.failure("expected a comma or }, but found \(JSON.shown(byte))")
       }
-      scanner.input.advance()
-      try scanner.input.skipSpace()
+      window.advance()
+      try window.skipSpace()
     }
-    var name: [UInt8] = []
-    try scanner.memberName(into: &name)
-    return JSONText.string(name.dropLast()) ?? []
+    return try window.readName()
   }
 
-  private mutating func skipValue() throws(Failure) {
-    var value: [UInt8] = []
-    try scanner.value(into: &value, depthLimit: JSONScanner.depthLimit - 1)
-  }
+  private func skipValue() throws(Failure) { try window.skipValue(depthLimit: FleeceLimits.depth - 1) }
 
   private mutating func expect(
     _ bracket: Unicode.Scalar, _ path: [[UInt8]], is what: String
   ) throws(Failure) {
-    try scanner.input.skipSpace()
-    line = scanner.input.line
-    guard try scanner.input.peek() == UInt8(ascii: bracket) else {
+    let byte = try window.skipSpace()
+    line = window.line
+    guard byte == UInt8(ascii: bracket) else {
       throw failure(
         "\(Self.shown(path)) is not \(what)",
         advice: "--at a.b names an array that is the member b of the member a of one object.")
     }
-    scanner.input.advance()
+    window.advance()
   }
 
   private func missing(_ name: [UInt8], in path: [[UInt8]], _ others: [[UInt8]], of count: Int) -> Failure {
