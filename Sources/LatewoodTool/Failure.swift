@@ -38,6 +38,9 @@ struct Failure: Error, Equatable {
     Failure(.badInput, code: "badInput", message, advice: advice)
   }
 
+  /// Whether a part of the file is damaged or cannot be read, so that other parts may be readable.
+  var isUnreadable: Bool { ["damaged", "inputOutput"].contains(code) }
+
   static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the output pipe was closed")
 
   /// Creates a failure from any error of a store, of a closure passed to it, or of a device.

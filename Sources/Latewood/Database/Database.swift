@@ -39,6 +39,7 @@ public final class Database: Sendable {
   ///   ``Database/setRevisionDepth(_:)-2og89``.
   /// - `reading` has no effect.
   /// - `lockTimeout` has none either, except while the first open itself still waits.
+  /// - `onEvent` has no effect.
   /// - `compaction`: the default accepts the policy of the first open; any other policy is refused
   ///   unless it is the same.
   public struct Configuration: Sendable {
@@ -65,6 +66,14 @@ public final class Database: Sendable {
     /// error `busy` names the process that has it, if the system tells. The blocking form of `open`
     /// blocks the thread while it waits; the async form stops waiting when its task is cancelled.
     public var lockTimeout = Duration.zero
+    /// A closure that receives the events in the background of the database, for logs and alerts:
+    /// automatic compactions that have finished, and those that have failed. Default: nil.
+    ///
+    /// It is called on the queue of automatic compactions, one event at a time, and the next
+    /// compaction waits until it returns. No lock is held, so it may use the database in every way,
+    /// and close it. Hold the database weakly in it. The event of a compaction that closing needed
+    /// arrives after the database has been closed, perhaps after `close` has returned.
+    public var onEvent: (@Sendable (StoreEvent) -> Void)?
 
     /// Creates the default settings.
     public init() {}
@@ -346,6 +355,7 @@ extension Database.Configuration {
     options.store.compaction = compaction
     options.store.reading = reading
     options.store.lockTimeout = lockTimeout
+    options.store.onEvent = onEvent
     options.depth = max(1, revisionDepth)
     return options
   }

@@ -22,6 +22,12 @@ public typealias CompactionProgress = LatewoodStore.CompactionProgress
 /// The result of a compaction.
 public typealias CompactionReport = LatewoodStore.CompactionReport
 
+/// An event in the background of a database: see ``Database/Configuration/onEvent``.
+public typealias StoreEvent = LatewoodStore.StoreEvent
+
+/// The failure of an automatic compaction.
+public typealias CompactionFailure = LatewoodStore.CompactionFailure
+
 /// The progress of a backup.
 public typealias BackupProgress = LatewoodStore.BackupProgress
 

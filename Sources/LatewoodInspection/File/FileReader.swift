@@ -48,6 +48,13 @@ package final class FileReader {
     window = []
   }
 
+  /// Returns whether the disk could not read some of these bytes, which were read as zeros.
+  func isUnreadable(_ offset: UInt64, _ count: UInt64) -> Bool {
+    unreadable.contains {
+      $0.upperBound > offset && ($0.lowerBound <= offset || $0.lowerBound - offset < count)
+    }
+  }
+
   /// Returns whether all of these bytes lie within the file.
   func holds(_ offset: UInt64, _ count: UInt64) -> Bool { count <= size && offset <= size - count }
 

@@ -92,6 +92,16 @@ package final class InspectedFile {
   /// The newest valid slot.
   package var newestSlot: InspectedSlot? { Self.newest(of: slots) }
 
+  /// The fault of the newest checkpoint if the disk cannot read it; nil if it can. The file is then
+  /// inspected as of the checkpoint before it.
+  package var unreadableCheckpoint: StorageError? {
+    guard let slot = slots.compactMap(\.slot).max(by: { $0.generation < $1.generation }) else { return nil }
+    let length = UInt64(FrameHeader.length + CheckpointRecord.length)
+    guard slot.checkpointOffset != 0, reader.isUnreadable(slot.checkpointOffset, length) else { return nil }
+    return StorageError(
+      .inputOutput, "the disk cannot read the newest checkpoint", offset: slot.checkpointOffset)
+  }
+
   /// The faults in header, slots and log. The tree is not checked.
   package var faults: [StorageError] {
     var faults = header.faults.compactMap { $0 }

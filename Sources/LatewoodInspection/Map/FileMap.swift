@@ -24,14 +24,20 @@ package struct FileMap {
   package let tree: LiveTree
   /// The faults in header, slots, log and tree.
   package private(set) var faults: [StorageError]
+  /// The faults of the tree, and of its large values if these were verified. A compaction reads all
+  /// of that, so with any of them it fails.
+  package let treeFaults: [StorageError]
 
   /// Reads the file. O(bytes of the file that are not holes). Throws any error of the device,
   /// except for blocks that the file's reader takes for zeros.
-  package init(_ file: InspectedFile) throws(StorageError) {
+  ///
+  /// - Parameter verifiesValues: whether large values are compared with their checksums.
+  package init(_ file: InspectedFile, verifiesValues: Bool = false) throws(StorageError) {
     size = file.size
     range = 0..<file.size
     tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
-    faults = try file.faults + file.operationFaults() + tree.faults
+    treeFaults = tree.faults + (verifiesValues ? try tree.valueFaults(file.nodes) : [])
+    faults = try file.faults + file.operationFaults() + treeFaults
     let base = try MapFrames(file)
     var over = Overlay(tree, in: FileLayout.logStart..<max(size, FileLayout.logStart))
     over.add(try HoleFinder(file.reader).holes(in: over.gaps(of: base.dead)))
@@ -57,6 +63,35 @@ package struct FileMap {
   /// The number of bytes of each kind.
   package var totals: [Region.Kind: UInt64] {
     regions.reduce(into: [:]) { $0[$1.kind, default: 0] += $1.length }
+  }
+
+  /// The number of bytes of sound nodes and large values, even if the disk cannot read all blocks
+  /// of a large value.
+  package var live: UInt64 {
+    let extents = tree.extents.sorted { $0.offset < $1.offset }
+    var (sum, next) = (0 as UInt64, 0)
+    for region in regions {
+      switch region.kind {
+      case .node, .extent: sum += region.length
+      case .unreadable:
+        // Unreadable nodes are not sound.
+        var at = region.range.lowerBound
+        while next < extents.count, extents[next].offset < region.range.upperBound {
+          let end = extents[next].offset.addingReportingOverflow(extents[next].length)
+          let start = max(extents[next].offset, at)
+          let stop = min(end.overflow ? .max : end.partialValue, region.range.upperBound)
+          if stop > start {
+            sum += stop - start
+            at = stop
+          }
+          // The next unreadable region may be in the same value.
+          if stop == region.range.upperBound { break }
+          next += 1
+        }
+      default: continue
+      }
+    }
+    return sum
   }
 
   /// The number of bytes that the regions cover.

@@ -25,6 +25,7 @@ package struct LiveTree {
     package let offset: UInt64
     package let length: UInt64
     package let keyspace: UInt32
+    package let checksum: UInt32
   }
 
   /// The share of one keyspace in the tree.
@@ -66,6 +67,33 @@ package struct LiveTree {
     }
   }
 
+  /// Returns the faults of large values: those that the disk cannot read, or that do not match
+  /// their checksums. Throws any other error of the device. O(bytes of large values), each read
+  /// once, in the order of the file.
+  package func valueFaults(_ reader: NodeReader) throws(StorageError) -> [StorageError] {
+    var faults: [StorageError] = []
+    for extent in extents.sorted(by: { $0.offset < $1.offset }) {
+      let (file, offset, length) = (reader.reader, extent.offset, extent.length)
+      guard offset >= FileLayout.logStart, file.holds(offset, length) else {
+        faults.append(.damaged(at: offset, "a large value does not lie within the file"))
+        continue
+      }
+      do throws(StorageError) {
+        let hash = try file.hash(offset..<offset + length, seed: reader.seed)
+        if UInt32(truncatingIfNeeded: hash) == extent.checksum { continue }
+      } catch {
+        guard error.kind == .inputOutput else { throw error }
+        faults.append(error)
+        continue
+      }
+      faults.append(
+        file.isUnreadable(offset, length)
+          ? StorageError(.inputOutput, "the disk cannot read a large value", offset: offset)
+          : .damaged(at: offset, "a large value does not match its checksum"))
+    }
+    return faults
+  }
+
   /// Returns the name of a keyspace: `catalog`, the name in the catalog, or for example `keyspace
   /// 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
@@ -73,7 +101,7 @@ package struct LiveTree {
   private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(StorageError) {
     let reference = visit.subtree.reference
     let level = Int(visit.subtree.level)
-    if let fault = visit.fault { faults.append(fault) }
+    if let fault = visit.fault { faults.append(reader.cause(of: fault, in: reference)) }
     guard let inspected = visit.node else {
       nodes.append(
         NodeInfo(
@@ -134,7 +162,9 @@ package struct LiveTree {
     keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
     if length > 0 {
-      extents.append(ExtentInfo(offset: value.extentOffset, length: length, keyspace: keyspace))
+      extents.append(
+        ExtentInfo(
+          offset: value.extentOffset, length: length, keyspace: keyspace, checksum: value.extentChecksum))
     }
   }
 

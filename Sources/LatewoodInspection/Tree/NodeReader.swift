@@ -14,6 +14,13 @@ package struct NodeReader {
     try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
   }
 
+  /// Returns the reason why a node could not be read: the fault, unless it only follows from blocks
+  /// that the disk could not read and that were read as zeros.
+  func cause(of fault: StorageError, in reference: NodeReference) -> StorageError {
+    guard reader.isUnreadable(reference.offset, UInt64(reference.length)) else { return fault }
+    return StorageError(.inputOutput, "the disk cannot read a node of the tree", offset: reference.offset)
+  }
+
   /// Like `node`, but returns nil if the bytes are not the node. Throws any error of the device.
   ///
   /// - Parameter level: the level that the node must have; nil for any.

@@ -21,6 +21,9 @@ package struct TreeEstimate {
   /// The mean length of a leaf as a share of the size of a full node, in hundredths; 0 if there is
   /// none.
   package private(set) var fillPercent = 0
+  /// The faults of the nodes that were read, in the order of keys, the first 100. With any of them,
+  /// a compaction fails.
+  package private(set) var faults: [StorageError] = []
 
   private let nodes: NodeReader
   private var readCount = 0
@@ -37,6 +40,8 @@ package struct TreeEstimate {
     guard readCount < TreeEstimate.readLimit else { return nil }
     readCount += 1
     do throws(StorageError) { return try nodes.node(subtree.reference, level: subtree.level) } catch {
+      let fault = nodes.cause(of: error, in: subtree.reference)
+      if faults.count < 100, !faults.contains(where: { $0.offset == fault.offset }) { faults.append(fault) }
       return nil
     }
   }

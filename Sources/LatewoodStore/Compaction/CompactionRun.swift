@@ -60,6 +60,7 @@ final class CompactionRun {
     options.checkpointsInBackground = false
     options.compaction.isAutomatic = false
     options.punchesHoles = false
+    options.onEvent = nil
     // Fewer checkpoints: each tree but the last would soon be dead, and its space is not reclaimed
     // here.
     options.writeBufferBudget *= 4

@@ -53,6 +53,9 @@ final class CompactionTimer: Sendable {
     scheduled.compareExchange(expected: old, desired: new, ordering: .acquiringAndReleasing).exchanged
   }
 
+  /// Calls `body` on the queue of compactions.
+  func runOnQueue(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
+
   /// Returns whether a commit should consider a compaction: once for each `step` of log.
   func shouldConsider(at end: UInt64, step: UInt64) -> Bool {
     let last = considered.load(ordering: .relaxed)
@@ -63,14 +66,18 @@ final class CompactionTimer: Sendable {
 
   // MARK: Failures
 
-  /// The error of the last automatic compaction, if it failed.
-  var failure: StorageError? { attempts.withLock { $0.failure } }
+  /// The automatic compactions that have failed since the last one that succeeded.
+  var failedAttempts: CompactionAttempts { attempts.withLock { $0 } }
 
   /// Returns whether another attempt is allowed; see `CompactionAttempts`.
   func mayTry(at committed: UInt64) -> Bool { attempts.withLock { $0.mayTry(at: committed) } }
 
-  func didFail(_ error: StorageError, at committed: UInt64, step: UInt64) {
-    attempts.withLock { $0.fail(error, at: committed, step: step) }
+  /// Records a failure, and returns the record with it.
+  func didFail(_ error: StorageError, at committed: UInt64, step: UInt64) -> CompactionAttempts {
+    attempts.withLock {
+      $0.fail(error, at: committed, step: step)
+      return $0
+    }
   }
 
   func didSucceed() { attempts.withLock { $0 = CompactionAttempts() } }
@@ -80,7 +87,10 @@ final class CompactionTimer: Sendable {
 struct CompactionAttempts {
   /// The error of the last failure.
   private(set) var failure: StorageError?
-  private var failures: UInt64 = 0
+  /// The number of failures.
+  private(set) var count = 0
+  /// The number of bytes of log between the last failure and the next attempt.
+  private(set) var wait: UInt64 = 0
   private var next: UInt64 = 0
 
   /// Returns whether another attempt is allowed. A compaction that failed will often fail again, at
@@ -93,7 +103,9 @@ struct CompactionAttempts {
   /// after it for twice as many.
   mutating func fail(_ error: StorageError, at committed: UInt64, step: UInt64) {
     failure = error
-    next = committed + max(step, 1) << min(failures, 10)
-    failures += 1
+    // The smallest size of a file to compact, and with it the step, can be any number.
+    wait = min(max(step, 1), 1 << 48) << UInt64(min(count, 10))
+    next = committed + wait
+    count += 1
   }
 }

@@ -102,12 +102,22 @@ extension Engine {
         bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
       // The next compaction waits, as after a failure.
       if report.isInPlace { throw StorageError(.outOfSpace, "a compacted file does not fit on the disk") }
+      options.onEvent?(.compactionFinished(report))
       // Values replaced during the compaction are already dead in the new file.
       scheduleCompaction()
     } catch {
-      guard error.kind != .cancelled, error.kind != .closed else { return }
-      schedule.didFail(error, at: pacer.committedBytes, step: options.compaction.minimumSize)
+      if let failure = recordFailure(error) { options.onEvent?(.compactionFailed(failure)) }
     }
+  }
+
+  /// Records that an automatic compaction has failed, so that the next one waits. Returns nil if it
+  /// was only cancelled.
+  func recordFailure(_ error: StorageError) -> CompactionFailure? {
+    guard error.kind != .cancelled, error.kind != .closed else { return nil }
+    let attempts = schedule.didFail(
+      error, at: pacer.committedBytes, step: options.compaction.minimumSize)
+    return CompactionFailure(
+      error: StoreError(error, path: path), attempts: attempts.count, bytesUntilRetry: attempts.wait)
   }
 }
 

@@ -27,7 +27,9 @@ extension Engine {
     result.isCheckpointing = version.frozen != nil
     (result.openSnapshots, result.oldestSnapshot) = snapshots.summary
     result.checkpointFailure = checkpointer.failure.map { StoreError($0, path: path) }
-    result.compactionFailure = schedule.failure.map { StoreError($0, path: path) }
+    let attempts = schedule.failedAttempts
+    result.compactionFailure = attempts.failure.map { StoreError($0, path: path) }
+    result.failedCompactions = attempts.count
     result.durableThrough = file.durableThrough
     let measure = {
       result.memoryBytes =

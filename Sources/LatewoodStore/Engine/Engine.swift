@@ -267,7 +267,10 @@ import Synchronization
   /// Closes the store and its snapshots, whose reads then throw. Idempotent.
   func close() throws(StorageError) {
     try refuseInsideCompaction("the store was closed")
-    compactBeforeClosing()
+    let event = compactBeforeClosing()
+    // Not before the end, and on another thread: the closure may close the store once more, or open
+    // the file again.
+    defer { if let event, let handler = options.onEvent { schedule.runOnQueue { handler(event) } } }
     let wasClosed = head.withMaintenance { closed.exchange(true, ordering: .acquiringAndReleasing) }
     if wasClosed { return }
     compaction.close()

@@ -113,6 +113,21 @@ extension Store {
     /// The wait blocks the thread. It does not include the time that opening takes afterwards, and
     /// deleting, copying and backing up do not wait.
     public var lockTimeout = Duration.zero
+    /// A closure that receives the events in the background of the store, for logs and alerts. It
+    /// does not change what the store does. Default: nil.
+    ///
+    /// It is called on the queue of automatic compactions, one event at a time, and the next
+    /// compaction waits until it returns. No lock is held, so it may use the store in every way:
+    /// read, write, compact and close it. The event of a compaction that ``Store/close()`` needed
+    /// arrives after the store has been closed, perhaps after `close` has returned.
+    ///
+    /// The store keeps the closure. A closure that uses the store must hold a weak reference to it,
+    /// or the store is not closed with the program's last reference.
+    public var onEvent: (@Sendable (StoreEvent) -> Void)? {
+      get { eventHandler?.call }
+      set { eventHandler = newValue.map(EventHandler.init) }
+    }
+    var eventHandler: EventHandler?
     /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is
     /// closed, even if no other compaction is automatic: for programs with many short sessions.
     package var keepsBoundsWhenClosed = false

@@ -44,6 +44,9 @@ public struct Statistics: Sendable, Equatable {
   /// The error of the last automatic compaction; nil once any compaction has succeeded. The next
   /// attempt waits for more commits, each time for twice as many.
   public var compactionFailure: StoreError?
+  /// The number of automatic compactions that have failed in a row; 0 once any compaction has
+  /// succeeded. See also ``Store/Options/onEvent``.
+  public var failedCompactions = 0
   /// The number of snapshots that are open.
   public var openSnapshots = 0
   /// The transaction of the oldest open snapshot.

@@ -24,22 +24,24 @@ extension Engine {
   /// The number of dead bytes that are always tolerated.
   private static let toleratedDead: UInt64 = 16 << 20
 
-  /// Compacts a file that exceeds its bounds, before the store is closed. A failure is ignored: the
-  /// file stays as it was.
-  func compactBeforeClosing() {
+  /// Compacts a file that exceeds its bounds, before the store is closed. Returns nil if that was
+  /// not necessary or not possible. After a failure the file stays as it was.
+  func compactBeforeClosing() -> StoreEvent? {
     let mayCompact = options.compaction.isAutomatic && options.checkpointsInBackground
     guard mayCompact || options.keepsBoundsWhenClosed, !isReadOnly, !isClosed, !file.isPoisoned,
       !compaction.isPaused
-    else { return }
+    else { return nil }
     do throws(StorageError) {
-      guard try needsCompaction() else { return }
+      guard try needsCompaction() else { return nil }
       try checkpoint(isForced: false)
       try sweepBeforeClosing()
-      guard try needsCompaction(), pacer.liveBytes <= Engine.greatestCompacted else { return }
-      _ = try compact(bytesPerSecond: nil, isAutomatic: true, nil)
+      guard try needsCompaction(), pacer.liveBytes <= Engine.greatestCompacted else { return nil }
+      return .compactionFinished(try compact(bytesPerSecond: nil, isAutomatic: true, nil))
     } catch {
-      // Closing continues, and reports it if the store can no longer write.
-      return
+      // Closing continues, and throws if the store can no longer write.
+      guard var failure = recordFailure(error) else { return nil }
+      failure.bytesUntilRetry = nil
+      return .compactionFailed(failure)
     }
   }
 

@@ -453,7 +453,8 @@ extension BlockClaims {
     var free: [Range<UInt64>] = []
     var start = (FileLayout.logStart + step - 1) & ~(step - 1)
     while start + step <= limit {
-      // The regions begin at multiples of every usual step, so an empty one ends at such a multiple.
+      // The regions begin at multiples of every usual step, so an empty one ends at such a
+      // multiple.
       var end = start + step
       if let empty = endOfEmptyRegion(at: start) { end = max(end, min(empty, limit) & ~(step - 1)) }
       if isFree(start..<end) {

@@ -45,6 +45,13 @@ extension CommandDescription {
     let after: UInt64
     if isDry {
       let size = try SizeReport.of(arguments.text(0), limit: 0)
+      if let fault = size.faults.first {
+        var failure = Failure(fault)
+        failure.message = "a compaction would fail: \(failure.message)"
+        failure.advice = Failure.whatToDoAboutDamage
+        failure.path = size.path
+        throw failure
+      }
       report = estimate(size)
       before = size.parts.allocatedBytes
       after = before - size.allocatedBytesSaved

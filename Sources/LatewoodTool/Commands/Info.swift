@@ -23,6 +23,8 @@ extension CommandDescription {
         + "for a small one with the same amount of log. Bytes of a keyspace count its nodes and large values in the "
         + "newest checkpoint. The fill of leaves is a mean of at most 1,024 of them. Everything before \"durable "
         + "through\" survives a power cut.",
+      "If one of these nodes cannot be read, the output says so, and the exit code is 1: every compaction fails then. "
+        + "`latewood size` and `latewood verify` read everything, and find what is unreadable elsewhere.",
       "`latewood map` lists dead bytes by kind. What a compaction would save on disk is an estimate: `latewood "
         + "size` reads everything, and gives a closer one and its reasons.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
@@ -34,8 +36,9 @@ extension CommandDescription {
     ],
     json: [
       #"{"path":"TEXT","formatVersion":NUMBER,"fileID":"HEX","created":"TIME","#,
-      #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"checkpoints":NUMBER,"#,
-      #"  "fileBytes":BYTES,"allocatedBytes":BYTES,"liveBytes":BYTES,"#,
+      #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"#,
+      #"  "checkpoints":NUMBER or null,"fileBytes":BYTES,"#,
+      #"  "allocatedBytes":BYTES,"liveBytes":BYTES,"#,
       #"  "logBytes":BYTES,"deadBytes":BYTES,"treeHeight":NUMBER,"#,
       #"  "databaseID":"HEX","checkpointTime":"TIME" or null,"#,
       #"  "checkpointOffset":BYTES or null,"newestCommit":NUMBER,"#,
@@ -44,29 +47,15 @@ extension CommandDescription {
       #"  "leftovers":[{"path":"TEXT","bytes":BYTES}, ...],"#,
       #"  "recovery":{"replayedTransactions":NUMBER,"replayedBytes":BYTES,"#,
       #"    "tornTail":null or {"offset":BYTES,"length":BYTES}},"#,
-      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER,"#,
+      #"  "keyspaces":[{"name":"TEXT","entries":NUMBER or null,"#,
       #"    "bytes":BYTES}, ...],"#,
-      #"  "collections":[as `latewood collections` prints them]}"#,
+      #"  "collections":[as `latewood collections` prints them],"#,
+      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"#,
+      #"  "advice":{"text":"TEXT","command":"TEXT"} or null}"#,
+      "faults are the live data that cannot be read, so that every compaction fails.",
     ]
   ) { arguments, console throws(Failure) in
-    let info = try Database.reading(arguments).closing { (database) throws(Failure) in
-      var info = try DatabaseInfo(of: database)
-      if try database.holdsDocuments() {
-        info.holdsDocuments = true
-        try DocumentDatabase.reading(arguments).closing { (documents) throws(Failure) in
-          info.collections = try CollectionFacts.all(of: documents.store)
-          do throws(DocumentError) { info.reclaimable = try documents.store.reclaimableBytes() } catch {
-            throw Failure(error)
-          }
-        }
-        // The list of those bodies is removed with them, together with the tree's overhead for
-        // each.
-        for list in info.keyspaces where list.name.hasPrefix("superseded/") {
-          info.reclaimable &+= list.bytes &+ UInt64(list.entries) &* (8 + KeyspaceContent.entryOverhead)
-        }
-      }
-      return info
-    }
+    let info = try DatabaseInfo.of(arguments.text(0))
     if console.printsJSON {
       try console.json { info.write(to: &$0) }
     } else {
@@ -77,40 +66,96 @@ extension CommandDescription {
         for collection in info.collections { try console.line("  " + collection.line(in: 78)) }
       }
     }
-    return .success
+    return info.faults.isEmpty ? .success : .no
   }
 }
 
 /// The information that `info` shows about a database, read from one open store.
-private struct DatabaseInfo {
+struct DatabaseInfo {
   let path: String
   let statistics: Statistics
-  let checkpoints: Int
+  /// The number of checkpoints; nil if the disk cannot read one of them.
+  let checkpoints: Int?
   let recovery: RecoveryReport
   let layout: FileLayoutFacts
-  var keyspaces: [(name: String, entries: Int, bytes: UInt64)] = []
-  var collections: [CollectionFacts] = []
+  /// The keyspaces. The number of entries is nil if a node that has it cannot be read.
+  private(set) var keyspaces: [(name: String, entries: Int?, bytes: UInt64)] = []
+  private(set) var collections: [CollectionFacts] = []
   /// Whether the keyspaces are those of documents.
-  var holdsDocuments = false
+  private(set) var holdsDocuments = false
   /// The approximate bytes that a compaction omits: bodies of old revisions and their overhead.
-  var reclaimable: UInt64 = 0
+  private var reclaimable: UInt64 = 0
+  /// The parts of the live data that this could not read.
+  private(set) var faults: [StorageError]
   /// The files that interrupted operations left next to the database.
   let leftovers: [(path: String, bytes: UInt64)]
 
-  init(of database: Database) throws(Failure) {
+  static func of(_ path: String, on volume: any Volume = FileVolume()) throws(Failure) -> DatabaseInfo {
+    try Database.inspecting(path, on: volume).closing { (database) throws(Failure) in
+      var info = try DatabaseInfo(of: database, on: volume)
+      do throws(Failure) { try info.readKeyspaces(of: database, on: volume) } catch { try info.note(error) }
+      return info
+    }
+  }
+
+  private init(of database: Database, on volume: any Volume) throws(Failure) {
     path = database.path
     recovery = database.store.recovery
-    layout = try FileLayoutFacts(at: path)
+    layout = try FileLayoutFacts(at: path, on: volume)
+    faults = layout.faults
     do {
       statistics = try database.store.statistics()
       leftovers = try statistics.leftovers.map { ($0, try Self.allocatedBytes(of: $0)) }
-      checkpoints = try database.store.history().count
-      let snapshot = try database.store.snapshot()
-      for keyspace in try database.store.keyspaces() {
-        keyspaces.append(
-          (keyspace.name, try snapshot.count(in: keyspace), layout.bytes(ofKeyspace: keyspace.id)))
-      }
     } catch { throw Failure(error) }
+    do { checkpoints = try database.store.history().count } catch {
+      let failure = Failure(error)
+      guard failure.isUnreadable else { throw failure }
+      checkpoints = nil
+    }
+  }
+
+  private mutating func readKeyspaces(of database: Database, on volume: any Volume) throws(Failure) {
+    let snapshot = try database.newest()
+    defer { snapshot.close() }
+    let found: [Keyspace]
+    do { found = try snapshot.keyspaces() } catch { throw Failure(error) }
+    for keyspace in found {
+      var count: Int?
+      do { count = try snapshot.count(in: keyspace) } catch { try note(Failure(error)) }
+      keyspaces.append((keyspace.name, count, layout.bytes(ofKeyspace: keyspace.id)))
+    }
+    holdsDocuments = try database.holdsDocuments()
+    guard holdsDocuments else { return }
+    try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
+      collections = try CollectionFacts.all(of: documents.store)
+      do throws(DocumentError) { reclaimable = try documents.store.reclaimableBytes() } catch {
+        throw Failure(error)
+      }
+    }
+    // The list of those bodies is removed with them, together with the tree's overhead for each.
+    for list in keyspaces where list.name.hasPrefix("superseded/") {
+      reclaimable &+= list.bytes &+ UInt64(list.entries ?? 0) &* (8 + KeyspaceContent.entryOverhead)
+    }
+  }
+
+  /// Notes that a part of the live data cannot be read; rethrows any other error.
+  private mutating func note(_ failure: Failure) throws(Failure) {
+    guard failure.isUnreadable else { throw failure }
+    // The faults of the layout include this one, unless it is in a node that was not read for it.
+    if faults.isEmpty { faults.append(StorageError(.damaged, failure.message, offset: failure.offset)) }
+  }
+
+  /// The advice: about live data that cannot be read, or about a file that is suspiciously large.
+  var advice: SizeAdvice? {
+    if let unreadable = SizeAdvice.unreadable(faults, path) { return unreadable }
+    // The bounds of `CompactionPolicy`.
+    let live = statistics.liveBytes &+ layout.logBytes
+    guard statistics.allocatedSize / 3 > live &+ (32 << 20) / 3 else { return nil }
+    return SizeAdvice(
+      text:
+        "The file is larger than automatic compaction leaves it. Unless the app has turned that off, or keeps "
+        + "earlier states, it may be failing because live data cannot be read. This finds out.",
+      command: "latewood size \(ShellText.quoted(path))")
   }
 
   /// Returns the bytes on the disk of a file, which may be gone by now.
@@ -141,7 +186,9 @@ private struct DatabaseInfo {
     fields += [
       (
         "compaction",
-        saves < 4096 ? "would save nothing" : "would save about \(Quantity.bytes(saves)) on disk"
+        !faults.isEmpty
+          ? "fails: live data cannot be read"
+          : saves < 4096 ? "would save nothing" : "would save about \(Quantity.bytes(saves)) on disk"
       ),
       (
         "tree",
@@ -152,7 +199,9 @@ private struct DatabaseInfo {
         "transactions", "\(statistics.transaction), of which checkpointed \(statistics.checkpointTransaction)"
       ),
       (
-        "checkpoints", Quantity.count(checkpoints) + (layout.checkpoint.map { ", the newest at \($0)" } ?? "")
+        "checkpoints",
+        (checkpoints.map { Quantity.count($0) } ?? "unreadable")
+          + (layout.checkpoint.map { ", the newest at \($0)" } ?? "")
       ),
       (
         "durable through",
@@ -186,15 +235,24 @@ private struct DatabaseInfo {
         "An interrupted compaction, backup or replacement has left that. "
           + "The next command or app that opens the database for writing removes it.")
     }
+    if let advice {
+      try console.line("")
+      try console.output.write(
+        HelpText.paragraph(advice.text, indent: 0, width: console.proseWidth)
+          + (advice.command.map { "  \($0)\n" } ?? ""))
+    }
     try console.line("")
-    guard !keyspaces.isEmpty else { return try console.line("No keyspaces yet.") }
+    guard !keyspaces.isEmpty else {
+      return try console.line(faults.isEmpty ? "No keyspaces yet." : "The names of keyspaces cannot be read.")
+    }
     let shown = keyspaces.filter { all || !holdsDocuments && $0.name != ImportRecord.keyspaceName }
     if !shown.isEmpty { try console.line(console.style.bold("keyspaces")) }
     try console.fields(
       shown.map {
         (
           "  " + DisplayWidth.fitted(KeyText.shown($0.name.utf8), to: 40),
-          DisplayWidth.padded(Quantity.count($0.entries, "entry", "entries"), to: 18)
+          DisplayWidth.padded(
+            $0.entries.map { Quantity.count($0, "entry", "entries") } ?? "unreadable", to: 18)
             + Quantity.bytes($0.bytes)
         )
       })
@@ -213,7 +271,7 @@ private struct DatabaseInfo {
     writer.member("created", Timestamp.exact(microseconds: statistics.created))
     writer.member("transaction", statistics.transaction)
     writer.member("checkpointTransaction", statistics.checkpointTransaction)
-    writer.member("checkpoints", checkpoints)
+    writer.optional("checkpoints", checkpoints)
     writer.member("fileBytes", statistics.fileSize)
     writer.member("allocatedBytes", statistics.allocatedSize)
     writer.member("liveBytes", statistics.liveBytes)
@@ -241,10 +299,13 @@ private struct DatabaseInfo {
     }
     writer.list("keyspaces", keyspaces) { writer, keyspace in
       writer.member("name", keyspace.name)
-      writer.member("entries", keyspace.entries)
+      writer.optional("entries", keyspace.entries)
       writer.member("bytes", keyspace.bytes)
     }
     writer.array("collections", collections) { writer, collection in collection.write(to: &writer) }
+    writer.member("faults", faults: faults)
+    writer.key("advice")
+    if let advice { advice.write(to: &writer) } else { writer.null() }
     writer.endDictionary()
   }
 }

@@ -17,8 +17,9 @@ extension CommandDescription {
       "The space that a compaction would free is an estimate. It includes bodies of old revisions, blobs that nothing "
         + "current refers to, and documents past expiry; the sum of these is shown below it. Pruning shortens "
         + "the revision trees of records.",
-      "It only reads, and works beside a process that writes. It does not read damaged "
-        + "files: use `latewood map` for those.",
+      "It only reads, and works beside a process that writes. Live data that is damaged, or that the disk cannot "
+        + "read, is listed: every compaction fails because of it. Keyspaces with such data are counted only "
+        + "up to it, and the exit code is 1.",
     ],
     examples: [
       ExampleDescription(
@@ -44,6 +45,7 @@ extension CommandDescription {
       #"    "largeValueBytes":BYTES}, ...],"#,
       #"  "largestEntries":[{"keyspace":"NAME","key":KEY,"#,
       #"    "valueBytes":BYTES}, ...],"#,
+      #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...],"incomplete":["NAME", ...],"#,
       #"  "savings":{"compactedBytes":BYTES,"compactionSaves":BYTES,"#,
       #"    "supersededBytes":BYTES,"unneededBlobs":NUMBER,"#,
       #"    "unneededBlobBytes":BYTES,"unfinishedUploadBytes":BYTES,"#,
@@ -54,7 +56,8 @@ extension CommandDescription {
       "PART is currentBodies, supersededBodies, records, indexes, views, feed, blobs,",
       "localDocuments, expiry, entries, catalog, tree, log, dead, holes, zeros, room,",
       "header, damaged or rest: frame headers and padding. The parts add up",
-      "to fileBytes. bytes are those in the newest checkpoint.",
+      "to fileBytes. bytes are those in the newest checkpoint. faults are in live",
+      "data; incomplete are keyspaces and collections counted only up to a fault.",
     ]
   ) { arguments, console throws(Failure) in
     let limit = Int(clamping: try arguments.number(of: .limit) ?? 10)
@@ -64,6 +67,6 @@ extension CommandDescription {
     } else {
       try report.print(on: console)
     }
-    return .success
+    return report.faults.isEmpty ? .success : .no
   }
 }

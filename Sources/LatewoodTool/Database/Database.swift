@@ -1,3 +1,5 @@
+import LatewoodConcurrency
+import LatewoodDevice
 import LatewoodStore
 
 /// A database that a command has opened, and its keyspaces by name.
@@ -13,6 +15,19 @@ struct Database {
   }
 
   static func reading(_ path: String) throws(Failure) -> Database { try open(path: path, .readOnly) }
+
+  /// Opens a database read-only, without a mapping, so that a block that the disk cannot read
+  /// causes an error and does not end the process.
+  static func inspecting(_ path: String, on volume: any Volume = FileVolume()) throws(Failure) -> Database {
+    var options = Store.Options()
+    options.compaction = .manual
+    options.reading = .buffered(cacheBytes: 64 << 20)
+    do {
+      let store = try Store.open(
+        at: path, on: volume, mode: .readOnly, options: options, environment: .system)
+      return Database(store: store, path: path)
+    } catch { throw Failure(error) }
+  }
 
   static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> Database {
     try open(path: try arguments.text(0), mode, waiting: try arguments.lockTimeout())

@@ -1,3 +1,4 @@
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodStore
 
@@ -26,6 +27,24 @@ struct DocumentDatabase {
     do throws(DocumentError) {
       return DocumentDatabase(
         store: try DocumentStore.open(at: path, mode: mode, options: options), path: path)
+    } catch {
+      var failure = Failure(error)
+      failure.path = failure.path ?? path
+      throw failure
+    }
+  }
+
+  /// Opens a database read-only as `Database.inspecting` does.
+  static func inspecting(
+    _ path: String, on volume: any Volume = FileVolume()
+  ) throws(Failure) -> DocumentDatabase {
+    var options = DocumentOptions()
+    options.store.compaction = .manual
+    options.store.reading = .buffered(cacheBytes: 64 << 20)
+    options.expiresByItself = false
+    do throws(DocumentError) {
+      return DocumentDatabase(
+        store: try DocumentStore.open(at: path, on: volume, mode: .readOnly, options: options), path: path)
     } catch {
       var failure = Failure(error)
       failure.path = failure.path ?? path

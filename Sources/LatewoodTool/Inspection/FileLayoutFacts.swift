@@ -27,7 +27,7 @@ struct FileLayoutFacts {
   private let fixedBytes: UInt64
 
   init(at path: String, on volume: any Volume = FileVolume()) throws(Failure) {
-    let file = try InspectedFile.opened(at: path, on: volume)
+    let file = try InspectedFile.opened(at: path, on: volume, badBlocks: .readAsZeros)
     defer { file.close() }
     let root = file.checkpoint?.record.root
     do {
@@ -35,6 +35,7 @@ struct FileLayoutFacts {
       hasWriter = try file.hasWriter()
     } catch { throw Failure(error) }
     tree = TreeEstimate(root, file.nodes)
+    faults = [file.unreadableCheckpoint].compactMap(\.self) + tree.faults
     fixedBytes = min(file.size, FileLayout.logStart)
     // The numbers in the file are untrusted.
     let (used, overflow) = (fixedBytes &+ logBytes).addingReportingOverflow(root?.liveBytes ?? 0)
@@ -56,6 +57,9 @@ struct FileLayoutFacts {
   var checkpoint: String? {
     checkpointOffset.map { "\($0), \(Timestamp.shown(microseconds: checkpointTime ?? 0)) UTC" }
   }
+
+  /// The faults of the newest checkpoint, and of the nodes that were read.
+  let faults: [StorageError]
 
   func bytes(ofKeyspace number: UInt32) -> UInt64 { tree.bytes[number] ?? 0 }
 

@@ -8,8 +8,11 @@ struct KeyspaceContent {
   var keyBytes: UInt64 = 0
   var valueBytes: UInt64 = 0
   var bytes: UInt64 { keyBytes &+ valueBytes }
+  /// The reason why the entries after some key were not counted; nil if all were.
+  private(set) var fault: Failure?
 
-  /// Adds up the lengths of a keyspace's entries. O(entries).
+  /// Adds up the lengths of a keyspace's entries, up to the first that is damaged or cannot be
+  /// read. O(entries).
   ///
   /// - Parameter visit: called with each key and the length of its value.
   init(
@@ -26,7 +29,11 @@ struct KeyspaceContent {
         visit(key, length)
         return true
       }
-    } catch { throw Failure(error) }
+    } catch {
+      let failure = Failure(error)
+      guard failure.isUnreadable else { throw failure }
+      fault = failure
+    }
     (self.entries, self.keyBytes, self.valueBytes) = (entries, keyBytes, valueBytes)
   }
 
@@ -63,8 +70,11 @@ struct CollectionTally {
   private(set) var expiredBytes: UInt64 = 0
   /// The bytes of records that pruning would remove, for each requested depth.
   private(set) var prunable: [UInt64]
+  /// The reason why the documents after some id were not counted; nil if all were.
+  private(set) var fault: Failure?
 
-  /// Adds up the documents of a collection. O(documents × log n + revisions).
+  /// Adds up the documents of a collection, up to the first that is damaged or cannot be read.
+  /// O(documents × log n + revisions).
   static func of(
     _ name: String, in snapshot: DocumentSnapshot, depths: [Int],
     _ largest: inout LargestItems<NotableDocument>, _ rewritten: inout LargestItems<NotableDocument>
@@ -81,7 +91,11 @@ struct CollectionTally {
         }
         return true
       }
-    } catch { throw Failure(error) }
+    } catch {
+      let failure = Failure(error)
+      guard failure.isUnreadable else { throw failure }
+      tally.fault = failure
+    }
     return tally
   }
 

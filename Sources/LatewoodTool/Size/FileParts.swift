@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 import LatewoodInspection
 
 /// The bytes of a file by purpose: the same regions that `map` and `info` add up.
@@ -7,7 +8,7 @@ import LatewoodInspection
 /// file = contents by keyspace + rest of the tree + log + dead + frames + holes + room + header
 /// ```
 ///
-/// Invariant: the parts add up to the size of the file.
+/// Invariant: the parts add up to the size of the file, also if some of it cannot be read.
 struct FileParts {
   let fileBytes: UInt64
   let allocatedBytes: UInt64
@@ -19,26 +20,33 @@ struct FileParts {
   /// The inner nodes of the tree, and the overhead of nodes with entries of several keyspaces.
   private(set) var treeRest: UInt64 = 0
   private let totals: [Region.Kind: UInt64]
+  /// The nodes and large values of the newest checkpoint, as far as they could be read, except for
+  /// unreadable blocks within values.
+  let live: UInt64
+  /// The parts of the live data that are damaged or that the disk cannot read, so that a compaction
+  /// fails.
+  let faults: [StorageError]
 
   /// Reads the entire file once, except its holes. Memory: up to 150 bytes for each node and each
   /// large value, as for a map of the file.
   ///
-  /// - Throws: ``Failure`` `damaged` if the tree or the log is damaged, so that sums are
-  ///   impossible.
-  init(at path: String) throws(Failure) {
-    let file = try InspectedFile.opened(at: path)
+  /// - Throws: ``Failure`` `damaged` if the file has no root slot, or if references to parts of the
+  ///   tree overlap, so that sums are impossible.
+  init(at path: String, on volume: any Volume = FileVolume()) throws(Failure) {
+    let file = try InspectedFile.opened(at: path, on: volume, badBlocks: .readAsZeros)
     defer { file.close() }
     let map: FileMap
     do throws(StorageError) {
-      map = try FileMap(file)
+      map = try FileMap(file, verifiesValues: true)
       fileBytes = map.size
       allocatedBytes = try file.allocatedSize()
       hasWriter = try file.hasWriter()
       if file.newestSlot == nil { throw file.faults.first ?? .damaged(at: 0, "no root slot is sound") }
-      if let fault = map.tree.faults.first ?? file.log.fault { throw fault }
     } catch { throw Self.failure(error, path) }
+    faults =
+      [file.unreadableCheckpoint].compactMap(\.self) + map.treeFaults + [file.log.fault].compactMap(\.self)
     totals = map.totals
-    let live = (totals[.node] ?? 0) &+ (totals[.extent] ?? 0)
+    live = map.live
     var named: UInt64 = 0
     for (number, facts) in map.tree.keyspaces.sorted(by: { $0.key < $1.key }) {
       let (sum, overflow) = named.addingReportingOverflow(facts.bytes)
@@ -67,8 +75,6 @@ struct FileParts {
 
   /// Header, its copy and the root slots.
   var fixed: UInt64 { sum(.header, .slot) }
-  /// The nodes and large values of the newest checkpoint.
-  var live: UInt64 { sum(.node, .extent) }
   /// Commits that no checkpoint has merged.
   var log: UInt64 { sum(.log) }
   /// Nodes and commits of earlier states.
@@ -81,7 +87,8 @@ struct FileParts {
   var holesWithoutSpace: UInt64 { min(holes, fileBytes - min(fileBytes, allocatedBytes)) }
   /// The bytes after the log: reserved, or left from writes that were never acknowledged.
   var room: UInt64 { sum(.skipped, .reserved) }
-  var damaged: UInt64 { sum(.damaged) }
+  /// The bytes that are damaged or cannot be read, in live and in dead data.
+  var damaged: UInt64 { sum(.node, .extent, .damaged, .unreadable) - live }
 }
 
 /// A line of the sum that makes up the file.

@@ -1,4 +1,6 @@
+import LatewoodBytes
 import LatewoodDocuments
+import LatewoodFleece
 
 /// Advice on reducing the size of a file, with the command for it.
 struct SizeAdvice: Equatable {
@@ -9,7 +11,8 @@ struct SizeAdvice: Equatable {
   /// Returns the advice about a file: at least one item, the most effective first.
   static func all(about report: SizeReport) -> [SizeAdvice] {
     [
-      compaction(report), expiry(report), pruning(report), kinds(report), log(report), sparse(report),
+      unreadable(report) ?? compaction(report), expiry(report), pruning(report), kinds(report), log(report),
+      sparse(report),
       damage(report),
     ].compactMap { $0 }
   }
@@ -25,6 +28,34 @@ struct SizeAdvice: Equatable {
 
   private static func indexBytes(_ collection: SizeReport.Collection) -> UInt64 {
     collection.kinds.first { $0.kind == .indexes }?.fileBytes ?? 0
+  }
+
+  func write(to writer: inout JSONOutput) {
+    writer.beginDictionary()
+    writer.member("text", text)
+    writer.optional("command", text: command)
+    writer.endDictionary()
+  }
+
+  /// Returns a fault with its offset, in one line.
+  static func line(about fault: StorageError) -> String {
+    (fault.offset.map { "at offset \($0): " } ?? "") + fault.reason
+  }
+
+  /// Returns the advice about live data that cannot be read; nil if there are no faults.
+  static func unreadable(_ faults: [StorageError], _ path: String) -> SizeAdvice? {
+    guard let first = faults.first else { return nil }
+    let count = Quantity.count(faults.count, "part of the live data", "parts of the live data")
+    return SizeAdvice(
+      text:
+        "\(count) cannot be read, the first \(line(about: first)). Every compaction fails because of that, "
+        + "also the automatic ones of an app, and the file keeps growing. Restore a backup, or save the "
+        + "readable data into a new file, and use that one.",
+      command: "latewood salvage \(ShellText.quoted(path)) SAVED")
+  }
+
+  private static func unreadable(_ report: SizeReport) -> SizeAdvice? {
+    unreadable(report.faults, report.path)
   }
 
   private static func compaction(_ report: SizeReport) -> SizeAdvice {
@@ -113,7 +144,7 @@ struct SizeAdvice: Equatable {
   }
 
   private static func damage(_ report: SizeReport) -> SizeAdvice? {
-    guard report.parts.damaged > 0 else { return nil }
+    guard report.parts.damaged > 0, report.faults.isEmpty else { return nil }
     return SizeAdvice(text: "A part of the file is damaged.", command: command("verify", report))
   }
 }

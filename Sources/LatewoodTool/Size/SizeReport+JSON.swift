@@ -53,12 +53,11 @@ extension SizeReport {
       writer.member("key", data: found.item.key)
       writer.member("valueBytes", found.item.valueBytes)
     }
+    writer.member("faults", faults: faults)
+    writer.array("incomplete", incomplete) { $0.text($1) }
     writer.key("savings")
     write(savings, to: &writer)
-    writer.list("advice", SizeAdvice.all(about: self)) { writer, advice in
-      writer.member("text", advice.text)
-      writer.optional("command", text: advice.command)
-    }
+    writer.array("advice", SizeAdvice.all(about: self)) { writer, advice in advice.write(to: &writer) }
     writer.endDictionary()
   }
 

@@ -21,13 +21,25 @@ extension SizeReport {
       try printKeyspaces(console)
       try printEntries(console)
     }
-    try printSavings(console)
+    if faults.isEmpty { try printSavings(console) } else { try printFaults(console) }
     try heading("advice", console)
     for advice in SizeAdvice.all(about: self) {
       try console.output.write(
         HelpText.paragraph(advice.text, indent: 2, width: console.proseWidth)
           + (advice.command.map { "    \($0)\n" } ?? ""))
     }
+  }
+
+  private func printFaults(_ console: Console) throws(Failure) {
+    try heading("live data that cannot be read", console)
+    for fault in faults.prefix(10) { try console.row("  " + SizeAdvice.line(about: fault)) }
+    if faults.count > 10 { try console.row("  and \(Quantity.count(faults.count - 10)) more") }
+    guard !incomplete.isEmpty else { return }
+    let names = incomplete.prefix(10).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
+    let rest = incomplete.count > 10 ? " and \(Quantity.count(incomplete.count - 10)) more" : ""
+    try console.output.write(
+      HelpText.paragraph(
+        "Counted only up to these faults: \(names)\(rest).", indent: 2, width: console.proseWidth))
   }
 
   private func heading(_ text: String, _ console: Console) throws(Failure) {

@@ -1,3 +1,5 @@
+import LatewoodBytes
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodInspection
 import LatewoodStore
@@ -44,6 +46,11 @@ struct SizeReport {
 
   let path: String
   let parts: FileParts
+  /// The parts of the live data that are damaged or cannot be read, in the order of the file. With
+  /// any of them, a compaction fails.
+  private(set) var faults: [StorageError]
+  /// The names of keyspaces and collections that were counted only up to a fault.
+  private(set) var incomplete: [String] = []
   var holdsDocuments = false
   /// The collections, by size; empty without documents.
   var collections: [Collection] = []
@@ -59,17 +66,24 @@ struct SizeReport {
 
   /// Returns the report on a database. Reads everything once; keeps only sums, the `limit` largest
   /// items and the map of the file.
-  static func of(_ path: String, limit: Int) throws(Failure) -> SizeReport {
+  static func of(
+    _ path: String, on volume: any Volume = FileVolume(), limit: Int
+  ) throws(Failure) -> SizeReport {
     // Open the store first, because it has the best errors for a file that cannot be opened.
-    try Database.reading(path).closing { (database) throws(Failure) in
-      var report = SizeReport(path: path, parts: try FileParts(at: path))
-      report.holdsDocuments = try database.holdsDocuments()
-      if report.holdsDocuments {
-        try DocumentDatabase.open(path: path, .readOnly).closing { (documents) throws(Failure) in
-          try report.survey(documents, limit: limit)
+    try Database.inspecting(path, on: volume).closing { (database) throws(Failure) in
+      var report = SizeReport(path: path, parts: try FileParts(at: path, on: volume))
+      do throws(Failure) {
+        report.holdsDocuments = try database.holdsDocuments()
+        if report.holdsDocuments {
+          try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
+            try report.survey(documents, limit: limit)
+          }
+        } else {
+          try report.survey(database, limit: limit)
         }
-      } else {
-        try report.survey(database, limit: limit)
+      } catch {
+        // The names of keyspaces cannot be read; the parts of the file are known nevertheless.
+        try report.note(error, in: SpaceRole.catalogName)
       }
       return report
     }
@@ -78,6 +92,17 @@ struct SizeReport {
   private init(path: String, parts: FileParts) {
     self.path = path
     self.parts = parts
+    faults = parts.faults
+  }
+
+  /// Notes that some entries were not counted; rethrows any error that does not mean unreadable
+  /// data.
+  private mutating func note(_ failure: Failure?, in name: String) throws(Failure) {
+    guard let failure else { return }
+    guard failure.isUnreadable else { throw failure }
+    if !incomplete.contains(name) { incomplete.append(name) }
+    // The faults of the file as a whole include this one, unless the disk has just lost it.
+    if faults.isEmpty { faults.append(StorageError(.damaged, failure.message, offset: failure.offset)) }
   }
 
   // MARK: Entries
@@ -94,6 +119,7 @@ struct SizeReport {
           LargeEntry(
             keyspace: keyspace.name, key: key.withUnsafeBytes { Array($0) }, valueBytes: length))
       }
+      try note(content.fault, in: keyspace.name)
       keyspaces.append(KeyspaceSize(content: content, facts: facts[keyspace.name] ?? .init()))
     }
     largestEntries = largest
@@ -122,16 +148,22 @@ struct SizeReport {
     var rewritten = LargestItems<NotableDocument>(limit: limit)
     var tallies: [String: CollectionTally] = [:]
     for name in names {
-      tallies[name] = try CollectionTally.of(name, in: snapshot, depths: depths, &largest, &rewritten)
+      let tally = try CollectionTally.of(name, in: snapshot, depths: depths, &largest, &rewritten)
+      try note(tally.fault, in: name)
+      tallies[name] = tally
     }
     (largestDocuments, rewrittenDocuments) = (largest, rewritten)
     var contents: [KeyspaceContent] = []
     for keyspace in try Self.keyspaces(of: snapshot.stored) {
-      contents.append(try KeyspaceContent(of: keyspace, in: snapshot.stored))
+      let content = try KeyspaceContent(of: keyspace, in: snapshot.stored)
+      try note(content.fault, in: keyspace.name)
+      contents.append(content)
     }
-    do { savings.unneeded = try snapshot.unneededBlobs() } catch { throw Failure(error) }
-    let chunks = contents.first { $0.name == "chunks" }?.valueBytes ?? 0
-    savings.unfinishedUploadBytes = chunks - min(chunks, savings.unneeded.blobBytes)
+    do {
+      savings.unneeded = try snapshot.unneededBlobs()
+      let chunks = contents.first { $0.name == "chunks" }?.valueBytes ?? 0
+      savings.unfinishedUploadBytes = chunks - min(chunks, savings.unneeded.blobBytes)
+    } catch { try note(Failure(error), in: "blobs") }
     collectionWithExpired = names.first { tallies[$0]?.expired ?? 0 > 0 }
     for tally in tallies.values {
       savings.expired += tally.expired
@@ -238,7 +270,7 @@ struct SizeReport {
           name: "zeros", words: "empty blocks that take space", bytes: parts.holes - parts.holesWithoutSpace),
         FilePart(name: "room", words: "room behind the log", bytes: parts.room),
         FilePart(name: "header", words: "header and root slots", bytes: parts.fixed),
-        FilePart(name: "damaged", words: "damaged", bytes: parts.damaged),
+        FilePart(name: "damaged", words: "damaged or unreadable", bytes: parts.damaged),
         FilePart(name: "rest", words: "left over: frame headers, padding", bytes: parts.frames),
       ]
   }
