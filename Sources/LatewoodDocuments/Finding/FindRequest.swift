@@ -14,18 +14,20 @@ package struct FindRequest: Sendable {
   }
 
   /// The condition. Many equalities of one field in an `or` are compared together.
-  package var predicate: Predicate {
-    didSet { predicate.joinEqualities() }
-  }
+  package let predicate: Predicate
+  private var fields: [Order] = []
   /// The fields to sort by, the most significant first; ties are ordered by id. Empty: by id alone.
   ///
   /// Fields after the id are left out, because no two documents have the same id, and so is the id
   /// itself if it is ascending.
-  package var order: [Order] = [] {
-    didSet {
-      guard let place = order.firstIndex(where: { $0.path == FoundDocument.idField }) else { return }
-      let end = order[place].isDescending ? place + 1 : place
-      if end < order.count { order.removeSubrange(end...) }
+  package var order: [Order] {
+    get { fields }
+    // Not an observer, which initializers would not call.
+    set {
+      fields = newValue
+      guard let place = fields.firstIndex(where: { $0.path == FoundDocument.idField }) else { return }
+      let end = fields[place].isDescending ? place + 1 : place
+      if end < fields.count { fields.removeSubrange(end...) }
     }
   }
   /// The number of documents to skip at the beginning.
@@ -36,9 +38,9 @@ package struct FindRequest: Sendable {
   package var sortMemory = 64 << 20
 
   package init(_ predicate: Predicate = .always(true)) {
+    var predicate = predicate
+    predicate.joinEqualities()
     self.predicate = predicate
-    // An initializer does not call observers.
-    self.predicate.joinEqualities()
   }
 
   /// Whether documents are sorted by nothing but the id, from the last to the first.

@@ -132,20 +132,22 @@ extension Console {
 extension FindRequest {
   /// Creates the request for the arguments.
   fileprivate init(_ arguments: Arguments) throws(Failure) {
-    self.init()
-    if let bytes = arguments.operand(1) {
-      let text = try Arguments.text(bytes, what: "the selector")
-      do throws(QueryError) {
-        predicate = try MangoParser.predicate(json: text)
-      } catch {
-        throw Failure(
-          .badInput, code: error.kind.rawValue, error.description,
-          advice: "See `latewood help find` for the syntax of selectors.")
-      }
-    }
+    self.init(try FindRequest.predicate(arguments))
     order = try FindFields.order(arguments)
     limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
     skip = Int(clamping: try arguments.number(of: .skip) ?? 0)
+  }
+
+  private static func predicate(_ arguments: Arguments) throws(Failure) -> Predicate {
+    guard let bytes = arguments.operand(1) else { return .always(true) }
+    let text = try Arguments.text(bytes, what: "the selector")
+    do throws(QueryError) {
+      return try MangoParser.predicate(json: text)
+    } catch {
+      throw Failure(
+        .badInput, code: error.kind.rawValue, error.description,
+        advice: "See `latewood help find` for the syntax of selectors.")
+    }
   }
 }
 
