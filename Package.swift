@@ -96,8 +96,15 @@ let package = Package(
       path: "Fuzz/Soak", swiftSettings: settings),
     .target(
       name: "LatewoodSimulation",
-      dependencies: ["LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"],
+      dependencies: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
+    // Support for the tests only, which `LatewoodTesting` does not contain.
+    .target(
+      name: "LatewoodTestSupport",
+      dependencies: [
+        "LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+      ],
+      path: "Tests/LatewoodTestSupport", swiftSettings: settings),
     .target(
       name: "LatewoodModels",
       dependencies: [
@@ -114,13 +121,14 @@ let package = Package(
       name: "LatewoodQueryTests",
       dependencies: [
         "LatewoodQuery", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodTests",
       dependencies: [
         "Latewood", "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -139,6 +147,7 @@ let package = Package(
       name: "LatewoodTerminalTests",
       dependencies: [
         "LatewoodTerminal", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -155,7 +164,7 @@ let package = Package(
       name: "LatewoodStoreTests",
       dependencies: [
         "LatewoodTerminal", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       swiftSettings: settings),
     .testTarget(
@@ -169,7 +178,7 @@ let package = Package(
       name: "LatewoodDocumentsTests",
       dependencies: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt", "Views/couchdb-views.txt"], swiftSettings: settings),
     .testTarget(
@@ -185,7 +194,7 @@ let package = Package(
       dependencies: [
         "LatewoodTool", "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery",
         "LatewoodFleece", "LatewoodStore", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
-        "LatewoodBytes", "LatewoodSimulation",
+        "LatewoodBytes", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       swiftSettings: settings),
   ],

@@ -1,21 +1,14 @@
-import Dispatch
 import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
-/// A directory of the real file system for one test, which is removed after it.
-final class TestDirectory: Sendable {
-  let path: String
-  var database: String { "\(path)/db.latewood" }
-
-  init() throws { path = try Directories.makeTemporary("latewood-documents") }
-
-  deinit {
-    do { try Directories.removeTree(path) } catch { Issue.record(error) }
-  }
+extension TemporaryDirectory {
+  /// The path of a database in it.
+  var database: String { self("db.latewood") }
 }
 
 /// A clock that tests set, in seconds.
@@ -36,27 +29,13 @@ final class TestClock: Sendable {
   }
 }
 
-/// Returns the error that `body` throws, which must be a `DocumentError` with a message.
+/// Expects an error of documents with this code and a message; see `LatewoodTestSupport`.
 @discardableResult
 func refusal(
   _ code: DocumentError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) -> DocumentError? {
-  do {
-    try body()
-  } catch let error as DocumentError {
-    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
-    #expect(error.message.count > 8, sourceLocation: sourceLocation)
-    return error
-  } catch {
-    Issue.record("not a DocumentError: \(error)", sourceLocation: sourceLocation)
-    return nil
-  }
-  Issue.record("nothing was thrown", sourceLocation: sourceLocation)
-  return nil
+  refusal(code, at: \DocumentError.code, texts: [\.message], sourceLocation: sourceLocation, body)
 }
-
-/// Thrown by tests to end a batch.
-struct OnPurpose: Error {}
 
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
 
@@ -96,21 +75,4 @@ extension DocumentStore {
     #expect(report.faults == [], "\(comment)", sourceLocation: sourceLocation)
     #expect(report.store?.faults == [], "\(comment)", sourceLocation: sourceLocation)
   }
-}
-
-/// Runs the body a number of times in parallel, each on a separate queue (and so a separate
-/// thread), and waits for all of them. Their errors are recorded as issues.
-func inParallel(
-  _ count: Int, sourceLocation: SourceLocation = #_sourceLocation,
-  _ body: @escaping @Sendable (Int) throws -> Void
-) {
-  let group = DispatchGroup()
-  let failures = Guarded<[String]>([])
-  for index in 0..<count {
-    DispatchQueue(label: "test.\(index)").async(group: group) {
-      do { try body(index) } catch { failures.withLock { $0.append("thread \(index): \(error)") } }
-    }
-  }
-  group.wait()
-  for failure in failures.withLock({ $0 }) { Issue.record("\(failure)", sourceLocation: sourceLocation) }
 }

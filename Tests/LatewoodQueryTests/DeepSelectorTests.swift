@@ -1,30 +1,12 @@
 import Foundation
 import LatewoodFleece
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodQuery
 
 /// The deepest selectors that are accepted, on the small stack that threads have on some systems.
 @Suite struct DeepSelectorTests {
-  private final class Outcome: @unchecked Sendable {
-    // Written before the semaphore is signalled, and read after waiting for it.
-    var result: Result<Void, any Error>?
-  }
-
-  private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
-    let outcome = Outcome()
-    let isDone = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      outcome.result = Result { try body() }
-      isDone.signal()
-    }
-    let isLow = ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low"
-    thread.stackSize = isLow ? 4 << 20 : 512 << 10
-    thread.start()
-    isDone.wait()
-    try #require(outcome.result).get()
-  }
-
   @Test(arguments: [
     (#"{"$and":["#, "]}"), (#"{"$or":["#, "]}"), (#"{"$nor":["#, "]}"), (#"{"$not":"#, "}"),
     (#"{"a":{"$elemMatch":"#, "}}"), (#"{"$elemMatch":"#, "}"), (#"{"$allMatch":"#, "}"),

@@ -2,6 +2,7 @@ import Dispatch
 import LatewoodConcurrency
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Synchronization
 import Testing
 
@@ -13,15 +14,6 @@ import Testing
     options.nodeSize = 1024
     options.durability = .relaxed
     return options
-  }
-
-  /// Runs `body` `count` times in parallel, each on a separate queue (and so a separate thread).
-  private func inParallel(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let group = DispatchGroup()
-    for index in 0..<count {
-      DispatchQueue(label: "test.\(index)").async(group: group) { body(index) }
-    }
-    group.wait()
   }
 
   @Test func `readers see whole transactions while one thread writes and checkpoints run`() throws {

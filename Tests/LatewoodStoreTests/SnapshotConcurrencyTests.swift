@@ -1,6 +1,7 @@
 import LatewoodConcurrency
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Snapshots, cursors and earlier states shared by several threads while others write; also run

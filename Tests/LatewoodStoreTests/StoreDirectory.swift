@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// A directory of the real file system for one test, removed after it.
@@ -64,29 +65,18 @@ final class StoreDirectory: Sendable {
   func copy(of path: String, as name: String) throws -> String { try write(Self.bytes(of: path), to: name) }
 }
 
-/// Returns the error that `body` throws, which must be a `StoreError` with texts. Records an issue
-/// if there is none.
+/// Expects an error of the store with this code and a message; see `LatewoodTestSupport`.
 @discardableResult
 func refusal(
   _ code: StoreError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
 ) -> StoreError? {
-  do {
-    try body()
-  } catch let error as StoreError {
-    #expect(error.code == code, "\(error)", sourceLocation: sourceLocation)
-    #expect(error.message.count > 10, sourceLocation: sourceLocation)
+  let error = refusal(
+    code, at: \StoreError.code, texts: [\.message], sourceLocation: sourceLocation, body)
+  if let error {
     #expect(error.description.contains(error.message), sourceLocation: sourceLocation)
-    return error
-  } catch {
-    Issue.record("not a StoreError: \(error)", sourceLocation: sourceLocation)
-    return nil
   }
-  Issue.record("nothing was thrown", sourceLocation: sourceLocation)
-  return nil
+  return error
 }
-
-/// Thrown by tests to end a transaction.
-struct OnPurpose: Error {}
 
 extension Error {
   /// The code of an error of the store; nil if it is another error.

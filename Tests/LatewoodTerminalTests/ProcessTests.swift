@@ -4,6 +4,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodTerminal
+import LatewoodTestSupport
 import Testing
 
 @Suite("Child processes, terminals and streams")

@@ -1,5 +1,6 @@
 import Foundation
 import LatewoodBytes
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
@@ -7,9 +8,9 @@ import Testing
 
 /// Errors describe the problem in words, with the path and with advice.
 @Suite struct ErrorTextTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
-  init() throws { directory = try TestDirectory() }
+  init() throws { directory = try TemporaryDirectory() }
 
   /// A way to cause an error, and the expected texts.
   struct Mistake: CustomTestStringConvertible, Sendable {

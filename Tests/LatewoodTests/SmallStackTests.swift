@@ -1,5 +1,6 @@
 import Foundation
 import LatewoodFleece
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
@@ -28,29 +29,6 @@ import Testing
         if let value { try container.encode(value) } else { try container.encodeNil() }
       }
     }
-  }
-
-  private final class Outcome: @unchecked Sendable {
-    // Written before the semaphore is signalled, and read after waiting for it.
-    var result: Result<Void, any Error>?
-  }
-
-  /// The address sanitizer, for which `LATEWOOD_EFFORT` is `low`, multiplies the stack that calls
-  /// take.
-  private static let stackSize =
-    ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low" ? 4 << 20 : 512 << 10
-
-  private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
-    let outcome = Outcome()
-    let isDone = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      outcome.result = Result { try body() }
-      isDone.signal()
-    }
-    thread.stackSize = Self.stackSize
-    thread.start()
-    isDone.wait()
-    try #require(outcome.result).get()
   }
 
   @Test func `text and values of the maximum depth fit a small stack`() throws {

@@ -1,5 +1,6 @@
 import Foundation
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
@@ -112,7 +113,6 @@ import Testing
   }
 
   @Test func `a change that throws keeps its partial result and loses nothing else`() {
-    struct OnPurpose: Error {}
     func change(_ value: inout DocumentValue) throws {
       value.append(2)
       throw OnPurpose()

@@ -28,12 +28,18 @@ import Synchronization
 /// | `SpaceReclaimer` | the dead parts of the file |
 /// | `DiskSpace` | the known state of a disk that fills up |
 /// | `CompactionControl`, `CompactionTimer` | the running compaction, and the next automatic one |
+/// | `CompactionHooks` | the closures of the layers above that take part in a compaction |
+/// | `ReplacedFile` | the file that a compaction has replaced, until nothing reads it |
 /// | `QueuedWrites` | the transactions of callers that do not block |
+/// | `SnapshotRegistry` | the open snapshots |
+/// | `ReaderRegistry` | the running short reads, and the memory to release after them |
+/// | `Writeback` | how far the system was asked to write cached pages |
 ///
 /// Invariants:
 /// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
 ///    the others. Only the writer lock may be held while a closure of a caller runs.
-/// 2. Memory that readers may use is retired through `readers`; threads never wait for a reader.
+/// 2. Memory that readers may use is retired through `readers`. Commits never wait for a reader; a
+///    checkpoint that reclaims blocks waits for short reads, for 20 ms at most.
 ///
 /// Thread safety: all methods may be called from any thread.
 @usableFromInline final class Engine: Sendable {

@@ -1,6 +1,7 @@
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @Suite struct BlobTests {

@@ -1,5 +1,6 @@
 import LatewoodDocuments
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Writers of blobs that outlive the batch in which they were created or used.

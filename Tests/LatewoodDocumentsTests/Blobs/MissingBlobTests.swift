@@ -1,6 +1,7 @@
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Bodies that refer to blobs before their content arrives, while sweeps run.

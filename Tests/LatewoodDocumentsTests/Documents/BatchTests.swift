@@ -1,11 +1,13 @@
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @Suite struct BatchTests {
   @Test func `a collection created in a batch is part of the batch`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let store = try DocumentStore.open(at: directory.database)
     let fruit = try store.write { _ in
       let fruit = try store.createCollection("fruit")
@@ -98,7 +100,7 @@ import Testing
   }
 
   @Test func `eight threads that update one counter lose no increment`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let store = try DocumentStore.open(at: directory.database)
     let documents = try store.defaultCollection()
     inParallel(8) { _ in

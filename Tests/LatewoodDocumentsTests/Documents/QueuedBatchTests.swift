@@ -2,6 +2,7 @@ import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Batches that do not block their callers.

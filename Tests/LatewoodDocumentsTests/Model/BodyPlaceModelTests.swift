@@ -2,6 +2,7 @@ import LatewoodFleece
 import LatewoodQuery
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodDocuments

@@ -3,6 +3,7 @@ import LatewoodDocuments
 import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// One random run: a database on a simulated disk, compared with a model.

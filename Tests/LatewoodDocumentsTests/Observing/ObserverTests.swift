@@ -3,6 +3,7 @@ import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @Suite struct ObserverTests {

@@ -1,6 +1,7 @@
 import LatewoodFleece
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodDocuments
@@ -11,7 +12,7 @@ import Testing
   @Test func `views contain the rows their documents emit, with any kind of writer`() throws {
     let seed = SeededRandom.seed()
     var random = SeededRandom(seed: seed)
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let clock = TestClock()
     var (versions, compared) = ([UInt64](repeating: 1, count: 2), 0)
     for round in 0..<Effort.count(60, low: 12) {

@@ -1,6 +1,8 @@
 import LatewoodConcurrency
 import LatewoodFleece
+import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodDocuments
@@ -174,7 +176,7 @@ import Testing
   }
 
   @Test func `a writer without the view leaves it behind, and still removes purged rows`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let view = SampleView.values()
     func reopened(_ body: (DocumentStore, CollectionHandle) throws -> Void) throws {
       let store = try DocumentStore.open(at: directory.database, options: clock.options())

@@ -1,5 +1,6 @@
 import LatewoodConcurrency
 import LatewoodSimulation
+import LatewoodTestSupport
 import Synchronization
 import Testing
 

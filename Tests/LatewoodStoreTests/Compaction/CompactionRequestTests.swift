@@ -1,12 +1,11 @@
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Compactions that are abandoned.
 @Suite struct CompactionRequestTests {
   private let directory: StoreDirectory
   private let options = Store.Options.compactedByHand
-  private struct OnPurpose: Error {}
-
   init() throws { directory = try StoreDirectory() }
 
   @Test func `a progress closure that throws cancels the compaction, unless it is complete`() throws {

@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Copies, and rewriters that a layer above sets.

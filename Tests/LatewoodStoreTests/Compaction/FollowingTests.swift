@@ -2,6 +2,7 @@ import Dispatch
 import LatewoodConcurrency
 import LatewoodModels
 import LatewoodSimulation
+import LatewoodTestSupport
 import LatewoodTree
 import Synchronization
 import Testing

@@ -1,6 +1,7 @@
 import Dispatch
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTestSupport
 import Synchronization
 import Testing
 

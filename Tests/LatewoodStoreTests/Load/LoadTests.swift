@@ -1,5 +1,6 @@
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Large values, large transactions, many commits: their results and their memory.

@@ -1,6 +1,7 @@
 import Dispatch
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodStore

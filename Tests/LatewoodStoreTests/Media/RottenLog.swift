@@ -1,4 +1,5 @@
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodStore

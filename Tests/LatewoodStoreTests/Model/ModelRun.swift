@@ -1,6 +1,7 @@
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// One random run: a store on a simulated disk, its model, snapshots of earlier states, and a

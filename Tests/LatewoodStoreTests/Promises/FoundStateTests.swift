@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTestSupport
 import Synchronization
 import Testing
 

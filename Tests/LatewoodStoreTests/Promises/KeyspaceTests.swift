@@ -1,4 +1,5 @@
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @Suite struct KeyspaceTests {

@@ -3,6 +3,7 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// `count`, `rank`, `key(at:)` and `forEach` with changes that are not in a checkpoint yet,

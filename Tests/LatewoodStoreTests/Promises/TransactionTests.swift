@@ -1,6 +1,7 @@
 import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 @Suite struct TransactionTests {

@@ -1,6 +1,7 @@
 import Dispatch
 import LatewoodConcurrency
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodStore

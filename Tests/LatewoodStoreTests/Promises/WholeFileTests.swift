@@ -1,6 +1,7 @@
 import LatewoodDevice
 import LatewoodSimulation
 import LatewoodStore
+import LatewoodTestSupport
 import Testing
 
 /// Files that are examined, deleted and installed without being open.

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodStore

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodDevice
 import LatewoodSimulation
+import LatewoodTestSupport
 import Synchronization
 import Testing
 

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodTestSupport
 import Synchronization
 import Testing
 

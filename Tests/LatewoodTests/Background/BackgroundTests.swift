@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 import LatewoodConcurrency
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
@@ -8,15 +10,13 @@ import Testing
 /// Background work reads one state, does not block anyone, and commits its decisions in one batch
 /// or not at all.
 @Suite struct BackgroundTests {
-  private struct OnPurpose: Error {}
-
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let people: TypedCollection<Person>
   private var documents: DocumentCollection { people.documents }
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Database.open(at: directory.file)
     people = try Person.three(in: database)
   }

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 import LatewoodConcurrency
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
@@ -25,13 +27,13 @@ import Testing
     }
   }
 
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let films: TypedCollection<Film>
   private var documents: Latewood.DocumentCollection { films.documents }
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Database.open(at: directory.file)
     films = try database.collection("films", of: Film.self)
     try films.save(contentsOf: [
@@ -126,7 +128,6 @@ import Testing
     #expect(try documents.indexes.map(\.count) == [3, 4, 4, 4])
     #expect(try await documents.dropIndex("both"))
     #expect(try await !documents.dropIndex("both"))
-    struct OnPurpose: Error {}
     await #expect(throws: OnPurpose.self) {
       try await documents.createIndex("never", on: ["id"], progress: { _ in throw OnPurpose() })
     }

@@ -1,6 +1,8 @@
 import Dispatch
 import Foundation
 import Latewood
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 /// Tests the calls that do not block their caller.
@@ -12,8 +14,6 @@ import Testing
     database = try Database.inMemory()
     people = try database.defaultCollection
   }
-
-  private struct OnPurpose: Error {}
 
   private func isRefused(_ code: DatabaseError.Code, _ body: () async throws -> Void) async -> Bool {
     do {
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `opening, backing up, compacting and verifying do not block`() async throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let database = try await Database.open(at: directory.file)
     let people = try database["people"]
     let blob = try await database.saveBlob(Data("abc".utf8))

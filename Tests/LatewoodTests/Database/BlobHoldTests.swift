@@ -1,17 +1,18 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 /// A blob stays while it may still be put into a document, and while there is a reference to it.
 @Suite struct BlobHoldTests {
-  private struct OnPurpose: Error {}
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let notes: DocumentCollection
   private let content = Data(repeating: 7, count: 3_000)
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Database.open(at: directory.file)
     notes = try database.defaultCollection
   }

@@ -1,5 +1,6 @@
 import Foundation
 import Latewood
+import LatewoodTestSupport
 import Testing
 
 /// A blob is read in pieces without blocking a thread.
@@ -42,7 +43,6 @@ import Testing
   }
 
   @Test func `a blob whose batch failed is not found`() async throws {
-    struct OnPurpose: Error {}
     let database = database
     let kept = Kept()
     await #expect(throws: OnPurpose.self) {

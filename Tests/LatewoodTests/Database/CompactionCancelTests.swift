@@ -1,19 +1,19 @@
 import Foundation
 import LatewoodConcurrency
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
 
 /// Compactions of a database that are abandoned.
 @Suite struct CompactionCancelTests {
-  private struct OnPurpose: Error {}
-
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let notes: DocumentCollection
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     var configuration = Database.Configuration()
     configuration.compaction = .manual
     database = try Database.open(at: directory.file, configuration: configuration)

@@ -1,4 +1,5 @@
 import Latewood
+import LatewoodSimulation
 import Testing
 
 @Suite struct ConflictTests {
@@ -74,7 +75,7 @@ import Testing
   }
 
   @Test func `a compaction removes old content, but not the content of conflicts`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let database = try Database.open(at: directory.file)
     let people = try database.defaultCollection
     let first = try people.save(MutableDocument(id: "anna", ["n": 1]))

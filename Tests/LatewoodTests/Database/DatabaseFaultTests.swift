@@ -1,16 +1,17 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import LatewoodStore
 import Testing
 
 /// A fault found by a verification names its location.
 @Suite struct DatabaseFaultTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let blob: Blob
 
   /// Two documents, one of which has a blob and the other two revisions.
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     let database = try Database.open(at: directory.file)
     let people = try database.createCollection("people")
     blob = try database.saveBlob(Data(repeating: 7, count: 3000), contentType: "image/png")

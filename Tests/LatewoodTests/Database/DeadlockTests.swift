@@ -13,9 +13,9 @@ import Testing
     deinit { action() }
   }
 
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
-  init() throws { directory = try TestDirectory() }
+  init() throws { directory = try TemporaryDirectory() }
 
   @Test func `a token can be released whose handler holds the last reference to the collection`() throws {
     try Watchdog.run("cancelling a listener") {

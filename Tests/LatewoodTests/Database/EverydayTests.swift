@@ -1,5 +1,7 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 /// Everyday calls of apps, in addition to saving and reading.
@@ -37,7 +39,6 @@ import Testing
     #expect(document?.int("n") == 102 && document?.string("city") == "Porto" && document?.sequence == 102)
     try people.update("a") { $0.isDeleted = true }
     #expect(try !people.contains("a"))
-    struct OnPurpose: Error {}
     #expect(throws: OnPurpose.self) { try people.update("a") { _ in throw OnPurpose() } }
   }
 
@@ -201,7 +202,6 @@ import Testing
     for id in ["a", "x1", "b", "x2"] { try await people.save(MutableDocument(id: id)) }
     #expect(try await feed.next()?.id == "x1")
     #expect(try await feed.next()?.id == "x2")
-    struct OnPurpose: Error {}
     var failing = people.feed { _ in throw OnPurpose() }.makeAsyncIterator()
     await #expect(throws: OnPurpose.self) { try await failing.next() }
   }
@@ -212,7 +212,7 @@ import Testing
   }
 
   @Test func `a database is named after its file`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     #expect(try Database.open(at: directory.file).name == "test")
     let databases = DatabaseDirectory(path: directory.path)
     #expect(try databases.open("maps/europe").name == "maps/europe")
@@ -220,7 +220,7 @@ import Testing
   }
 
   @Test func `an open database is closed when it is deleted`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let database = try Database.open(at: directory.file)
     refusal(.busy) { try database.inBatch { try database.delete() } }
     try database["a"].save(MutableDocument(id: "a"))

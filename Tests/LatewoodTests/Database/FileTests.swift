@@ -1,11 +1,12 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import Testing
 
 @Suite struct FileTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
-  init() throws { directory = try TestDirectory() }
+  init() throws { directory = try TemporaryDirectory() }
 
   @Test func `databases in a directory are found and deleted by name`() throws {
     let all = DatabaseDirectory(path: directory.path)

@@ -1,11 +1,12 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 /// Documents that refer to blobs whose content is missing, for now or for ever.
 @Suite struct ForeignBlobTests {
-  private struct OnPurpose: Error {}
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let notes: DocumentCollection
   private let content = Data(repeating: 7, count: 3_000)
@@ -13,7 +14,7 @@ import Testing
   private let photo: Blob
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Database.open(at: directory.file)
     notes = try database.defaultCollection
     photo = try Database.inMemory().saveBlob(content, contentType: "image/png")

@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test func `revisions keep their names when the file is opened, compacted and copied`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     do {
       let database = try Database.open(at: directory.file)
       try Self.fill(try database.defaultCollection, Self.leaves)

@@ -6,13 +6,13 @@ import Testing
 /// The file of documents in Tests/golden, as an app sees it: every release opens the files of
 /// earlier releases and finds their complete contents.
 @Suite struct GoldenDatabaseTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let people: DocumentCollection
   private let films: TypedCollection<GoldenFilm>
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     try Repository.write(try Repository.read("Tests/golden/documents.latewood"), to: directory.file)
     database = try Database.open(at: directory.file, mode: .openExisting)
     people = try database.defaultCollection

@@ -6,10 +6,10 @@ import Testing
 /// A file in the form of release 0.2.0, which kept every body apart from the record of its
 /// document. It is opened without a conversion, and changed documents get today's form.
 @Suite struct OlderDatabaseTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     try Repository.write(try Repository.read("Tests/golden-older/bodies-apart.latewood"), to: directory.file)
   }
 

@@ -12,10 +12,10 @@ import Testing
 /// strict     codes, on code   where s matches (?=a)a, unique
 /// ```
 @Suite struct OlderIndexTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     try Repository.write(
       try Repository.read("Tests/golden-older/index-conditions.latewood"), to: directory.file)
   }

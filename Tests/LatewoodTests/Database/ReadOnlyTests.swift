@@ -6,13 +6,13 @@ import Testing
 
 /// A read-only database whose file is written through another store, as by another process.
 @Suite struct ReadOnlyTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let reader: Database
   private let writer: Database
   private let people: DocumentCollection
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     var configuration = Database.Configuration()
     configuration.durability = .relaxed
     configuration.compaction = .manual

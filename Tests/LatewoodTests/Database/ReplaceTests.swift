@@ -1,14 +1,15 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import Testing
 
 /// Databases that replace others.
 @Suite struct ReplaceTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let target: String
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     target = directory.path + "/target.latewood"
     let source = try Database.open(at: directory.file)
     try source.defaultCollection.save(MutableDocument(id: "new", ["n": 1]))

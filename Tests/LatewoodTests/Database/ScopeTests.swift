@@ -1,14 +1,15 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import Testing
 
 /// Collections in scopes.
 @Suite struct ScopeTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Database.open(at: directory.file)
   }
 

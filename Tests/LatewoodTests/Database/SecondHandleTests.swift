@@ -8,9 +8,9 @@ import Testing
 
 /// Several handles to one file in one process.
 @Suite struct SecondHandleTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
 
-  init() throws { directory = try TestDirectory() }
+  init() throws { directory = try TemporaryDirectory() }
 
   private func open(
     _ durability: Durability = .relaxed, _ compaction: CompactionPolicy = CompactionPolicy()

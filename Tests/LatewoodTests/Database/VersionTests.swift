@@ -10,11 +10,11 @@ import Testing
 /// A file of an unknown version is refused and not changed. The error names the version and gives
 /// advice.
 @Suite struct VersionTests {
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let sound: [UInt8]
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     sound = try Repository.read("Tests/golden/documents.latewood")
   }
 

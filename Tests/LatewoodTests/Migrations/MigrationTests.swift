@@ -2,18 +2,17 @@ import Dispatch
 import Latewood
 import LatewoodConcurrency
 import LatewoodSimulation
+import LatewoodTestSupport
 import Testing
 
 /// Migrations of collections: which ones run, in which order, how often, and from which document.
 @Suite struct MigrationTests {
-  private struct OnPurpose: Error, Equatable {}
-
-  private let directory: TestDirectory
+  private let directory: TemporaryDirectory
   private let database: Database
   private let people: DocumentCollection
 
   init() throws {
-    directory = try TestDirectory()
+    directory = try TemporaryDirectory()
     database = try Self.open(directory.file)
     people = try database["people"]
   }

@@ -1,32 +1,13 @@
 import Foundation
 import LatewoodFleece
 import LatewoodQuery
+import LatewoodTestSupport
 import Testing
 
 @testable import Latewood
 
 /// Conditions that a program makes in a loop, on the small stack that threads have on some systems.
 @Suite struct DeepConditionTests {
-  private final class Outcome: @unchecked Sendable {
-    // Written before the semaphore is signalled, and read after waiting for it.
-    var result: Result<Void, any Error>?
-  }
-
-  private func onSmallStack(_ body: @escaping @Sendable () throws -> Void) throws {
-    let outcome = Outcome()
-    let isDone = DispatchSemaphore(value: 0)
-    let thread = Thread {
-      outcome.result = Result { try body() }
-      isDone.signal()
-    }
-    // The address sanitizer, for which `LATEWOOD_EFFORT` is `low`, multiplies the stack.
-    let isLow = ProcessInfo.processInfo.environment["LATEWOOD_EFFORT"] == "low"
-    thread.stackSize = isLow ? 4 << 20 : 512 << 10
-    thread.start()
-    isDone.wait()
-    try #require(outcome.result).get()
-  }
-
   private func filled() throws -> DocumentCollection {
     let collection = try Database.inMemory().defaultCollection
     for number in 0..<4 {

@@ -1,5 +1,6 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import Testing
 
 /// Views as programs use them.
@@ -200,7 +201,7 @@ import Testing
   }
 
   @Test func `a view in a read-only database stays the way its writer left it`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let path = directory.path + "/views.latewood"
     func opened(_ database: Database) throws -> DocumentView {
       try database.defaultCollection.view("ids", version: 1) { document, emit in emit(document.id) }

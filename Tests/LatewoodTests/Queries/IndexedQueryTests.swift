@@ -1,5 +1,6 @@
 import Foundation
 import Latewood
+import LatewoodSimulation
 import Testing
 
 /// Swift queries with indexes: built, used, explained.
@@ -104,7 +105,7 @@ import Testing
   }
 
   @Test func `other handles of the file maintain the indexes and use them`() throws {
-    let directory = try TestDirectory()
+    let directory = try TemporaryDirectory()
     let first = try Database.open(at: directory.file)
     let second = try Database.open(at: directory.file)
     let (one, other) = (try first.createCollection("films"), try second.createCollection("films"))

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodSimulation
 import LatewoodTerminal
+import LatewoodTestSupport
 import Testing
 
 @testable import LatewoodTool

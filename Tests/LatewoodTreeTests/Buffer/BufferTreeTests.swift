@@ -35,24 +35,13 @@ final class RecordLog {
 }
 
 @Suite struct BufferTreeTests {
-  private struct Random: RandomNumberGenerator {
-    var state: UInt64
-    mutating func next() -> UInt64 {
-      state &+= 0x9E37_79B9_7F4A_7C15
-      var z = state
-      z = (z ^ (z >> 30)) &* 0xBF58_476D_1CE4_E5B9
-      z = (z ^ (z >> 27)) &* 0x94D0_49BB_1331_11EB
-      return z ^ (z >> 31)
-    }
-  }
-
   /// A full key, which has at least five bytes.
-  private static func key(_ random: inout Random, _ style: Int) -> [UInt8] {
+  private static func key(_ random: inout SeededRandom, _ style: Int) -> [UInt8] {
     // Several keyspaces share only few bytes, but their keys share many.
     [0, 0, 0, style == 3 ? UInt8.random(in: 1...4, using: &random) : 1] + rest(&random, style)
   }
 
-  private static func rest(_ random: inout Random, _ style: Int) -> [UInt8] {
+  private static func rest(_ random: inout SeededRandom, _ style: Int) -> [UInt8] {
     switch style {
     case 0: return Array(String(100_000 + Int.random(in: 0..<20_000, using: &random)).utf8)
     case 1:  // long common prefixes and runs of equal heads, also of the least and the greatest
@@ -74,9 +63,9 @@ final class RecordLog {
   )
     throws
   {
-    let seed = UInt64.random(in: 0...UInt64.max)
+    let seed = SeededRandom.seed()
     print("BufferTreeTests seed \(seed)")
-    var random = Random(state: seed)
+    var random = SeededRandom(seed: seed)
     let log = RecordLog()
     let space = log.space
     var tree = BufferTree()
@@ -123,7 +112,7 @@ final class RecordLog {
   @Test func `an unpublished version keeps its nodes despite later commits`() throws {
     let log = RecordLog()
     let space = log.space
-    var random = Random(state: 5)
+    var random = SeededRandom(seed: 5)
     var tree = BufferTree()
     var reclaim = BufferReclaim()
     var model: [[UInt8]: RecordReference] = [:]
@@ -171,7 +160,7 @@ final class RecordLog {
 
   private func check(
     _ root: UnsafeMutableRawPointer?, _ model: [[UInt8]: RecordReference], _ space: RecordSpace,
-    _ random: inout Random, _ style: Int
+    _ random: inout SeededRandom, _ style: Int
   ) throws {
     if let root { checkLengths(under: BufferNode(root)) }
     let sorted = model.keys.sorted { $0.isBefore($1) }
