@@ -12,18 +12,13 @@ extension CollectionCheck {
   fileprivate mutating func checkIndexes() throws {
     let name = name
     func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
-    let prefix = IndexRecord.prefix(of: name)
-    var records: [(name: String, record: IndexRecord)] = []
-    try source.forEach(in: shared.database, .prefix(prefix)) { key, value in
+    for (index, found) in try IndexRecord.all(of: name, in: shared.database, source) {
       wanted.indexes += 1
-      let index = key.withUnsafeBytes { String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self) }
-      do throws(DocumentError) {
-        let record = try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }
-        records.append((index, record))
-      } catch { report.add(fault("the index \(index): \(error.message)")) }
-      return true
-    }
-    for (index, record) in records {
+      let record: IndexRecord
+      do throws(DocumentError) { record = try found.get() } catch {
+        report.add(fault("the index \(index): \(error.message)"))
+        continue
+      }
       guard let entries = try source.existingKeyspace(record.entriesName(of: name)) else {
         report.add(fault("the index \(index) has no keyspace for its entries"))
         continue

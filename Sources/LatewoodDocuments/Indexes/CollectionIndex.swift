@@ -53,20 +53,9 @@ final class CollectionIndex: DefinedData, Sendable {
   static func load(
     of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> [CollectionIndex] {
-    let prefix = IndexRecord.prefix(of: collection)
-    var records: [(name: String, record: IndexRecord)] = []
-    try DocumentError.typed {
-      try source.forEach(in: database, .prefix(prefix)) { key, value in
-        let name = key.withUnsafeBytes {
-          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
-        }
-        records.append(
-          (name, try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }))
-        return true
-      }
-    }
     var indexes: [CollectionIndex] = []
-    for (name, record) in records {
+    for (name, record) in try IndexRecord.all(of: collection, in: database, source) {
+      let record = try record.get()
       let keyspace = record.entriesName(of: collection)
       guard let entries = try DocumentError.typed({ try source.existingKeyspace(keyspace) }) else {
         throw DocumentError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")

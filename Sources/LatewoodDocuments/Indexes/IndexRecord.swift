@@ -5,9 +5,10 @@ import LatewoodQuery
 /// Its key in the database keyspace is `index/`, the name of the collection, `/` and the name of
 /// the index; its value is `format 1 byte, flags 1 byte, number, parts, condition, built through`.
 /// See FORMAT.md.
-struct IndexRecord: Sendable, Equatable {
+struct IndexRecord: DefinitionRecord, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "index/"
+  static let keyspaces = ["entries"]
 
   /// On disk: never renumbered.
   private enum Flag {
@@ -28,9 +29,6 @@ struct IndexRecord: Sendable, Equatable {
   /// The last document that the build has processed; nil if the index is ready. Later documents may
   /// be in the index, too.
   var builtThrough: String?
-
-  static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
-  static func key(_ name: String, of collection: String) -> String { prefix(of: collection) + name }
 
   /// The name of the keyspace of its entries.
   func entriesName(of collection: String) -> String { "entries/\(collection)/\(number)" }

@@ -105,11 +105,7 @@ extension Indexes {
   }
 
   func storedIndex(_ name: String) throws(DocumentError) -> IndexRecord? {
-    try DocumentError.typed {
-      try transaction.withValue(IndexRecord.key(name, of: work.name), in: database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try IndexRecord(bytes) }
-      }
-    }
+    try IndexRecord.stored(name, of: work.name, in: database, transaction)
   }
 
   private func put(_ record: IndexRecord, _ name: String) throws(DocumentError) {
@@ -165,9 +161,7 @@ extension Indexes {
     return last
   }
 
-  private func progress(
-    through last: String?
-  ) throws(DocumentError) -> IndexProgress {
+  private func progress(through last: String?) throws(DocumentError) -> IndexProgress {
     try DocumentError.typed {
       let total = try transaction.count(in: spaces.documents)
       guard let last else { return IndexProgress(documents: total, total: total, isReady: true) }
@@ -199,29 +193,14 @@ extension Indexes {
   /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
   /// read.
   func reset() throws(DocumentError) -> [any StepwiseBuild] {
-    let prefix = IndexRecord.prefix(of: work.name)
-    var builds: [IndexBuild] = []
-    for key in try batch.keys(in: database, .prefix(prefix), .max) {
-      let name = String(decoding: key.dropFirst(prefix.utf8.count), as: UTF8.self)
-      do throws(DocumentError) {
-        guard let record = try storedIndex(name) else { continue }
-        var build = IndexBuild(name, record.definition, of: work.collection)
-        build.isSalvaged = true
-        builds.append(build)
-      } catch {
-        // The definition is lost.
-      }
-    }
-    batch.changeCount += 1
-    try DocumentError.typed {
-      try transaction.deleteRange(.prefix(prefix), in: database)
-      for keyspace in try transaction.keyspaces() where keyspace.name.hasPrefix("entries/\(work.name)/") {
-        try transaction.dropKeyspace(keyspace)
-      }
-    }
+    let definitions = try removeAll(IndexRecord.self)
     work.state.indexes = 0
     work.state.indexChanges += 1
     work.indexes.loaded = nil
-    return builds
+    return definitions.map { name, record in
+      var build = IndexBuild(name, record.definition, of: work.collection)
+      build.isSalvaged = true
+      return build
+    }
   }
 }

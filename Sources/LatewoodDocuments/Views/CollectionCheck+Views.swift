@@ -11,18 +11,13 @@ extension CollectionCheck {
   fileprivate mutating func checkViews() throws {
     let name = name
     func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
-    let prefix = ViewRecord.prefix(of: name)
-    var records: [(name: String, record: ViewRecord)] = []
-    try source.forEach(in: shared.database, .prefix(prefix)) { key, value in
+    for (view, found) in try ViewRecord.all(of: name, in: shared.database, source) {
       wanted.views += 1
-      let view = key.withUnsafeBytes { String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self) }
-      do throws(DocumentError) {
-        let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
-        records.append((view, record))
-      } catch { report.add(fault("the view \(view): \(error.message)")) }
-      return true
-    }
-    for (view, record) in records {
+      let record: ViewRecord
+      do throws(DocumentError) { record = try found.get() } catch {
+        report.add(fault("the view \(view): \(error.message)"))
+        continue
+      }
       report.require(
         record.number <= wanted.indexChanges,
         fault("the view \(view) has the number \(record.number), which was not given out"))

@@ -18,20 +18,10 @@ struct CollectionView: DefinedData, Sendable {
   static func load(
     of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> [CollectionView] {
-    let prefix = ViewRecord.prefix(of: collection)
-    var records: [(name: String, record: ViewRecord)] = []
-    try DocumentError.typed {
-      try source.forEach(in: database, .prefix(prefix)) { key, value in
-        let name = key.withUnsafeBytes {
-          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
-        }
-        records.append(
-          (name, try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }))
-        return true
-      }
-    }
     var views: [CollectionView] = []
-    for (name, record) in records { views.append(try CollectionView(name, record, collection, source)) }
+    for (name, record) in try ViewRecord.all(of: collection, in: database, source) {
+      views.append(try CollectionView(name, try record.get(), collection, source))
+    }
     return views
   }
 
@@ -39,11 +29,7 @@ struct CollectionView: DefinedData, Sendable {
   static func load(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> CollectionView? {
-    let record = try DocumentError.typed {
-      try source.withValue(ViewRecord.key(name, of: collection), in: database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
-      }
-    }
+    let record = try ViewRecord.stored(name, of: collection, in: database, source)
     return try record.map { (record) throws(DocumentError) in
       try CollectionView(name, record, collection, source)
     }

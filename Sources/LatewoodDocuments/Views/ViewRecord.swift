@@ -5,9 +5,10 @@ import LatewoodStore
 /// Its key in the database keyspace is `view/`, the name of the collection, `/` and the name of the
 /// view; its value is `format 1 byte, reduction 1 byte`, then the numbers as varints, in the order
 /// of their declaration. See FORMAT.md.
-struct ViewRecord: Sendable, Equatable {
+struct ViewRecord: DefinitionRecord, Equatable {
   static let format: UInt8 = 1
   static let keyPrefix = "view/"
+  static let keyspaces = ["rows", "emitted", "sums"]
 
   /// A number that distinguishes the rows of the view from the rows of an earlier version.
   let number: UInt64
@@ -19,9 +20,6 @@ struct ViewRecord: Sendable, Equatable {
   var through: UInt64 = 0
   /// The number of documents for which the map failed.
   var failures: UInt64 = 0
-
-  static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
-  static func key(_ name: String, of collection: String) -> String { prefix(of: collection) + name }
 
   /// The name of the keyspace of its rows.
   func rowsName(of collection: String) -> String { "rows/\(collection)/\(number)" }

@@ -98,9 +98,7 @@ extension Views {
   }
 
   /// Returns the registered version of a view, beginning it if the file does not contain it.
-  private func current(
-    _ definition: ViewDefinition
-  ) throws(DocumentError) -> ViewWork {
+  private func current(_ definition: ViewDefinition) throws(DocumentError) -> ViewWork {
     let name = definition.name
     if let reason = NameRules.objection(toView: name) {
       throw DocumentError(.badArgument, "the name of the view \(reason)")
@@ -155,35 +153,17 @@ extension Views {
 
   /// Empties all views. They have no rows until a program that has registered them catches them up.
   func reset() throws(DocumentError) -> [any StepwiseBuild] {
-    let prefix = ViewRecord.prefix(of: work.name)
-    var records: [(key: [UInt8], record: ViewRecord)] = []
+    let definitions = try removeAll(ViewRecord.self)
     try DocumentError.typed {
-      try transaction.forEach(in: database, .prefix(prefix)) { key, value in
-        do throws(DocumentError) {
-          let record = try value.reading { (bytes) throws(DocumentError) in try ViewRecord(bytes) }
-          records.append((key.withUnsafeBytes { Array($0) }, record))
-        } catch {
-          // The version is lost.
-        }
-        return true
-      }
-    }
-    batch.changeCount += 1
-    try DocumentError.typed {
-      try transaction.deleteRange(.prefix(prefix), in: database)
-      let prefixes = ["rows", "emitted", "sums"].map { "\($0)/\(work.name)/" }
-      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
-        try transaction.dropKeyspace(keyspace)
-      }
-      for (key, old) in records {
+      for (name, old) in definitions {
         work.state.indexChanges += 1
         let record = ViewRecord(
           number: work.state.indexChanges, version: old.version, reduction: old.reduction)
-        _ = try CollectionView("", record, of: work.name, in: transaction)
-        try transaction.put(key, record.encoded(), in: database)
+        _ = try CollectionView(name, record, of: work.name, in: transaction)
+        try transaction.put(ViewRecord.key(name, of: work.name), record.encoded(), in: database)
       }
     }
-    work.state.views = UInt64(records.count)
+    work.state.views = UInt64(definitions.count)
     work.views = nil
     return []
   }

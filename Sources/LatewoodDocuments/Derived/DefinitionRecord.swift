@@ -1,0 +1,74 @@
+import LatewoodStore
+
+/// The stored record of derived data that a program defines by name: of an index or a view.
+///
+/// Its key in the keyspace of the database is the prefix of its kind, the name of the collection,
+/// `/` and the name.
+protocol DefinitionRecord: Sendable {
+  static var keyPrefix: String { get }
+  /// The first parts of the names of its keyspaces, before the name of the collection.
+  static var keyspaces: [String] { get }
+
+  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError)
+}
+
+extension DefinitionRecord {
+  static func prefix(of collection: String) -> String { "\(keyPrefix)\(collection)/" }
+  static func key(_ name: String, of collection: String) -> String { prefix(of: collection) + name }
+
+  /// Returns the record with a name in a state; nil if there is none.
+  static func stored(
+    _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
+  ) throws(DocumentError) -> Self? {
+    try DocumentError.typed {
+      try source.withValue(key(name, of: collection), in: database) { value in
+        try value.reading { (bytes) throws(DocumentError) in try Self(bytes) }
+      }
+    }
+  }
+
+  /// Returns all records of a collection in a state, by name, each with the damage that it may have.
+  static func all(
+    of collection: String, in database: Keyspace, _ source: some Readable
+  ) throws(DocumentError) -> [(name: String, record: Result<Self, DocumentError>)] {
+    let prefix = prefix(of: collection)
+    var records: [(name: String, record: Result<Self, DocumentError>)] = []
+    try DocumentError.typed {
+      try source.forEach(in: database, .prefix(prefix)) { key, value in
+        let name = key.withUnsafeBytes {
+          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
+        }
+        let record = Result { () throws(DocumentError) in
+          try value.reading { (bytes) throws(DocumentError) in try Self(bytes) }
+        }
+        records.append((name, record))
+        return true
+      }
+    }
+    return records
+  }
+}
+
+extension DerivedData {
+  /// Removes everything that is defined, including damaged parts.
+  ///
+  /// - Returns: the definitions that can be read, by name.
+  func removeAll<Record: DefinitionRecord>(
+    _: Record.Type
+  ) throws(DocumentError) -> [(name: String, record: Record)] {
+    var readable: [(name: String, record: Record)] = []
+    for (name, record) in try Record.all(of: work.name, in: database, transaction) {
+      // The definition of any other is lost.
+      if case .success(let record) = record { readable.append((name, record)) }
+    }
+    batch.changeCount += 1
+    try DocumentError.typed {
+      try transaction.deleteRange(.prefix(Record.prefix(of: work.name)), in: database)
+      let prefixes = Record.keyspaces.map { "\($0)/\(work.name)/" }
+      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
+        try transaction.dropKeyspace(keyspace)
+      }
+    }
+    return readable
+  }
+}
