@@ -3,9 +3,9 @@ import LatewoodDevice
 
 /// The bytes of a file, from which its units are opened.
 ///
-/// There are two kinds. `FileView` has the bytes as readers see them, in place in the mapping or the
-/// page cache, and `ViewedBytes` has the same for a sequential pass. `DiskBytes`, and the reader of
-/// the inspection tool, copy them from the file into private memory with system calls. The
+/// There are two kinds. `FileView` has the bytes as readers see them, in place in the mapping or in
+/// the page cache, and `ViewedBytes` has the same for a sequential pass. `DiskBytes`, and the reader
+/// of the inspection tool, copy them from the file into private memory with system calls. The
 /// extensions of this protocol are the rules that apply to both, so that the engine and the
 /// inspector cannot disagree about a file.
 package protocol FileBytes {

@@ -27,7 +27,7 @@ extension DefinitionRecord {
     }
   }
 
-  /// Returns all records of a collection in a state, by name, each with the damage that it may have.
+  /// Returns all records of a collection in a state, by name, each with its damage, if any.
   static func all(
     of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> [(name: String, record: Result<Self, DocumentError>)] {

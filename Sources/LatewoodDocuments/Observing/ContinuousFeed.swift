@@ -26,7 +26,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
     private var last: UInt64
     private var page: [SequenceEntry] = []
     private var place = 0
-    private var bell: FeedBell?
+    private var signal: ChangeSignal?
 
     init(store: DocumentStore, collection: CollectionHandle, last: UInt64) {
       self.store = store
@@ -42,13 +42,13 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
           return page[place]
         }
         if Task.isCancelled { return nil }
-        // Reset the bell before reading: a commit in between rings it again.
-        let bell = try self.bell ?? FeedBell(store, collection.name) { _ in }
-        self.bell = bell
-        bell.mute()
+        // Reset the signal before reading: a commit in between gives it again.
+        let signal = try self.signal ?? ChangeSignal(store, collection.name) { _ in }
+        self.signal = signal
+        signal.reset()
         page = try store.reads(collection).changes(since: last, limit: Self.pageSize)
         place = 0
-        if page.isEmpty, await !bell.heard() { return nil }
+        if page.isEmpty, await !signal.wait() { return nil }
       }
     }
   }

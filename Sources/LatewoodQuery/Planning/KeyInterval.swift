@@ -109,7 +109,7 @@ package struct KeyInterval: Sendable, Equatable {
 
 /// The common keys of several sets of intervals, each in order and without overlaps.
 package struct KeyIntersection {
-  /// More sets than this are intersected by pairs, so that each interval is copied only log n times.
+  /// More sets than this are intersected by pairs, so that each interval is copied log n times.
   private static let fewLimit = 8
 
   /// The common keys of the first sets.

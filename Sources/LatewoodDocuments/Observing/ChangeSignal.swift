@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 
 /// Wakes one waiting task when a collection changes.
-final class FeedBell: Sendable {
+final class ChangeSignal: Sendable {
   private enum State {
     case silent
-    case rung
+    case signalled
     case awaited(CheckedContinuation<Bool, Never>)
     case cancelled
   }
@@ -12,24 +12,25 @@ final class FeedBell: Sendable {
   private let state = Guarded(State.silent)
   private let token: Guarded<ListenerToken?> = Guarded(nil)
 
-  /// - Parameter note: called with each event before the bell rings, in the order of commits and
-  ///   under a lock: see ``ChangeListener``. All commits that `deliver` has announced are noted.
+  /// - Parameter note: called with each event before the signal is given, in the order of commits
+  ///   and under a lock: see ``ChangeListener``. All commits that `deliver` has announced are noted.
   init(
     _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
   ) throws(DocumentError) {
-    let token = try store.addListener(bell: collection, note: note) { [weak self] in self?.ring() }
+    let token = try store.addListener(bell: collection, note: note) { [weak self] in self?.signal() }
     self.token.withLock { $0 = token }
   }
 
   deinit { token.withLock { $0 }?.cancel() }
 
-  func mute() {
+  /// Takes back a signal that nobody has waited for.
+  func reset() {
     state.withLock { state in
-      if case .rung = state { state = .silent }
+      if case .signalled = state { state = .silent }
     }
   }
 
-  private func ring() { wake(.rung, true) }
+  private func signal() { wake(.signalled, true) }
 
   private func wake(_ next: State, _ answer: Bool) {
     let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
@@ -44,13 +45,13 @@ final class FeedBell: Sendable {
     waiting?.resume(returning: answer)
   }
 
-  /// Waits until the bell rings. Returns false if the task is cancelled.
-  func heard() async -> Bool {
+  /// Waits for the signal. Returns false if the task is cancelled.
+  func wait() async -> Bool {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let answer = state.withLock { state -> Bool? in
           switch state {
-          case .rung:
+          case .signalled:
             state = .silent
             return true
           case .cancelled: return false
