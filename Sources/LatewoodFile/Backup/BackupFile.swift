@@ -287,12 +287,12 @@ extension DatabaseFile {
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(
       view: found.reader.view, below: seal.ownOffset, from: found.choice.replay,
-      lastTransaction: found.choice.checkpoint?.transaction ?? 0)
+      lastTransaction: found.choice.transaction)
     try reader.finish()
     guard let last = reader.lastFrame else { return nil }
     return BackupEnd(
-      seal: seal.ownOffset, last: last, branch: found.choice.checkpoint?.branch ?? 0,
-      generation: try readSlots().first?.generation ?? found.choice.slot.generation)
+      seal: seal.ownOffset, last: last, branch: found.choice.checkpoint?.record.branch ?? 0,
+      generation: try slots.read().first?.generation ?? found.choice.slot.generation)
   }
 
   /// Returns whether this file contains exactly this frame, or contained it before its blocks were

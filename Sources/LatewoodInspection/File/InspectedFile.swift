@@ -22,7 +22,7 @@ package final class InspectedFile {
   package let frames: FrameReader
   package private(set) var slots: [InspectedSlot] = []
   /// The checkpoint of the newest valid slot; nil if the slot does not refer to one.
-  package private(set) var checkpoint: InspectedCheckpoint?
+  package private(set) var checkpoint: FoundCheckpoint?
   package private(set) var log: InspectedLog
   let device: any Device
   private let volume: any Volume
@@ -116,15 +116,15 @@ package final class InspectedFile {
   }
 
   /// Returns the accepted checkpoints that are still complete according to the slot, newest first.
-  package func checkpoints() throws(StorageError) -> [InspectedCheckpoint] {
-    var result: [InspectedCheckpoint] = []
+  package func checkpoints() throws(StorageError) -> [FoundCheckpoint] {
+    var result: [FoundCheckpoint] = []
     let oldest = newestSlot?.slot?.oldestWhole ?? 0
     var next = checkpoint
     while let found = next {
       result.append(found)
       let previous = found.record.previousCheckpoint
       guard previous >= max(oldest, 1), previous < found.offset else { break }
-      next = try InspectedCheckpoint(at: previous, frames)
+      next = try frames.checkpoint(at: previous)
     }
     return result
   }
@@ -143,7 +143,10 @@ package final class InspectedFile {
   }
 
   private static func newest(of slots: [InspectedSlot]) -> InspectedSlot? {
-    slots.filter(\.isValid).max { ($0.slot?.generation ?? 0) < ($1.slot?.generation ?? 0) }
+    slots.filter(\.isValid).max { older, newer in
+      guard let older = older.slot, let newer = newer.slot else { return false }
+      return newer.isNewer(than: older)
+    }
   }
 
   /// Returns both slots. A slot that is being written during the read is read again.

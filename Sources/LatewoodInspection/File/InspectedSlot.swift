@@ -8,7 +8,7 @@ package struct InspectedSlot {
   /// The contents; nil if the slot is damaged.
   package let slot: RootSlot?
   /// The checkpoint that the slot refers to, if it is accepted.
-  package let checkpoint: InspectedCheckpoint?
+  package let checkpoint: FoundCheckpoint?
   /// The reason why the slot is not valid; nil if it is.
   package let fault: StorageError?
 
@@ -24,13 +24,8 @@ package struct InspectedSlot {
       return
     }
     self.slot = slot
-    guard slot.checkpointOffset != 0 else {
-      (checkpoint, fault) = (nil, nil)
-      return
-    }
-    let found = try InspectedCheckpoint(at: slot.checkpointOffset, frames)
-    if let found, found.frame.checksum == slot.checkpointChecksum {
-      (checkpoint, fault) = (found, nil)
+    if let choice = try frames.choice(of: slot) {
+      (checkpoint, fault) = (choice.checkpoint, nil)
     } else {
       checkpoint = nil
       fault = .damaged(

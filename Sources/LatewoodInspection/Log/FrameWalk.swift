@@ -84,7 +84,7 @@ package struct FrameWalk {
   ) throws(StorageError) -> Step {
     let time =
       header.kind == .checkpoint
-      ? try InspectedCheckpoint(at: header.ownOffset, file.frames)?.record.time : nil
+      ? try file.frames.checkpoint(at: header.ownOffset)?.record.time : nil
     return Step(state: state, range: range, frame: header, time: time)
   }
 }

@@ -7,7 +7,7 @@ import LatewoodFile
 /// damaged, a later checkpoint in the file is used. Without slots, it is the newest checkpoint in
 /// the file.
 struct SalvageBase {
-  private(set) var checkpoint: InspectedCheckpoint?
+  private(set) var checkpoint: FoundCheckpoint?
   private(set) var isRootSlotDamaged = false
   /// Whether there must have been a tree that can no longer be found.
   private(set) var isTreeLost = false
@@ -56,8 +56,8 @@ struct SalvageBase {
   }
 
   private static func newest(
-    _ checkpoints: [InspectedCheckpoint]
-  ) -> InspectedCheckpoint? {
+    _ checkpoints: [FoundCheckpoint]
+  ) -> FoundCheckpoint? {
     checkpoints.max { ($0.record.transaction, $0.offset) < ($1.record.transaction, $1.offset) }
   }
 }

@@ -19,7 +19,7 @@ struct SalvageSurvey {
   }
 
   private(set) var gaps: [Gap] = []
-  private(set) var checkpoints: [InspectedCheckpoint] = []
+  private(set) var checkpoints: [FoundCheckpoint] = []
   /// The greatest *durable through* of all frames.
   private(set) var durableThrough: UInt64 = 0
   /// The offsets of seals that end the log of a backup.
@@ -67,7 +67,7 @@ struct SalvageSurvey {
     durableThrough = max(durableThrough, header.durableThrough)
     switch header.kind {
     // An impossible checkpoint is ignored, like a missing one.
-    case .checkpoint: if let found = try InspectedCheckpoint(header, file) { checkpoints.append(found) }
+    case .checkpoint: if let found = try file.checkpoint(in: header) { checkpoints.append(found) }
     case .nodes: hasNodes = true
     case .seal: if header.endsLog { ends.append(header.ownOffset) }
     case .commit: break

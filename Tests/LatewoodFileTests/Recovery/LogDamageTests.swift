@@ -153,7 +153,7 @@ import Testing
     let log = try bench.open().log
     let place = log.writer.tail
     for key in ["a", "b", "c"] { try log.commit([(key, [1])]) }
-    var slot = RootSlot(generation: log.slotGeneration + 1, time: 0)
+    var slot = RootSlot(generation: log.slots.generation + 1, time: 0)
     slot.checkpointOffset = place
     slot.checkpointChecksum = 1
     var block = [UInt8](repeating: 0, count: FileLayout.slotBlockLength)

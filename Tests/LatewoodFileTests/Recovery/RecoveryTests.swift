@@ -157,14 +157,14 @@ import Testing
     try log.emptyCheckpoint(replay: .start)
     try log.commit([("c", [3])])
     log.close()
-    let generation = log.slotGeneration
+    let generation = log.slots.generation
     #expect(generation == 3)
     try bench.flip(byte: Int(FileLayout.slotOffset(1)) + 20, bit: 1)
     let (next, state) = try bench.open()
     #expect(state.entries.count == 3)
     #expect(state.report.usedOlderSlot)
     try next.emptyCheckpoint(replay: .start)
-    #expect(next.slotGeneration == 3)
+    #expect(next.slots.generation == 3)
     next.close()
     #expect(try !bench.read().report.usedOlderSlot)
     try bench.flip(byte: Int(FileLayout.slotOffset(0)) + 20, bit: 1)

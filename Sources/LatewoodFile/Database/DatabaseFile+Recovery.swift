@@ -55,32 +55,27 @@ extension DatabaseFile {
     var replay = LogReplay()
     try replay.apply(
       view: view, from: choice.replay.offset, to: found.reader.position.offset, apply)
-    self.replay = replay
-    replayed = found.reader.position
-    lastTransactionSeen = found.reader.lastTransaction
-    lastFrameSeen = found.reader.lastFrame
-    slotGeneration = choice.slot.generation
-    checkpointSeen = choice.slot.checkpointOffset
-    oldestWholeCheckpoint = choice.slot.oldestWhole
-    writer.branch = choice.checkpoint?.branch ?? 0
+    tail = LogTail(of: found.reader, replay: replay, checkpoint: choice.slot.checkpointOffset)
+    slots.begin(after: choice.slot)
+    writer.branch = choice.checkpoint?.record.branch ?? 0
     // A backup that is opened for writing becomes a separate database, with its own branch.
     if !isReadOnly, found.reader.hasEnded { writer.branch = environment.random() | 1 }
 
     var report = LogRecoveryReport()
-    report.checkpoint = choice.checkpoint
+    report.checkpoint = choice.checkpoint?.record
     report.checkpointOffset = choice.slot.checkpointOffset
     report.framesReplayed = Int(found.reader.frames)
     report.transactionsReplayed = replay.transactions
     report.bytesReplayed = replay.bytes
     report.usedOlderSlot = choice.isOlder
     report.lastTransaction = max(choice.newestTransaction, found.reader.lastTransaction)
-    if found.needsGap, !found.reader.hasEnded { report.tornTail = replayed.offset..<size }
+    if found.needsGap, !found.reader.hasEnded { report.tornTail = tail.position.offset..<size }
     if isReadOnly {
-      noteCommitted(through: replayed.offset)
+      noteCommitted(through: tail.position.offset)
     } else {
       try startAppending(after: found, lastTransaction: report.lastTransaction, &disk)
       // The process that created the file may have ended before it synced the directory.
-      if !keepsLock { try volume.syncDirectory(containing: path) }
+      if !lifetime.isLockElsewhere { try volume.syncDirectory(containing: path) }
       report.needsCheckpoint = needsCheckpoint
     }
     return report
@@ -120,18 +115,18 @@ extension DatabaseFile {
     forgetCache(0..<FileLayout.logStart)
     // Since the last checkpoint that was read, the writer may have filled the space it had reserved
     // for the next one's nodes.
-    try mapping.device.cache?.compare(from: checkpointSeen)
-    mapping.device.cache?.forget(from: replayed.offset)
+    try mapping.device.cache?.compare(from: tail.checkpoint)
+    mapping.device.cache?.forget(from: tail.position.offset)
     // A file that this process has just created never had a failed sync.
     let mayBeFalse = !isReadOnly && !isReplacement
-    let slots = try readSlots(fromDisk: mayBeFalse)
+    let slots = try slots.read(fromDisk: mayBeFalse)
     let size = try checkedSize()
     // Below the offset that a slot calls durable, cache and disk agree.
     forgetCache(slots.reduce(FileLayout.logStart) { max($0, $1.durableThrough) }..<UInt64.max)
     let view = try view(through: size)
-    let choice = try chooseSlot(slots, in: view)
+    let choice = try ViewedBytes(view).newest(of: slots)
     var reader = LogReader(
-      view: view, from: choice.replay, lastTransaction: choice.checkpoint?.transaction ?? 0)
+      view: view, from: choice.replay, lastTransaction: choice.transaction)
     try reader.finish()
     let floor = try floor(of: reader, slots: choice.durableThrough)
     if mayBeFalse { try refuseLoss(of: reader) }
@@ -153,7 +148,7 @@ extension DatabaseFile {
     guard end > found.floor else { return }
     var reader = LogReader(
       view: found.reader.view, from: found.choice.replay,
-      lastTransaction: found.choice.checkpoint?.transaction ?? 0)
+      lastTransaction: found.choice.transaction)
     while reader.position.offset < end {
       let before = reader
       guard let header = try reader.next(), let frameEnd = header.end else { return }
@@ -168,88 +163,6 @@ extension DatabaseFile {
       found.needsGap = true
       return
     }
-  }
-
-  // MARK: Root slots
-
-  /// The newest valid root slot and the checkpoint that it refers to.
-  struct SlotChoice {
-    var slot: RootSlot
-    var checkpoint: CheckpointRecord?
-    var replay = ReplayPosition.start
-    /// The newest transaction number in the slot's checkpoint or its frame.
-    var newestTransaction: UInt64 = 0
-    var isOlder = false
-    /// The greater *durable through* of the two slots.
-    var durableThrough: UInt64 = 0
-  }
-
-  /// Picks the newest slot whose checkpoint is sound. Throws `damaged` if there is none.
-  ///
-  /// - Parameter slots: the newest first.
-  func chooseSlot(_ slots: [RootSlot], in view: FileView) throws(StorageError) -> SlotChoice {
-    var isOlder = slots.count < 2
-    for slot in slots {
-      guard var choice = try soundChoice(slot, in: view) else {
-        isOlder = true
-        continue
-      }
-      choice.isOlder = isOlder
-      choice.durableThrough = slots.reduce(0) { max($0, $1.durableThrough) }
-      return choice
-    }
-    throw StorageError.damaged(at: FileLayout.slotOffset(0), "neither root slot names a sound checkpoint")
-  }
-
-  /// Returns the slots whose own bytes are valid, the newest first.
-  ///
-  /// - Parameter fromDisk: whether to bypass the cache if the system can; see `DiskView`.
-  func readSlots(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
-    try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
-      let offset = FileLayout.slotOffset(0)
-      let count =
-        fromDisk ? try readFromDisk(into: blocks, at: offset) : try device.read(into: blocks, at: offset)
-      var slots: [RootSlot] = []
-      for index in 0..<2 {
-        // One read for both blocks, which follow each other.
-        let start = min(index * FileLayout.slotBlockLength, count)
-        let end = min(start + FileLayout.slotBlockLength, count)
-        let bytes = UnsafeRawBufferPointer(rebasing: blocks[start..<end])
-        do throws(StorageError) {
-          slots.append(try RootSlot.decode(from: bytes, index: index, seed: header.seed))
-        } catch {
-          // A torn write: the other slot exists for this case.
-          continue
-        }
-      }
-      return slots.sorted { $0.generation > $1.generation }
-    }
-  }
-
-  private func readFromDisk(
-    into block: UnsafeMutableRawBufferPointer, at offset: UInt64
-  ) throws(StorageError) -> Int {
-    var count: Int?
-    do throws(StorageError) {
-      count = try device.readFromDisk(into: block, at: offset)
-    } catch {
-      // The system may have reported an earlier failure, which it reports only once.
-      count = try device.readFromDisk(into: block, at: offset)
-    }
-    if let count { return count }
-    return try device.read(into: block, at: offset)
-  }
-
-  private func soundChoice(_ slot: RootSlot, in view: FileView) throws(StorageError) -> SlotChoice? {
-    var choice = SlotChoice(slot: slot)
-    if slot.checkpointOffset == 0 { return choice }
-    guard let (record, frame) = try checkpoint(at: slot.checkpointOffset, in: view),
-      frame.checksum == slot.checkpointChecksum
-    else { return nil }
-    choice.checkpoint = record
-    choice.replay = record.replay
-    choice.newestTransaction = max(frame.transaction, record.transaction)
-    return choice
   }
 
   /// Drops cached bytes before a writer reads them. After a failed sync the cache can hold bytes,
@@ -267,9 +180,7 @@ extension DatabaseFile {
   package func checkpoint(
     at offset: UInt64, in view: FileView
   ) throws(StorageError) -> (record: CheckpointRecord, frame: FrameHeader)? {
-    let bytes = ViewedBytes(view)
-    guard let frame = try bytes.frame(at: offset) else { return nil }
-    return try bytes.checkpointRecord(of: frame).map { (record: $0, frame: frame) }
+    try ViewedBytes(view).checkpoint(at: offset).map { (record: $0.record, frame: $0.frame) }
   }
 
   // MARK: The end of the log

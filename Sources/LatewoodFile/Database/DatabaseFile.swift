@@ -44,31 +44,13 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
-  /// The pins on the file, retained until it is closed. Versions retain them, too.
-  private let pins: Guarded<Pins?>
-
-  private struct Pins: Sendable {
-    var file: FilePin
-    /// The pin on the log records of a file that is read through a `PageCache`.
-    var records: LogPin?
-  }
-  /// Whether another `DatabaseFile` has taken over the writer lock.
-  private let isLockElsewhere = Atomic<Bool>(false)
+  /// Pins and locks, until the file is closed.
+  let lifetime: FileLifetime
   /// Appends to the log.
   package let writer: LogWriter
-  /// The generation of the newest root slot. Belongs to the thread that checkpoints.
-  var slotGeneration: UInt64 = 0
-  /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
-  /// slot or the next one; 0 if all can be. Belongs to the thread that checkpoints, and before that
-  /// to recovery.
-  package internal(set) var oldestWholeCheckpoint: UInt64 = 0
-  /// *Reader.* The replay of the log, which has reached `replayed`.
-  var replay = LogReplay()
-  var replayed = ReplayPosition.start
-  var lastTransactionSeen: UInt64 = 0
-  /// The offset of the frame of the checkpoint that was read last.
-  var checkpointSeen: UInt64 = 0
-  var lastFrameSeen: FrameHeader?
+  let slots: RootSlots
+  /// *Reader.* The end of the log as `recover` or `refresh` found it.
+  var tail = LogTail()
 
   init(_ opened: Opened, on volume: any Volume, path: String, environment: Environment) {
     self.path = path
@@ -77,7 +59,8 @@ package final class DatabaseFile: @unchecked Sendable {
     header = opened.header
     device = opened.device
     mapping = opened.mapping
-    pins = Guarded(Pins(file: FilePin(opened.mapping, on: opened.device)))
+    lifetime = FileLifetime(of: opened)
+    slots = RootSlots(of: opened.device, seed: opened.header.seed)
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
@@ -136,6 +119,10 @@ package final class DatabaseFile: @unchecked Sendable {
   /// called from any thread.
   package var isInterrupted: Bool { progress.isInterrupted }
 
+  /// The offset of the oldest checkpoint frame whose tree can still be read; 0 if all can be.
+  /// Belongs to the thread that checkpoints.
+  package var oldestWholeCheckpoint: UInt64 { slots.oldestWhole }
+
   /// The end of all commits. Can be called from any thread.
   package var committedPosition: CommitPosition { CommitPosition(offset: progress.committedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. Can be
@@ -144,31 +131,11 @@ package final class DatabaseFile: @unchecked Sendable {
 
   /// A reference that, as long as it is retained, pins the mapping and the file's blocks under it.
   /// Can be called from any thread.
-  package var pin: any AnyObject & Sendable {
-    pins.withLock { pins in
-      guard let pins else { return mapping }
-      return pins.records ?? pins.file
-    }
-  }
+  package var pin: any AnyObject & Sendable { lifetime.pin ?? mapping }
 
   /// Declares that versions created after this call do not need log records before `floor`. Can be
   /// called from any thread.
-  package func requireRecords(from floor: UInt64) {
-    guard let cache = device.cache else { return }
-    // Releasing the old pins frees memory, so it happens outside the lock.
-    let old = pins.withLock { pins in
-      defer { pins = pins.map { Pins(file: $0.file, records: LogPin($0.file, cache, floor)) } }
-      return pins
-    }
-    withExtendedLifetime(old) {}
-  }
-
-  /// Whether another `DatabaseFile` has the writer lock, so that closing this file does not release
-  /// it.
-  var keepsLock: Bool {
-    get { isLockElsewhere.load(ordering: .sequentiallyConsistent) }
-    set { isLockElsewhere.store(newValue, ordering: .sequentiallyConsistent) }
-  }
+  package func requireRecords(from floor: UInt64) { lifetime.requireRecords(from: floor) }
 
   /// Releases the locks and the file. Unflushed commits are lost. Idempotent; from any thread.
   ///
@@ -177,15 +144,7 @@ package final class DatabaseFile: @unchecked Sendable {
     guard progress.close() else { return }
     group.waitUntilIdle()
     if isPoisoned, !isMoved { PromisedFloors.keep(progress.durableMark, of: device, header) }
-    let lock = keepsLock ? nil : frames.fileLock
-    guard var last = pins.withLock({ $0.take() }) else { return }
-    last.records = nil
-    if isKnownUniquelyReferenced(&last.file) {
-      device.close(releasing: lock)
-    } else if let lock {
-      // In a forked child the locks belong to the parent.
-      if lock.isOwnedByThisProcess { last.file.leave(lock) } else { lock.unlock() }
-    }
+    lifetime.end()
   }
 }
 

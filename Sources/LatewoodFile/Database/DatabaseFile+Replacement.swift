@@ -33,7 +33,7 @@ extension DatabaseFile {
     try checkPathAndLinks()
     let file = try createBeside(path, lock, of: header.databaseID)
     // The lock stays with the file at the path.
-    file.keepsLock = true
+    file.lifetime.isLockElsewhere = true
     return file
   }
 
@@ -105,7 +105,7 @@ extension DatabaseFile {
   }
 
   /// Whether this file is being written to replace another one, which holds the lock.
-  package var isReplacement: Bool { keepsLock }
+  package var isReplacement: Bool { lifetime.isLockElsewhere }
 
   /// Renames a copy to its path. The whole copy must be durable.
   package func renameToPath() throws(StorageError) {
@@ -137,8 +137,8 @@ extension DatabaseFile {
       throw error
     }
     // The lock passes to this file.
-    old.keepsLock = true
-    keepsLock = false
+    old.lifetime.isLockElsewhere = true
+    lifetime.isLockElsewhere = false
     do throws(StorageError) {
       try volume.syncDirectory(containing: path)
     } catch {

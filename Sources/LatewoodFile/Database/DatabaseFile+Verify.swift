@@ -26,14 +26,14 @@ extension DatabaseFile {
         result.faults.append(.damaged(at: offset, "a copy of the header is damaged"))
       }
     }
-    let slots = try readSlots()
+    let slots = try slots.read()
     for index in 0..<2 where !slots.contains(where: { $0.index == index }) {
       result.faults.append(.damaged(at: FileLayout.slotOffset(index), "a root slot is damaged"))
     }
     // The size is read after the slots, which may refer to a checkpoint that another process has
     // just written.
     let view = try view(through: try checkedSize())
-    let choice = try chooseSlot(slots, in: view)
+    let choice = try ViewedBytes(view).newest(of: slots)
     var start = choice.replay
     if let known, known.offset < start.offset { start = known }
     // Frames after a gap are not valid yet.

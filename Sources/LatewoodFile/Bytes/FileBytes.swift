@@ -3,10 +3,10 @@ import LatewoodDevice
 
 /// The bytes of a file, from which its units are opened.
 ///
-/// There are two kinds. `FileView` has the bytes as readers see them, in place in the mapping or in
-/// the page cache, and `ViewedBytes` has the same for a sequential pass. `DiskBytes`, and the reader
-/// of the inspection tool, copy them from the file into private memory with system calls. The
-/// extensions of this protocol are the rules that apply to both, so that the engine and the
+/// There are two kinds. `FileView` has the bytes as readers see them, in place in the mapping or
+/// the page cache, and `ViewedBytes` has the same for a sequential pass. `DiskBytes`, and the
+/// reader of the inspection tool, copy them from the file into private memory with system calls.
+/// The extensions of this protocol are the rules that apply to both, so that the engine and the
 /// inspector cannot disagree about a file.
 package protocol FileBytes {
   /// The number of bytes of the file that may be read.
@@ -77,24 +77,6 @@ extension FileBytes {
     try reference.check(within: size)
     let range = reference.offset..<reference.offset + reference.length
     guard reference.matches(try checksum(of: range)) else { throw reference.mismatch }
-  }
-}
-
-/// Checkpoints: FORMAT.md, section 7.
-extension FileBytes {
-  /// Returns the contents of the checkpoint in a frame whose checksum is correct; nil if the frame
-  /// is of another kind or its contents are impossible.
-  package func checkpointRecord(of frame: FrameHeader) throws(StorageError) -> CheckpointRecord? {
-    guard frame.kind == .checkpoint else { return nil }
-    let start = frame.ownOffset + UInt64(FrameHeader.length)
-    let record = try withBytes(at: start, count: CheckpointRecord.length) { payload -> CheckpointRecord? in
-      do throws(StorageError) {
-        return try CheckpointRecord.decode(from: payload, frame: frame.ownOffset, fileSize: size)
-      } catch {
-        return nil
-      }
-    }
-    return record ?? nil
   }
 }
 

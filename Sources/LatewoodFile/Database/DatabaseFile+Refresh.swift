@@ -28,13 +28,12 @@ extension DatabaseFile {
     guard try isStillInPlace() else { return .replaced }
     guard let reader = try findNewer() else { return .newCheckpoint }
     progress.extendReadable(through: reader.size)
-    let before = replay.transactions
+    let before = tail.replay.transactions
     begin(reader.view)
-    try replay.apply(view: reader.view, from: replayed.offset, to: reader.position.offset, apply)
-    replayed = reader.position
-    noteCommitted(through: replayed.offset)
-    lastTransactionSeen = reader.lastTransaction
-    lastFrameSeen = reader.lastFrame
+    var replay = tail.replay
+    try replay.apply(view: reader.view, from: tail.position.offset, to: reader.position.offset, apply)
+    tail.advance(to: reader, replay)
+    noteCommitted(through: tail.position.offset)
     return replay.transactions > before ? .advanced : .unchanged
   }
 
@@ -66,17 +65,17 @@ extension DatabaseFile {
   }
 
   private func findNewerOnce() throws(StorageError) -> LogReader<ViewedBytes>? {
-    mapping.device.cache?.forget(from: replayed.offset)
-    let slots = try readSlots()
+    mapping.device.cache?.forget(from: tail.position.offset)
+    let slots = try slots.read()
     let size = try checkedSize()
     let view = try view(through: size)
-    if let newest = slots.first, newest.generation > slotGeneration, newest.checkpointOffset != 0,
+    if let newest = slots.first, newest.generation > self.slots.generation, newest.checkpointOffset != 0,
       try checkpoint(at: newest.checkpointOffset, in: view) != nil
     {
       return nil
     }
     var reader = LogReader(
-      view: view, from: replayed, lastTransaction: lastTransactionSeen, after: lastFrameSeen)
+      view: view, from: tail.position, lastTransaction: tail.lastTransaction, after: tail.lastFrame)
     try reader.finish()
     _ = try floor(of: reader, slots: slots.reduce(0) { max($0, $1.durableThrough) })
     return reader

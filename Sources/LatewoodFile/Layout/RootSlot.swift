@@ -39,6 +39,8 @@ package struct RootSlot: Sendable, Equatable {
   /// The index of the slot that this one belongs in, 0 or 1.
   package var index: Int { Int(generation & 1) }
 
+  package func isNewer(than other: RootSlot) -> Bool { generation > other.generation }
+
   /// Writes the slot and the zeros after it: 4 KiB.
   package func encode(into target: UnsafeMutableRawBufferPointer, seed: UInt64) {
     precondition(target.count >= FileLayout.slotBlockLength)

@@ -69,24 +69,14 @@ extension DatabaseFile {
     let replayStart = checkpoint.record.replay.offset
     let isNeeded = progress.isNeeded(replayingFrom: replayStart)
     try group.flush(through: checkpoint.position.offset, durable: isNeeded)
-    let (generation, overflow) = slotGeneration.addingReportingOverflow(1)
-    guard !overflow else { throw StorageError(.fileTooLarge, "root slot generations are exhausted") }
-    var slot = RootSlot(generation: generation, time: environment.now())
-    slot.checkpointOffset = checkpoint.offset
-    slot.checkpointChecksum = checkpoint.checksum
-    slot.transaction = checkpoint.record.transaction
-    slot.oldestWhole = oldestWholeCheckpoint
+    var slot = try slots.next(naming: checkpoint, time: environment.now())
     slot.durableThrough = progress.durableMark(replayingFrom: replayStart, isNeeded: isNeeded)
-    let offset = FileLayout.slotOffset(slot.index)
-    try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-      slot.encode(into: block, seed: header.seed)
-      try group.writeOutOfBand(UnsafeRawBufferPointer(block), at: offset, pieces: block.count)
-    }
-    if isNeeded {
+    try slots.write(slot) { (block, offset) throws(StorageError) in
+      try group.writeOutOfBand(block, at: offset, pieces: block.count)
+      guard isNeeded else { return }
       try group.sync()
       progress.clearNeedsCheckpoint(replayingFrom: replayStart)
     }
-    slotGeneration = slot.generation
     mapping.compareWithMemory(log: replayStart)
   }
 
@@ -107,7 +97,7 @@ extension DatabaseFile {
   package func writeBothSlots(naming checkpoint: AppendedCheckpoint, oldestWhole: UInt64) throws(StorageError)
   {
     try syncNodes()
-    oldestWholeCheckpoint = oldestWhole
+    slots.oldestWhole = oldestWhole
     try writeSlot(naming: checkpoint)
     try syncNodes()
   }

@@ -1,6 +1,72 @@
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
+import Synchronization
+
+/// The pins on an open file and its writer lock, until the file is closed. Versions retain the
+/// pins, too.
+///
+/// Thread safety: any thread.
+struct FileLifetime: ~Copyable, Sendable {
+  private struct Pins: Sendable {
+    var file: FilePin
+    /// The pin on the log records of a file that is read through a `PageCache`.
+    var records: LogPin?
+  }
+
+  private let device: any Device
+  /// The lock of the writing process; nil if the file is read-only.
+  private let lock: (any FileLock)?
+  /// Nil once the file is closed.
+  private let pins: Guarded<Pins?>
+  private let hasGivenLock = Atomic<Bool>(false)
+
+  init(of opened: DatabaseFile.Opened) {
+    device = opened.device
+    lock = opened.fileLock
+    pins = Guarded(Pins(file: FilePin(opened.mapping, on: opened.device)))
+  }
+
+  /// The pin for a version that is created now; nil if the file is closed.
+  var pin: (any AnyObject & Sendable)? {
+    pins.withLock { pins in
+      guard let pins else { return nil }
+      return pins.records ?? pins.file
+    }
+  }
+
+  /// Declares that versions created after this call do not need log records before `floor`.
+  func requireRecords(from floor: UInt64) {
+    guard let cache = device.cache else { return }
+    // Releasing the old pins frees memory, so it happens outside the lock.
+    let old = pins.withLock { pins in
+      defer { pins = pins.map { Pins(file: $0.file, records: LogPin($0.file, cache, floor)) } }
+      return pins
+    }
+    withExtendedLifetime(old) {}
+  }
+
+  /// Whether another `DatabaseFile` has the writer lock, so that closing this file does not release
+  /// it.
+  var isLockElsewhere: Bool {
+    get { hasGivenLock.load(ordering: .sequentiallyConsistent) }
+    nonmutating set { hasGivenLock.store(newValue, ordering: .sequentiallyConsistent) }
+  }
+
+  /// Releases the locks and the file. The device stays open, and locked for reading, as long as a
+  /// pin is retained anywhere. Does nothing the second time.
+  func end() {
+    let lock = isLockElsewhere ? nil : lock
+    guard var last = pins.withLock({ $0.take() }) else { return }
+    last.records = nil
+    if isKnownUniquelyReferenced(&last.file) {
+      device.close(releasing: lock)
+    } else if let lock {
+      // In a forked child the locks belong to the parent.
+      if lock.isOwnedByThisProcess { last.file.leave(lock) } else { lock.unlock() }
+    }
+  }
+}
 
 /// A pin on an open file. Everything that may read the file's mapping retains it: the
 /// `DatabaseFile`, and each version created from it.
