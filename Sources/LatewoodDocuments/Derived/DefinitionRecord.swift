@@ -27,7 +27,8 @@ extension DefinitionRecord {
     }
   }
 
-  /// Returns all records of a collection in a state, by name, each with the damage that it may have.
+  /// Returns all records of a collection in a state, by name, each with the damage that it may
+  /// have.
   static func all(
     of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DocumentError) -> [(name: String, record: Result<Self, DocumentError>)] {
