@@ -274,7 +274,7 @@ extension LogWriter {
 
   /// Releases the reserve, so that another file can be written; until `refillReserve` only
   /// transactions that free space can commit. Returns false if a reserve did not exist.
-  package func lendReserve() -> Bool { reserve.lend(from: tail) }
+  package func releaseReserve() -> Bool { reserve.lend(from: tail) }
 
   /// Tries to allocate the full reserve again.
   package func refillReserve() { reserve.refill(from: tail) }

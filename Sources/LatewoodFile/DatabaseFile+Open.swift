@@ -89,7 +89,7 @@ extension DatabaseFile {
     guard there.identity == device.identity else {
       throw StorageError(.lockedByOtherProcess, "the file was just replaced by another one", path: path)
     }
-    try letReadersIn(to: device, asking: there)
+    try admitReaders(to: device, asking: there)
   }
 
   /// Releases the write lock on the file on systems where it would lock out readers, including
@@ -100,7 +100,7 @@ extension DatabaseFile {
   /// possible bytes of a file, so on these only the lock file excludes other writers.
   ///
   /// - Parameter other: another open device for the same file.
-  static func letReadersIn(to device: any Device, asking other: any Device) throws(StorageError) {
+  static func admitReaders(to device: any Device, asking other: any Device) throws(StorageError) {
     if try other.tryLockForReading() { return }
     device.unlockWriting()
     if try other.tryLockForReading() { return }

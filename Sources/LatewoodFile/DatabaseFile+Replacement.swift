@@ -92,7 +92,7 @@ extension DatabaseFile {
       }
       let there = try volume.open(unfinished, .readOnly)
       defer { there.close() }
-      try DatabaseFile.letReadersIn(to: device, asking: there)
+      try DatabaseFile.admitReaders(to: device, asking: there)
       let header = try DatabaseFile.writeEmptyFile(to: device, environment, of: databaseID)
       let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogMapping.ahead)
       let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)

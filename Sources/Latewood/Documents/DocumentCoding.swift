@@ -99,7 +99,7 @@ extension DocumentCoding.Encoded {
   }
 }
 
-extension FoundDocument {
+extension MatchedDocument {
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try DocumentCoding.decode(type, from: element(), id: id, revision: head.winner)
   }

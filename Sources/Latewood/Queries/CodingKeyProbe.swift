@@ -46,13 +46,13 @@ private final class ProbeDecoder: Decoder {
   func singleValueContainer() -> any SingleValueDecodingContainer { ProbeValue(decoder: self) }
 
   func make<T: Decodable>(_ type: T.Type) throws -> T {
-    if let easy = easy(type) { return easy }
+    if let known = knownPlaceholder(type) { return known }
     // A type that contains itself without an optional cannot have a value.
     guard depth < 8 else { throw NoValue() }
     return try T(from: ProbeDecoder(depth: depth + 1))
   }
 
-  private func easy<T>(_ type: T.Type) -> T? {
+  private func knownPlaceholder<T>(_ type: T.Type) -> T? {
     let values: [Any] = [
       false, "", 0, Int8(0), Int16(0), Int32(0), Int64(0), UInt(0), UInt8(0), UInt16(0), UInt32(0), UInt64(0),
       Float(0), 0.0, Date(timeIntervalSince1970: 0), Data(), UUID(),

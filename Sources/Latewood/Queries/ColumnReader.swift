@@ -29,7 +29,7 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
     try reader?.list(path.get(), source) { document in try value(in: document) }
   }
 
-  func value(in document: FoundDocument) throws -> Value {
+  func value(in document: MatchedDocument) throws -> Value {
     let path = try path.get()
     let element = try document.withField(path) { lookup throws(FleeceError) -> FleeceElement? in
       guard let value = lookup.value else { return nil }
@@ -58,7 +58,7 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
 private struct PlainReader<Value: Sendable>: Sendable {
   let read: @Sendable (ScalarValue) -> Value?
   /// Lists the values of a field in all rows. The closure reads the field of a document.
-  let list: @Sendable (FieldPath, any RowSource, (FoundDocument) throws -> Value) throws -> [Value]
+  let list: @Sendable (FieldPath, any RowSource, (MatchedDocument) throws -> Value) throws -> [Value]
 }
 
 /// A type whose values can be read from an index key as well as from a document.
@@ -67,21 +67,21 @@ protocol PlainColumn: Sendable, SendableMetatype {
   /// the error.
   init?(scalar: ScalarValue)
   /// Creates the value of the next column; returns nil if it is not of this type.
-  init?(next values: inout FoundValues)
+  init?(next values: inout CoveringRow)
   // A requirement, so that it is specialized for each type.
   static func list(
-    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
+    of path: FieldPath, from source: any RowSource, otherwise read: (MatchedDocument) throws -> Self
   ) throws -> [Self]
 }
 
 extension PlainColumn {
-  init?(next values: inout FoundValues) {
+  init?(next values: inout CoveringRow) {
     guard let scalar = values.next() else { return nil }
     self.init(scalar: scalar)
   }
 
   static func list(
-    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Self
+    of path: FieldPath, from source: any RowSource, otherwise read: (MatchedDocument) throws -> Self
   ) throws -> [Self] {
     var list: [Self] = []
     try source.findRows([path]) { values in
@@ -123,13 +123,13 @@ extension PlainColumn where Self: BinaryFloatingPoint {
 }
 
 extension Int: PlainColumn {
-  init?(next values: inout FoundValues) {
+  init?(next values: inout CoveringRow) {
     guard let integer = values.nextNumber()?.integral else { return nil }
     self = integer
   }
 
   static func list(
-    of path: FieldPath, from source: any RowSource, otherwise read: (FoundDocument) throws -> Int
+    of path: FieldPath, from source: any RowSource, otherwise read: (MatchedDocument) throws -> Int
   ) throws -> [Int] {
     try source.integers(path, otherwise: read)
   }
@@ -150,7 +150,7 @@ extension UInt16: PlainColumn {}
 extension UInt32: PlainColumn {}
 extension UInt64: PlainColumn {}
 extension Double: PlainColumn {
-  init?(next values: inout FoundValues) {
+  init?(next values: inout CoveringRow) {
     guard let number = values.nextNumber() else { return nil }
     self.init(scalar: .number(number))
   }

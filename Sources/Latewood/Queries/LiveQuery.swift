@@ -30,11 +30,11 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 
   private let collection: DocumentCollection
   private let request: Result<FindRequest, any Error>
-  private let make: @Sendable (FoundDocument) throws -> Value
+  private let make: @Sendable (MatchedDocument) throws -> Value
 
   init(
     _ collection: DocumentCollection, _ request: Result<FindRequest, any Error>,
-    _ make: @escaping @Sendable (FoundDocument) throws -> Value
+    _ make: @escaping @Sendable (MatchedDocument) throws -> Value
   ) {
     self.collection = collection
     self.request = request

@@ -180,7 +180,7 @@ extension Query {
 extension NumberTotal {
   /// Adds the number in a field of a document. Throws if the field does not contain a suitable
   /// number.
-  mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: FoundDocument) throws {
+  mutating func add<Number: QueryNumber>(_ column: ColumnReader<Number>, _ document: MatchedDocument) throws {
     let path = try column.path.get()
     let isAdded = try document.withField(path) { lookup throws(FleeceError) in
       guard let scalar = try ScalarValue(lookup.value) else { return false }

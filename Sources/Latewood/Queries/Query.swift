@@ -35,7 +35,7 @@ import LatewoodQuery
 /// `notOpen`, `corruptData`; the `DecodingError` of a document that is not of the type.
 public struct Query<Value: Sendable>: Sendable {
   private let collection: DocumentCollection
-  private let make: @Sendable (FoundDocument) throws -> Value
+  private let make: @Sendable (MatchedDocument) throws -> Value
   /// A function that returns the values of all documents together; nil to create them one by one
   /// with `make`.
   private let list: Lister?
@@ -51,7 +51,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// initial capacity of `room`.
   typealias Lister =
     @Sendable (
-      _ room: Int, _ find: ((FoundDocument) throws -> Bool) throws -> Void
+      _ room: Int, _ find: ((MatchedDocument) throws -> Bool) throws -> Void
     ) throws -> [Value]
 
   /// - Parameters:
@@ -59,7 +59,7 @@ public struct Query<Value: Sendable>: Sendable {
   ///   - make: returns the value of a document.
   ///   - list: specialized for the type, because generic code is slower.
   init(
-    _ collection: DocumentCollection, _ make: @escaping @Sendable (FoundDocument) throws -> Value,
+    _ collection: DocumentCollection, _ make: @escaping @Sendable (MatchedDocument) throws -> Value,
     list: Lister? = nil
   ) {
     self.collection = collection
@@ -226,7 +226,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// See ``LiveQuery``. Nothing is read before the loop starts.
   public func live() -> LiveQuery<Value> { LiveQuery(collection, Swift.Result { try request() }, make) }
 
-  func find(_ body: (FoundDocument) throws -> Bool) throws {
+  func find(_ body: (MatchedDocument) throws -> Bool) throws {
     let find = try preparedFind()
     do {
       try collection.reads().find(find, body)
@@ -251,8 +251,8 @@ extension Query: RowSource {
   var database: Database { collection.database }
 
   func findRows(
-    _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
-    _ document: (FoundDocument) throws -> Bool
+    _ columns: [FieldPath]?, _ values: (inout CoveringRow) throws -> Bool?,
+    _ document: (MatchedDocument) throws -> Bool
   ) throws {
     guard let columns else { return try find(document) }
     let find = try preparedFind()
@@ -266,7 +266,7 @@ extension Query: RowSource {
     } catch { throw DatabaseError.translated(error) }
   }
 
-  func integers(_ field: FieldPath, otherwise read: (FoundDocument) throws -> Int) throws -> [Int] {
+  func integers(_ field: FieldPath, otherwise read: (MatchedDocument) throws -> Int) throws -> [Int] {
     let find = try preparedFind()
     do { return try collection.reads().findIntegers(find, field, read) } catch {
       throw DatabaseError.translated(error)
@@ -275,7 +275,7 @@ extension Query: RowSource {
 
   /// Returns the total of the numbers in a field of all matching documents.
   func total(
-    of path: FieldPath, isWhole: Bool, _ add: (FoundDocument, inout NumberTotal) throws -> Void
+    of path: FieldPath, isWhole: Bool, _ add: (MatchedDocument, inout NumberTotal) throws -> Void
   ) throws -> NumberTotal {
     let find = try preparedFind()
     do {

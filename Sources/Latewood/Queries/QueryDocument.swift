@@ -7,10 +7,10 @@ public struct QueryDocument<Value>: Sendable {
   init() {}
 
   /// The id of the document.
-  public var documentID: QueryField<String> { QueryField(.success(FoundDocument.idField)) }
+  public var documentID: QueryField<String> { QueryField(.success(MatchedDocument.idField)) }
 
   /// The id of its current revision.
-  public var revisionID: QueryField<String> { QueryField(.success(FoundDocument.revisionField)) }
+  public var revisionID: QueryField<String> { QueryField(.success(MatchedDocument.revisionField)) }
 
   /// A stored member of the type.
   public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {

@@ -97,13 +97,13 @@ protocol RowSource: Sendable {
   ///     the document of the row.
   ///   - document: called with the document of a row.
   func findRows(
-    _ columns: [FieldPath]?, _ values: (inout FoundValues) throws -> Bool?,
-    _ document: (FoundDocument) throws -> Bool
+    _ columns: [FieldPath]?, _ values: (inout CoveringRow) throws -> Bool?,
+    _ document: (MatchedDocument) throws -> Bool
   ) throws
   /// Returns an integer field of each row.
   ///
   /// - Parameter read: returns the field of a document whose integer an index does not supply.
-  func integers(_ field: FieldPath, otherwise read: (FoundDocument) throws -> Int) throws -> [Int]
+  func integers(_ field: FieldPath, otherwise read: (MatchedDocument) throws -> Int) throws -> [Int]
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan
 }
 
@@ -111,7 +111,7 @@ protocol RowSource: Sendable {
 /// produces the value or the error to report.
 private struct DocumentNeeded: Error {}
 
-extension FoundValues {
+extension CoveringRow {
   /// Returns the value of the next column as its Swift type.
   fileprivate mutating func next<Column>(as column: ColumnReader<Column>) throws(DocumentNeeded) -> Column {
     guard let value = next(), let held = column.plain?(value) else { throw DocumentNeeded() }

@@ -16,7 +16,7 @@ final class ElementStorage: @unchecked Sendable {
   deinit {
     var rest: [DocumentValue] = []
     takeCollections(into: &rest)
-    DocumentValue.letGo(&rest)
+    DocumentValue.releaseWithoutRecursion(&rest)
   }
 
   /// Moves the arrays and dictionaries out; the other elements are dropped.
@@ -58,7 +58,7 @@ final class MemberStorage: @unchecked Sendable {
   deinit {
     var rest: [DocumentValue] = []
     takeCollections(into: &rest)
-    DocumentValue.letGo(&rest)
+    DocumentValue.releaseWithoutRecursion(&rest)
   }
 
   /// All members that can be read. O(members) if there are stored ones.
@@ -121,7 +121,7 @@ extension DocumentValue {
   }
 
   /// Releases values, which may hold the last references to their contents, without recursion.
-  fileprivate static func letGo(_ rest: inout [DocumentValue]) {
+  fileprivate static func releaseWithoutRecursion(_ rest: inout [DocumentValue]) {
     while var value = rest.popLast() {
       // Shared storage is released by its other owners.
       if var storage = value.takeElements() {

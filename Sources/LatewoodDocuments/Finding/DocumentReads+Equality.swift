@@ -9,7 +9,7 @@ extension DocumentReads {
   ///
   /// Returns nil if the request must be planned: if it has another form, if such an index does not
   /// exist, if there are too many documents, or within a batch.
-  func fewEqual(_ request: FindRequest) throws(DocumentError) -> ShortIDList? {
+  func idsForEqualityLookup(_ request: FindRequest) throws(DocumentError) -> CandidateIDs? {
     guard case .state = source, request.order.isEmpty,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
@@ -28,12 +28,12 @@ extension DocumentReads {
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> ShortIDList? {
-    var ids = ShortIDList()
+  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> CandidateIDs? {
+    var ids = CandidateIDs()
     var isWhole = true
     try DocumentError.typed {
       try source.forEach(in: entries, range) { key, value in
-        isWhole = ids.count < ShortIDList.limit
+        isWhole = ids.count < CandidateIDs.limit
         if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
         return isWhole
       }
@@ -49,7 +49,7 @@ extension DocumentReads {
   ///   - isExact: whether all these documents match.
   /// - Returns: the number of examined documents.
   func find(
-    _ request: FindRequest, among few: ShortIDList, isExact: Bool, _ body: (FoundDocument) throws -> Bool
+    _ request: FindRequest, among few: CandidateIDs, isExact: Bool, _ body: (MatchedDocument) throws -> Bool
   ) throws -> Int {
     var (seen, passed, taken) = (0, 0, 0)
     try few.visit { id in
@@ -71,7 +71,7 @@ extension DocumentReads {
 extension FindRequest {
   /// Returns whether a document matches. Not inlined, to avoid copying the predicate when all
   /// documents match.
-  @inline(never) fileprivate func matches(_ document: FoundDocument) throws -> Bool {
+  @inline(never) fileprivate func matches(_ document: MatchedDocument) throws -> Bool {
     try predicate.matches(document)
   }
 }

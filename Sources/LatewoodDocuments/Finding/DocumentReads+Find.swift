@@ -15,24 +15,26 @@ extension DocumentReads {
   /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of an examined
   ///   document is damaged.
   @discardableResult
-  package func find(_ request: FindRequest, _ body: (FoundDocument) throws -> Bool) throws -> Int {
+  package func find(_ request: FindRequest, _ body: (MatchedDocument) throws -> Bool) throws -> Int {
     guard request.limit > 0 else { return 0 }
-    if let few = try fewEqual(request) { return try find(request, among: few, isExact: true, body) }
+    if let few = try idsForEqualityLookup(request) {
+      return try find(request, among: few, isExact: true, body)
+    }
     return try find(by: FindPlanner(self, request), body)
   }
 
   /// Finds the documents of a prepared request.
   @discardableResult
-  package func find(_ prepared: PreparedFind, _ body: (FoundDocument) throws -> Bool) throws -> Int {
+  package func find(_ prepared: PreparedFind, _ body: (MatchedDocument) throws -> Bool) throws -> Int {
     guard prepared.request.limit > 0 else { return 0 }
-    if let few = try fewEqual(prepared.request) {
+    if let few = try idsForEqualityLookup(prepared.request) {
       return try find(prepared.request, among: few, isExact: true, body)
     }
     return try find(by: FindPlanner(self, prepared), body)
   }
 
-  private func find(by planner: FindPlanner, _ body: (FoundDocument) throws -> Bool) throws -> Int {
-    if let few = try planner.fewByID() {
+  private func find(by planner: FindPlanner, _ body: (MatchedDocument) throws -> Bool) throws -> Int {
+    if let few = try planner.shortCandidateList() {
       return try find(planner.request, among: few.ids, isExact: few.part.isExact, body)
     }
     let isMany = planner.request.order.isEmpty
@@ -77,7 +79,7 @@ extension DocumentReads {
   ///
   /// - Parameter read: returns the field of a document whose integer an index does not supply.
   package func findIntegers(
-    _ prepared: PreparedFind, _ field: FieldPath, _ read: (FoundDocument) throws -> Int
+    _ prepared: PreparedFind, _ field: FieldPath, _ read: (MatchedDocument) throws -> Int
   ) throws -> [Int] {
     guard prepared.request.limit > 0 else { return [] }
     let plan = try FindPlanner(self, prepared, [field]).best()
@@ -86,7 +88,7 @@ extension DocumentReads {
 
   /// Returns an integer field of the documents of a request by a given plan.
   func findIntegers(
-    _ request: FindRequest, by plan: FindPlan, _ field: FieldPath, _ read: (FoundDocument) throws -> Int
+    _ request: FindRequest, by plan: FindPlan, _ field: FieldPath, _ read: (MatchedDocument) throws -> Int
   ) throws -> [Int] {
     try withoutActuallyEscaping(read) { read in
       var run = FindRun(self, request, plan, IntegerSink(field, read))
@@ -108,7 +110,7 @@ extension DocumentReads {
   ///     total does not accept it.
   package func total(
     _ prepared: PreparedFind, of field: FieldPath, isWhole: Bool,
-    _ add: (FoundDocument, inout NumberTotal) throws -> Void
+    _ add: (MatchedDocument, inout NumberTotal) throws -> Void
   ) throws -> NumberTotal {
     guard prepared.request.limit > 0 else { return NumberTotal(isWhole: isWhole) }
     let plan = try FindPlanner(self, prepared, [field], isOrdered: false).best()
@@ -185,7 +187,7 @@ extension DocumentReads {
 
   /// Finds the documents of a request by a given plan.
   func find(
-    _ request: FindRequest, by plan: FindPlan, _ body: (FoundDocument) throws -> Bool
+    _ request: FindRequest, by plan: FindPlan, _ body: (MatchedDocument) throws -> Bool
   ) throws -> Int {
     try withoutActuallyEscaping(body) { body in
       try find(request, by: plan, into: DocumentSink(body: body))
@@ -193,14 +195,14 @@ extension DocumentReads {
   }
 
   private func find(
-    _ request: FindRequest, by plan: FindPlan, into sink: some FoundSink
+    _ request: FindRequest, by plan: FindPlan, into sink: some ResultSink
   ) throws -> Int {
     var run = FindRun(self, request, plan, sink)
     return try run.run()
   }
 
   /// Calls a closure with a document; returns nil if it does not exist or is deleted.
-  func withDocument<R>(_ id: some ByteSource, _ body: (FoundDocument) throws -> R) throws -> R? {
+  func withDocument<R>(_ id: some ByteSource, _ body: (MatchedDocument) throws -> R) throws -> R? {
     guard case .state(let state) = source else {
       let result = try withRecord(of: id) { head, record in
         head.isDeleted ? nil : try withDocument(id, head, in: record, body)
@@ -234,7 +236,7 @@ extension DocumentReads {
   /// - Parameter record: the record that `head` was read from.
   func withDocument<R>(
     _ id: some ByteSource, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
-    _ body: (FoundDocument) throws -> R
+    _ body: (MatchedDocument) throws -> R
   ) throws -> R {
     try id.withBytes { (id) throws -> R in
       let result = try withBody(of: head, in: record) { bytes in
@@ -255,10 +257,10 @@ extension DocumentReads {
   /// - Parameter stored: the bytes of its body.
   @inline(__always) static func passing<R>(
     _ id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, _ stored: UnsafeRawBufferPointer,
-    to body: (FoundDocument) throws -> R
+    to body: (MatchedDocument) throws -> R
   ) throws -> R {
     do {
-      return try body(FoundDocument(id, head, stored))
+      return try body(MatchedDocument(id, head, stored))
     } catch let error as FleeceError {
       throw DocumentError(
         .corruptData,

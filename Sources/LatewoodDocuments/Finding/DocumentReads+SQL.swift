@@ -1,7 +1,7 @@
 import LatewoodFleece
 import LatewoodQuery
 
-extension FoundDocument: SQLDocument {
+extension MatchedDocument: SQLDocument {
   package func fact(_ fact: SQLFact) -> SQLLiteral {
     switch fact {
     case .id: .string(id)

@@ -7,11 +7,11 @@ struct FindPlan {
     /// Every document in some ranges of ids, which are in order.
     case scan([KeyRange])
     /// The documents in a part of an index.
-    case index(IndexAccess)
+    case index(IndexScan)
     /// The documents in any of several parts.
-    case union([IndexAccess])
+    case union([IndexScan])
     /// The documents in a part of an index with few entries, which were read instead of counted.
-    case few(IndexAccess, ids: ShortIDList)
+    case few(IndexScan, ids: CandidateIDs)
   }
 
   enum Ordering {
@@ -51,7 +51,7 @@ struct FindPlan {
   }
 
   /// The parts of indexes to read.
-  var accesses: [IndexAccess] {
+  var accesses: [IndexScan] {
     switch access {
     case .scan: []
     case .index(let access), .few(let access, _): [access]
@@ -61,8 +61,8 @@ struct FindPlan {
 }
 
 /// A part of an index in one state of the database.
-struct IndexAccess {
-  let part: IndexPart
+struct IndexScan {
+  let part: CandidateIndex
   /// The ranges of the part, except those known to be empty.
   let ranges: [KeyRange]
   /// The number of entries in them; 0 if they were not counted.
@@ -74,7 +74,7 @@ struct IndexAccess {
   var bounds: IndexBounds { part.bounds }
   var isReversed: Bool? { part.isReversed }
 
-  init(_ part: IndexPart, ranges: [KeyRange], candidates: Int, isExact: Bool) {
+  init(_ part: CandidateIndex, ranges: [KeyRange], candidates: Int, isExact: Bool) {
     self.part = part
     self.ranges = ranges
     self.candidates = candidates

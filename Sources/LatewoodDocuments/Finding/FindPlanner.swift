@@ -22,14 +22,14 @@ struct FindPlanner {
 
   private let reads: DocumentReads
   let request: FindRequest
-  private let choices: FindChoices
+  private let choices: PlanningContext
   /// The fields to find; nil for whole documents.
   private let columns: [FieldPath]?
   /// Whether the documents must be ordered, by the request or else by id.
   private let isOrdered: Bool
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
-    self.init(reads, request, FindChoices(request, try reads.indexes()), nil, isOrdered: true)
+    self.init(reads, request, PlanningContext(request, try reads.indexes()), nil, isOrdered: true)
   }
 
   /// - Parameters:
@@ -43,7 +43,7 @@ struct FindPlanner {
   }
 
   private init(
-    _ reads: DocumentReads, _ request: FindRequest, _ choices: FindChoices, _ columns: [FieldPath]?,
+    _ reads: DocumentReads, _ request: FindRequest, _ choices: PlanningContext, _ columns: [FieldPath]?,
     isOrdered: Bool
   ) {
     self.reads = reads
@@ -74,7 +74,9 @@ struct FindPlanner {
 
   /// Returns the documents that the best plan reads if there are few of them and the request is
   /// unordered; nil otherwise.
-  func fewByID() throws(DocumentError) -> ShortMatch? { request.order.isEmpty ? try few() : nil }
+  func shortCandidateList() throws(DocumentError) -> CandidateMatch? {
+    request.order.isEmpty ? try few() : nil
+  }
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DocumentError) -> FindExplanation {
@@ -98,7 +100,7 @@ struct FindPlanner {
 
   /// Returns a part of an index whose entries are exactly the requested documents; nil if no index
   /// has one.
-  private func covering() throws(DocumentError) -> IndexAccess? {
+  private func covering() throws(DocumentError) -> IndexScan? {
     for part in choices.parts where part.isWhole {
       let access = try access(to: part)
       if access.isExact { return access }
@@ -114,34 +116,34 @@ struct FindPlanner {
 
   /// A part of an index with exactly the requested documents in the requested order, if the request
   /// has a small limit.
-  private var endingAtLimit: IndexPart? {
+  private var endingAtLimit: CandidateIndex? {
     guard request.limit <= FindPlanner.smallLimit else { return nil }
     return choices.parts.first { $0.isReversed != nil && $0.isExact }
   }
 
-  private func plan(inOrder access: IndexAccess) -> FindPlan {
+  private func plan(inOrder access: IndexScan) -> FindPlan {
     FindPlan(
       access: .index(access), ordering: .index(isReversed: access.isReversed == true),
       candidates: access.candidates, cost: 0)
   }
 
-  private func uncounted(_ part: IndexPart) -> IndexAccess {
-    IndexAccess(part, ranges: part.ranges, candidates: 0, isExact: part.isExact)
+  private func uncounted(_ part: CandidateIndex) -> IndexScan {
+    IndexScan(part, ranges: part.ranges, candidates: 0, isExact: part.isExact)
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  private func few() throws(DocumentError) -> ShortMatch? {
+  private func few() throws(DocumentError) -> CandidateMatch? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
       if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
-        return ShortMatch(part: part, ids: ids)
+        return CandidateMatch(part: part, ids: ids)
       }
     }
     return nil
   }
 
-  private func plan(_ few: ShortMatch) -> FindPlan {
+  private func plan(_ few: CandidateMatch) -> FindPlan {
     let count = few.ids.count
-    let access = IndexAccess(
+    let access = IndexScan(
       few.part, ranges: few.part.ranges, candidates: count, isExact: few.part.isExact)
     return FindPlan(
       access: .few(access, ids: few.ids), ordering: .sorted, candidates: count,
@@ -180,7 +182,7 @@ struct FindPlanner {
   }
 
   /// Returns the plans that read one part of one index.
-  private func plans(for access: IndexAccess) -> [FindPlan] {
+  private func plans(for access: IndexScan) -> [FindPlan] {
     let bounds = access.bounds
     let entryCost =
       access.isExact && isCovered(by: access.index.definition)
@@ -220,10 +222,10 @@ struct FindPlanner {
   }
 
   /// Returns the plan for an `or`, which reads the index with the fewest entries for each side.
-  private func union(_ sides: [[IndexPart]]) throws(DocumentError) -> FindPlan {
-    var found: [IndexAccess] = []
+  private func union(_ sides: [[CandidateIndex]]) throws(DocumentError) -> FindPlan {
+    var found: [IndexScan] = []
     for parts in sides {
-      var best: IndexAccess?
+      var best: IndexScan?
       for part in parts {
         let access = try access(to: part)
         if access.candidates < best?.candidates ?? .max { best = access }
@@ -236,7 +238,7 @@ struct FindPlanner {
       cost: Double(candidates) * FindPlanner.entryCost)
   }
 
-  private func access(to part: IndexPart) throws(DocumentError) -> IndexAccess {
+  private func access(to part: CandidateIndex) throws(DocumentError) -> IndexScan {
     var ranges: [KeyRange] = []
     var candidates = 0
     var isExact = part.isWhole
@@ -247,7 +249,7 @@ struct FindPlanner {
       candidates += count
       ranges.append(range)
     }
-    return IndexAccess(part, ranges: ranges, candidates: candidates, isExact: isExact)
+    return IndexScan(part, ranges: ranges, candidates: candidates, isExact: isExact)
   }
 
   /// Returns the number of documents with the ids of the request, including expired ones.

@@ -25,7 +25,7 @@ package struct FindRequest: Sendable {
     // Not an observer, which initializers would not call.
     set {
       fields = newValue
-      guard let place = fields.firstIndex(where: { $0.path == FoundDocument.idField }) else { return }
+      guard let place = fields.firstIndex(where: { $0.path == MatchedDocument.idField }) else { return }
       let end = fields[place].isDescending ? place + 1 : place
       if end < fields.count { fields.removeSubrange(end...) }
     }
@@ -45,7 +45,7 @@ package struct FindRequest: Sendable {
 
   /// Whether documents are sorted by nothing but the id, from the last to the first.
   var isByIDReversed: Bool {
-    order.count == 1 && order[0].isDescending && order[0].path == FoundDocument.idField
+    order.count == 1 && order[0].isDescending && order[0].path == MatchedDocument.idField
   }
 
   /// Whether documents are sorted by nothing but the id.

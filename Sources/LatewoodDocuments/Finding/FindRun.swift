@@ -4,7 +4,7 @@ import LatewoodQuery
 import LatewoodStore
 
 /// The execution of one request by one plan.
-struct FindRun<Sink: FoundSink> {
+struct FindRun<Sink: ResultSink> {
   private let reads: DocumentReads
   private let request: FindRequest
   private let plan: FindPlan
@@ -81,7 +81,7 @@ struct FindRun<Sink: FoundSink> {
   }
 
   /// Passes the next document to the sink unless it must be skipped. Returns false at the end.
-  private mutating func take(_ document: FoundDocument) throws -> Bool {
+  private mutating func take(_ document: MatchedDocument) throws -> Bool {
     if passed < request.skip {
       passed += 1
       return true
@@ -138,7 +138,7 @@ struct FindRun<Sink: FoundSink> {
   private mutating func runSorted() throws {
     let (reads, skip) = (reads, request.skip)
     var skipped = 0
-    try BestKeys.inParts(wanted: request.needed, memory: request.sortMemory) { best in
+    try TopEntries.inParts(wanted: request.needed, memory: request.sortMemory) { best in
       try forEachMatch { run, document in
         try best.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
         return true
@@ -153,7 +153,7 @@ struct FindRun<Sink: FoundSink> {
   /// Sorts the ids of an index before reading any document.
   private mutating func runByID() throws {
     guard isCovering else { return try forEachCandidate { run, document in try run.take(document) } }
-    try BestKeys.inParts(memory: request.sortMemory) { best in
+    try TopEntries.inParts(memory: request.sortMemory) { best in
       for access in plan.accesses {
         try forEachEntry(access, in: access.ranges) { _, entry in
           try best.add(IndexEntry(entry))
@@ -168,7 +168,7 @@ struct FindRun<Sink: FoundSink> {
   /// Reads in the order of the index. Entries with equal keys are ordered by id in both directions,
   /// and those with cut keys by their full values, so a run of equal keys may have to be collected
   /// first.
-  private mutating func runByIndex(_ access: IndexAccess, _ isReversed: Bool) throws {
+  private mutating func runByIndex(_ access: IndexScan, _ isReversed: Bool) throws {
     var run = EntryRun()
     let ranges = try rangesAfterSkipping(access, isReversed)
     try forEachEntry(access, in: ranges, reversed: isReversed, together: !isReversed) { find, entry in
@@ -238,7 +238,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes the matching documents of the plan to a closure, in reading order.
   private mutating func forEachMatch(
-    _ body: (inout FindRun, FoundDocument) throws -> Bool
+    _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws {
     switch plan.access {
     case .scan(let ranges):
@@ -260,12 +260,12 @@ struct FindRun<Sink: FoundSink> {
   }
 
   /// Passes the matching documents of the plan to a closure, by id.
-  private mutating func forEachCandidate(_ body: (inout FindRun, FoundDocument) throws -> Bool) throws {
+  private mutating func forEachCandidate(_ body: (inout FindRun, MatchedDocument) throws -> Bool) throws {
     if case .few(_, let ids) = plan.access {
       try ids.visit { id in try look(at: id, body) }
       return
     }
-    try BestKeys.inParts(memory: request.sortMemory) { best in
+    try TopEntries.inParts(memory: request.sortMemory) { best in
       for access in plan.accesses {
         for range in access.ranges {
           try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
@@ -287,7 +287,7 @@ struct FindRun<Sink: FoundSink> {
   /// - Parameter together: whether the sink may take several entries in one step, bypassing the
   ///   closure.
   @inline(__always) private mutating func forEachEntry(
-    _ access: IndexAccess, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
+    _ access: IndexScan, in ranges: [KeyRange], reversed: Bool = false, together: Bool = false,
     _ body: (inout FindRun, StoredEntry) throws -> Bool
   ) throws {
     var goesOn = true
@@ -309,7 +309,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes a document of an index to a closure if it matches.
   private mutating func look(
-    at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
+    at id: some ByteSource, _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
     if nearby == nil { return try lookAlone(at: id, body) }
     return try id.withBytes { id in
@@ -327,7 +327,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Looks up a single document and passes it to the closure. Not inlined, because it makes copies.
   @inline(never) private mutating func lookAlone(
-    at id: some ByteSource, _ body: (inout FindRun, FoundDocument) throws -> Bool
+    at id: some ByteSource, _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
     let reads = reads
     return try reads.withRecord(of: id) { head, record in
@@ -337,7 +337,7 @@ struct FindRun<Sink: FoundSink> {
 
   private mutating func match(
     _ id: some ByteSource, _ head: DocumentRecord.Head, _ record: UnsafeRawBufferPointer,
-    _ body: (inout FindRun, FoundDocument) throws -> Bool
+    _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
     try countDocument()
     return try id.withBytes { id in
@@ -357,7 +357,7 @@ struct FindRun<Sink: FoundSink> {
 
   /// Passes a document to a closure if it matches. Returns whether to continue.
   @inline(__always) private mutating func filter(
-    _ document: FoundDocument, _ body: (inout FindRun, FoundDocument) throws -> Bool
+    _ document: MatchedDocument, _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
     try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
   }
@@ -374,7 +374,7 @@ struct FindRun<Sink: FoundSink> {
   /// Returns the ranges of a plan without the entries to skip, located by rank. Entries with equal
   /// keys stay together, because the index does not define their order.
   private mutating func rangesAfterSkipping(
-    _ access: IndexAccess, _ isReversed: Bool
+    _ access: IndexScan, _ isReversed: Bool
   ) throws -> [KeyRange] {
     guard isCovered, request.skip > Self.leastSkip, try hasNoneExpired() else { return access.ranges }
     let (source, entries) = (reads.source, access.index.entries)

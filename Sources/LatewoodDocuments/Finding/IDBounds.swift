@@ -55,7 +55,7 @@ struct IDBounds {
       }
       // Whether an interval is whole is lost where others overlap it.
       self.init(united.map(KeyInterval.united), isWhole: isWhole)
-    case .field(FoundDocument.idField, let test): self.init(test)
+    case .field(MatchedDocument.idField, let test): self.init(test)
     case .all, .any, .not, .field: self.init(nil, isWhole: false)
     }
   }

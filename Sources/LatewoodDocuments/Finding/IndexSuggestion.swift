@@ -10,9 +10,9 @@ struct IndexSuggestion {
 
   /// Creates the suggestion for a request; nil if no index would help, or if an existing one could,
   /// in which case another plan costs less.
-  init?(_ choices: FindChoices, _ order: [FindRequest.Order]) {
+  init?(_ choices: PlanningContext, _ order: [FindRequest.Order]) {
     var compared: [IndexDefinition.Part] = []
-    for case .field(let path, let test) in choices.conditions.parts where path != FoundDocument.idField {
+    for case .field(let path, let test) in choices.conditions.parts where path != MatchedDocument.idField {
       switch test {
       case .compare(.equal, _), .isAmong, .equalsAny:
         let part = IndexDefinition.Part(path)
@@ -38,7 +38,7 @@ struct IndexSuggestion {
   }
 
   /// Returns whether an index is as useful to the request as the suggested one.
-  private func isMet(by part: IndexPart) -> Bool {
+  private func isMet(by part: CandidateIndex) -> Bool {
     // The direction matters only for an order, which the part records.
     let fields = part.index.definition.parts.map { IndexDefinition.Part($0.path, isEach: $0.isEach) }
     guard fields.count >= equal.count + rest.count, Set(fields.prefix(equal.count)) == Set(equal) else {

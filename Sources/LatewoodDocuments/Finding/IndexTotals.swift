@@ -41,13 +41,13 @@ final class IndexTotals: Sendable {
   /// The total of the entries before each key.
   private let totals: [NumberTotal]
   private let all: NumberTotal
-  private let place: KeyPlace
+  private let place: KeyColumn
 
   /// Reads all entries of an index. Returns nil unless all values are whole numbers, missing or
   /// null. O(entries).
   ///
   /// - Parameter count: the number of entries.
-  init?(of entries: Keyspace, count: Int, _ place: KeyPlace, _ source: ReadSource) throws {
+  init?(of entries: Keyspace, count: Int, _ place: KeyColumn, _ source: ReadSource) throws {
     self.place = place
     let stride = max(IndexTotals.leastStride, count / IndexTotals.keyLimit + 1)
     var keys: [[UInt8]] = []
@@ -121,7 +121,7 @@ extension DocumentReads {
   ) throws(DocumentError) -> NumberTotal? {
     guard case .state(let held) = source, case .index(let access) = plan.access, access.isExact,
       access.candidates >= IndexTotals.leastCount, request.skip == 0, request.limit == .max,
-      let place = KeyPlace(of: field, in: access.index.definition), try expired().isEmpty
+      let place = KeyColumn(of: field, in: access.index.definition), try expired().isEmpty
     else { return nil }
     let key = IndexTotals.Field(index: access.index.name, field: field)
     let entries = access.index.entries

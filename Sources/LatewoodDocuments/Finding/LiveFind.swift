@@ -38,7 +38,7 @@ package struct LiveFind<Value: Sendable> {
   private let store: DocumentStore
   private let collection: CollectionHandle
   private let request: FindRequest
-  private let make: @Sendable (FoundDocument) throws -> Value
+  private let make: @Sendable (MatchedDocument) throws -> Value
 
   /// The number of rows up to the last one shown; nil for all.
   private let needed: Int?
@@ -53,11 +53,11 @@ package struct LiveFind<Value: Sendable> {
   private var lastSequence: UInt64 = 0
 
   private let pending = Guarded(PendingChanges())
-  private var bell: FeedBell?
+  private var bell: ChangeSignal?
 
   package init(
     _ store: DocumentStore, _ collection: CollectionHandle, _ request: FindRequest,
-    _ make: @escaping @Sendable (FoundDocument) throws -> Value
+    _ make: @escaping @Sendable (MatchedDocument) throws -> Value
   ) {
     self.store = store
     self.collection = collection
@@ -96,7 +96,7 @@ package struct LiveFind<Value: Sendable> {
     let pending = pending
     // The bell is installed before the collection is read, so that no commit is missed. A commit in
     // between is examined again.
-    let bell = try FeedBell(store, collection.name) { event in pending.withLock { $0.add(event) } }
+    let bell = try ChangeSignal(store, collection.name) { event in pending.withLock { $0.add(event) } }
     try fill(store.reads(collection))
     self.bell = bell
     return Update(rows: rows, range: range, changes: nil)
@@ -105,7 +105,7 @@ package struct LiveFind<Value: Sendable> {
   // MARK: States
 
   /// Waits until all commits in the newest state have been announced, then applies them.
-  private mutating func take(_ first: PendingChanges, _ bell: FeedBell) async throws -> Update? {
+  private mutating func take(_ first: PendingChanges, _ bell: ChangeSignal) async throws -> Update? {
     var changes = first
     let reads = try store.reads(collection)
     let last = try reads.lastSequence()
@@ -167,7 +167,7 @@ package struct LiveFind<Value: Sendable> {
   }
 
   /// Returns the row of a document; nil if it sorts after the horizon.
-  private func row(_ document: FoundDocument, upTo horizon: Row? = nil) throws -> Row? {
+  private func row(_ document: MatchedDocument, upTo horizon: Row? = nil) throws -> Row? {
     let key = try document.key(for: request.order)
     if let horizon, horizon.precedes(key, document.id) { return nil }
     return Row(document.id, document.head, key: key, value: try make(document))
@@ -254,7 +254,7 @@ package struct LiveFind<Value: Sendable> {
 
 private typealias DocumentKey = TextKey
 
-extension FoundDocument {
+extension MatchedDocument {
   /// Returns the document's sort key in an order.
   func key(for order: [FindRequest.Order]) throws(FleeceError) -> [UInt8] {
     var key = CollationKey()

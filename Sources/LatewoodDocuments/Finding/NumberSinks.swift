@@ -2,18 +2,18 @@ import LatewoodBytes
 import LatewoodQuery
 
 /// A sink that adds up the numbers in one field.
-struct TotalSink: FoundSink {
+struct TotalSink: ResultSink {
   static var isOrdered: Bool { false }
 
   private let field: FieldPath
   /// Adds the field of a document whose index entry does not supply it.
-  private let add: (FoundDocument, inout NumberTotal) throws -> Void
+  private let add: (MatchedDocument, inout NumberTotal) throws -> Void
   private(set) var total: NumberTotal
-  private var place = KeyPlace()
+  private var place = KeyColumn()
 
   init(
     _ field: FieldPath, isWhole: Bool,
-    _ add: @escaping (FoundDocument, inout NumberTotal) throws -> Void
+    _ add: @escaping (MatchedDocument, inout NumberTotal) throws -> Void
   ) {
     self.field = field
     self.add = add
@@ -21,12 +21,12 @@ struct TotalSink: FoundSink {
   }
 
   mutating func covers(_ definition: IndexDefinition) -> Bool {
-    guard let place = KeyPlace(of: field, in: definition) else { return false }
+    guard let place = KeyColumn(of: field, in: definition) else { return false }
     self.place = place
     return true
   }
 
-  mutating func take(_ document: FoundDocument) throws -> Bool {
+  mutating func take(_ document: MatchedDocument) throws -> Bool {
     try add(document, &total)
     return true
   }
@@ -50,27 +50,27 @@ struct TotalSink: FoundSink {
 }
 
 /// A sink that lists the integers in one field.
-struct IntegerSink: FoundSink {
+struct IntegerSink: ResultSink {
   private let field: FieldPath
   /// Returns the field of a document whose index entry does not supply it.
-  private let read: (FoundDocument) throws -> Int
+  private let read: (MatchedDocument) throws -> Int
   private(set) var integers: [Int] = []
-  private var place = KeyPlace()
+  private var place = KeyColumn()
 
-  init(_ field: FieldPath, _ read: @escaping (FoundDocument) throws -> Int) {
+  init(_ field: FieldPath, _ read: @escaping (MatchedDocument) throws -> Int) {
     self.field = field
     self.read = read
   }
 
   mutating func covers(_ definition: IndexDefinition) -> Bool {
-    guard let place = KeyPlace(of: field, in: definition) else { return false }
+    guard let place = KeyColumn(of: field, in: definition) else { return false }
     self.place = place
     return true
   }
 
   mutating func expect(_ count: Int) { integers.reserveCapacity(count) }
 
-  mutating func take(_ document: FoundDocument) throws -> Bool {
+  mutating func take(_ document: MatchedDocument) throws -> Bool {
     integers.append(try read(document))
     return true
   }
@@ -104,7 +104,7 @@ struct IntegerSink: FoundSink {
 }
 
 /// The position of a field in the keys of an index.
-struct KeyPlace: Sendable {
+struct KeyColumn: Sendable {
   /// For each part of the index before the field, whether it is descending.
   private var areDescendingBefore: [Bool] = []
   private(set) var isDescending = false

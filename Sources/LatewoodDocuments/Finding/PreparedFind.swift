@@ -7,19 +7,19 @@ import LatewoodConcurrency
 package final class PreparedFind: Sendable {
   package let request: FindRequest
   /// The choices of the first run; most requests need no others.
-  private let first = LazyReference<FindChoices>()
+  private let first = LazyReference<PlanningContext>()
   /// The choices of the latest run after the indexes changed.
-  private let latest = LazyReference<Guarded<FindChoices>>()
+  private let latest = LazyReference<Guarded<PlanningContext>>()
 
   package init(_ request: FindRequest) { self.request = request }
 
-  func choices(with indexes: CollectionIndexes) -> FindChoices {
-    let first = first.value ?? self.first.storeIfNil(FindChoices(request, indexes))
+  func choices(with indexes: CollectionIndexes) -> PlanningContext {
+    let first = first.value ?? self.first.storeIfNil(PlanningContext(request, indexes))
     if first.indexes === indexes { return first }
-    let latest = latest.value ?? self.latest.storeIfNil(Guarded(FindChoices(request, indexes)))
+    let latest = latest.value ?? self.latest.storeIfNil(Guarded(PlanningContext(request, indexes)))
     let kept = latest.withLock { $0 }
     if kept.indexes === indexes { return kept }
-    let new = FindChoices(request, indexes)
+    let new = PlanningContext(request, indexes)
     latest.withLock { $0 = new }
     return new
   }

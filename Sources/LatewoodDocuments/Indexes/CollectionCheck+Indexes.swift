@@ -76,7 +76,7 @@ extension CollectionCheck {
       func keys(_ bytes: UnsafeRawBufferPointer) -> [IndexKey] {
         do throws(FleeceError) {
           return try id.withBytes { (id) throws(FleeceError) in
-            try index.definition.keys(of: try FoundDocument(id, head, bytes))
+            try index.definition.keys(of: try MatchedDocument(id, head, bytes))
           }
         } catch { return [] }
       }

@@ -46,7 +46,7 @@ final class CollectionIndex: DefinedData, Sendable {
     guard plainParts.isEmpty else {
       return try keys.append(plainParts, of: FleeceValue.root(of: body), id)
     }
-    try definition.appendKeys(of: FoundDocument(id, head, body), id, to: &keys)
+    try definition.appendKeys(of: MatchedDocument(id, head, body), id, to: &keys)
   }
 
   /// Returns all indexes of a collection in a state, by name.

@@ -125,7 +125,7 @@ extension Indexes {
     // Set by the document that ends the step.
     var last: String?
     let isChecked = index.definition.isUnique && !build.isSalvaged
-    var found = BuiltEntries(count: min(build.limit, 256), keepsHeads: isChecked)
+    var found = IndexBuildBuffer(count: min(build.limit, 256), keepsHeads: isChecked)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
     try DocumentError.typed {
       try transaction.forEach(in: spaces.documents, range) { id, value in

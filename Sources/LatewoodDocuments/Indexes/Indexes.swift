@@ -159,7 +159,7 @@ struct Indexes: DerivedData {
   ) throws(DocumentError) -> [IndexKey] {
     try id.withBytes { (id) throws(DocumentError) in
       try withBody(id, revision) { (body) throws(FleeceError) in
-        try index.definition.keys(of: FoundDocument(id, revision.head, body), limit: .max)
+        try index.definition.keys(of: MatchedDocument(id, revision.head, body), limit: .max)
       } ?? []
     }
   }

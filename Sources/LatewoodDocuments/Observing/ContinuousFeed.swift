@@ -26,7 +26,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
     private var last: UInt64
     private var page: [SequenceEntry] = []
     private var place = 0
-    private var bell: FeedBell?
+    private var bell: ChangeSignal?
 
     init(store: DocumentStore, collection: CollectionHandle, last: UInt64) {
       self.store = store
@@ -43,7 +43,7 @@ package struct ContinuousFeed: AsyncSequence, Sendable {
         }
         if Task.isCancelled { return nil }
         // Reset the bell before reading: a commit in between rings it again.
-        let bell = try self.bell ?? FeedBell(store, collection.name) { _ in }
+        let bell = try self.bell ?? ChangeSignal(store, collection.name) { _ in }
         self.bell = bell
         bell.mute()
         page = try store.reads(collection).changes(since: last, limit: Self.pageSize)

@@ -23,7 +23,7 @@ enum ReadSource: Readable {
     }
   }
 
-  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue {
+  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace {
     switch self {
     case .state(let state): try state._find(key, in: keyspace)
     case .snapshot(let snapshot): try snapshot._find(key, in: keyspace)

@@ -185,7 +185,7 @@ extension RevisionTree {
   /// Makes a revision with an unknown parent a child of the leaf that it edits.
   ///
   /// - Returns: the index of the best leaf that follows from the revision.
-  mutating func tie(_ id: RevisionID, to leaf: Int) throws(DocumentError) -> Int {
+  mutating func adopt(_ id: RevisionID, asChildOf leaf: Int) throws(DocumentError) -> Int {
     try insert(history: [id, nodes[leaf].id], isDeleted: false, body: 0)
     let end = leaves.first { leaf in history(of: leaf.id).contains { $0.id == id } }
     guard let end, let index = index(of: end.id) else {

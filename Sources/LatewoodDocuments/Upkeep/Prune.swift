@@ -74,7 +74,7 @@ extension DocumentSnapshot {
         var tree = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }.tree
         let before = tree.nodes.count
         if tree.prune(to: depth) { count.note(removed: before - tree.nodes.count) }
-        old.keepThose(of: tree)
+        old.keepBodies(of: tree)
         state.documents += 1
         if state.documents % DocumentCore.sweepSize == 0 { try progress(state) }
         return true
@@ -122,7 +122,7 @@ private struct PruneRun {
         return (trees: trees, last: keys.count < DocumentCore.sweepSize ? nil : keys.last)
       }
       for (tree, removed) in pruned.trees {
-        old.keepThose(of: tree)
+        old.keepBodies(of: tree)
         if removed > 0 { count.note(removed: removed) }
       }
       state.documents += pruned.trees.count
@@ -170,7 +170,7 @@ private struct OldBodies {
     isKept = Array(repeating: false, count: places.count)
   }
 
-  mutating func keepThose(of tree: RevisionTree) {
+  mutating func keepBodies(of tree: RevisionTree) {
     for node in tree.nodes where node.body != 0 && !node.isLeaf {
       var (low, high) = (0, places.count)
       while low < high {

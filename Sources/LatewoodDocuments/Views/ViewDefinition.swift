@@ -5,7 +5,7 @@ import LatewoodQuery
 /// version.
 package final class ViewDefinition: Sendable {
   /// Emits the rows of a document. The document is valid only during the call.
-  package typealias Map = @Sendable (FoundDocument, ViewEmitter) throws -> Void
+  package typealias Map = @Sendable (MatchedDocument, ViewEmitter) throws -> Void
 
   package let name: String
   /// The version of the map. Rows of another version are replaced.
@@ -28,7 +28,7 @@ package final class ViewDefinition: Sendable {
   }
 
   /// Returns the rows that the map emits for a document.
-  func rows(of document: FoundDocument) -> (emitted: EmittedRows?, values: [[UInt8]]) {
+  func rows(of document: MatchedDocument) -> (emitted: EmittedRows?, values: [[UInt8]]) {
     let emitter = ViewEmitter(takesNumbersOnly: reduction == .sum || reduction == .stats)
     do { try map(document, emitter) } catch { emitter.fail("\(error)") }
     if let reason = emitter.failure { return (.failure(reason), []) }

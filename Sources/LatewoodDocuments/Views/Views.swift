@@ -105,7 +105,7 @@ struct Views: DerivedData {
     return id.withBytes { id in
       body.withUnsafeBytes { body in
         do throws(FleeceError) {
-          return definition.rows(of: try FoundDocument(id, head, body))
+          return definition.rows(of: try MatchedDocument(id, head, body))
         } catch { return (.failure("its body is damaged: \(error)"), []) }
       }
     }

@@ -87,7 +87,7 @@ extension DocumentWriter {
     while let leaf = place, tree.contains(revision) {
       // Another replica sent the same edit without its history, so the edit is a root of the tree:
       // make it a child of the leaf. If its latest descendant is deleted, continue from there.
-      let next = try tree.tie(revision, to: leaf)
+      let next = try tree.adopt(revision, asChildOf: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
         throw DocumentError(
           .conflict,

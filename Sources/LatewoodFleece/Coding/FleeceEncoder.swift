@@ -139,7 +139,7 @@ final class EncodingTarget {
     }
     running += 1
     defer { running -= 1 }
-    try value.encode(to: PlaceEncoder(target: self, number: number, path: path))
+    try value.encode(to: NestedEncoder(target: self, number: number, path: path))
     // A value that wrote nothing becomes an empty dictionary.
     if node(number).kind == .open { _ = makeCollection(.dictionary, at: number, path) }
   }
@@ -178,7 +178,7 @@ final class EncodingTarget {
 }
 
 /// The encoder of the value in one node.
-struct PlaceEncoder: Encoder {
+struct NestedEncoder: Encoder {
   let target: EncodingTarget
   let number: UInt32
   let path: CodingPath
@@ -199,7 +199,7 @@ struct PlaceEncoder: Encoder {
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
 }
 
-extension PlaceEncoder: SingleValueEncodingContainer {
+extension NestedEncoder: SingleValueEncodingContainer {
   private func fill(_ kind: ValueTape.Kind, _ payload: UInt64) throws {
     try target.fill(number, kind, payload, path)
   }

@@ -45,16 +45,16 @@ struct MemberEncoding<Key: CodingKey>: KeyedEncodingContainerProtocol {
   func nestedContainer<Nested: CodingKey>(keyedBy type: Nested.Type, forKey key: Key)
     -> KeyedEncodingContainer<Nested>
   {
-    PlaceEncoder(target: target, number: open(key), path: target.path(path, key)).container(keyedBy: type)
+    NestedEncoder(target: target, number: open(key), path: target.path(path, key)).container(keyedBy: type)
   }
   func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    PlaceEncoder(target: target, number: open(key), path: target.path(path, key)).unkeyedContainer()
+    NestedEncoder(target: target, number: open(key), path: target.path(path, key)).unkeyedContainer()
   }
   func superEncoder() -> any Encoder { encoder(PlainKey.inherited) }
   func superEncoder(forKey key: Key) -> any Encoder { encoder(key) }
 
   private func encoder(_ key: any CodingKey) -> any Encoder {
-    PlaceEncoder(target: target, number: open(key), path: target.path(path, key))
+    NestedEncoder(target: target, number: open(key), path: target.path(path, key))
   }
 }
 
@@ -108,8 +108,8 @@ struct ElementEncoding: UnkeyedEncodingContainer {
   func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder().unkeyedContainer() }
   func superEncoder() -> any Encoder { encoder() }
 
-  private func encoder() -> PlaceEncoder {
+  private func encoder() -> NestedEncoder {
     let path = target.path(path, PlainKey(index: count))
-    return PlaceEncoder(target: target, number: open(), path: path)
+    return NestedEncoder(target: target, number: open(), path: path)
   }
 }

@@ -71,7 +71,7 @@ package struct FleeceWalk: ~Copyable {
     } else if frame.isArray {
       frames[frames.count &- 1].slot = frame.slot &+ 1
       let value = try frame.items[frame.slot]
-      if watch.isOn { watch.countWay(to: value, from: frame.items.offset(of: frame.slot)) }
+      if watch.isOn { watch.countSpan(to: value, from: frame.items.offset(of: frame.slot)) }
       try visit(value, &visitor)
     } else {
       try visitMember(frame, &visitor)
@@ -91,8 +91,8 @@ package struct FleeceWalk: ~Copyable {
     let value = try frame.items[frame.slot &+ 1]
     if value.isUndefined { return }
     if watch.isOn {
-      watch.countWay(to: try frame.items[frame.slot], from: frame.items.offset(of: frame.slot))
-      watch.countWay(to: value, from: frame.items.offset(of: frame.slot &+ 1))
+      watch.countSpan(to: try frame.items[frame.slot], from: frame.items.offset(of: frame.slot))
+      watch.countSpan(to: value, from: frame.items.offset(of: frame.slot &+ 1))
       try watch.count(try frame.items[frame.slot])
     }
     try visit(key: key, &visitor)

@@ -28,7 +28,7 @@ struct FleeceWatch {
 
   /// Counts the pointers between an item and its value, unless the item is the value or points
   /// directly at it.
-  @inline(__always) mutating func countWay(to value: FleeceValue, from item: Int) {
+  @inline(__always) mutating func countSpan(to value: FleeceValue, from item: Int) {
     if value.offset != item, value.limit != item { countForAll() }
   }
 

@@ -43,7 +43,7 @@ package struct Salvage {
     if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
     let file = FrameReader(reader: reader, seed: known.seed)
     let survey = try SalvageSurvey(file)
-    if survey.frames == 0, try !known.isBorneOut(by: reader) {
+    if survey.frames == 0, try !known.isConfirmed(by: reader) {
       throw StorageError(.damaged, "nothing in the file has this file id", offset: 0)
     }
     base = try SalvageBase(file, survey)

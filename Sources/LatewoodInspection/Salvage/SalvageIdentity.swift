@@ -46,14 +46,14 @@ package struct SalvageIdentity: Sendable, Equatable {
     if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }
     for seed in header.unverifiedSeeds {
       let candidate = SalvageIdentity(seed: seed, origin: .damagedHeader)
-      if try candidate.isBorneOut(by: reader) { return candidate }
+      if try candidate.isConfirmed(by: reader) { return candidate }
     }
     throw StorageError(
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
   }
 
   /// Returns whether anything in the file has a checksum with this seed.
-  func isBorneOut(by reader: FileReader) throws(StorageError) -> Bool {
+  func isConfirmed(by reader: FileReader) throws(StorageError) -> Bool {
     let file = FrameReader(reader: reader, seed: seed)
     if try file.hasSlot() { return true }
     var frames = file.soundFrames(from: FileLayout.logStart)

@@ -21,7 +21,7 @@ package struct MangoParser {
   ///
   /// Throws `invalidSelector`, `unsupported` or `tooDeep` with the path in the selector.
   package static func predicate(of selector: FleeceElement) throws(QueryError) -> Predicate {
-    let place = MangoPlace()
+    let place = SelectorPath()
     let reader = MangoParser()
     try reader.require(
       try reader.kind(selector, place) == .dictionary,
@@ -31,7 +31,7 @@ package struct MangoParser {
 
   /// Returns the predicate of a selector written by ``Predicate/selector()``.
   package static func stored(_ selector: FleeceElement) throws(QueryError) -> Predicate {
-    try MangoParser(isStored: true).condition(selector, at: MangoPlace())
+    try MangoParser(isStored: true).condition(selector, at: SelectorPath())
   }
 
   /// Whether `$unless` is accepted, which only stored selectors use.
@@ -56,7 +56,7 @@ package struct MangoParser {
   // the stack of a small thread suffices in a debug build.
 
   /// Returns the condition of an object, or of a bare value, on the field of a path.
-  private func condition(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+  private func condition(_ element: FleeceElement, at place: SelectorPath) throws(QueryError) -> Predicate {
     guard let members = try members(of: element, at: place) else {
       return try equality(element, at: place)
     }
@@ -68,7 +68,7 @@ package struct MangoParser {
 
   /// Returns the members of a condition; nil if it is a value that the field equals.
   private func members(
-    of element: FleeceElement, at place: MangoPlace
+    of element: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> [(key: String, value: FleeceElement)]? {
     guard place.depth < MangoParser.depthLimit else {
       throw QueryError(
@@ -82,7 +82,7 @@ package struct MangoParser {
 
   /// Returns the condition of one member.
   private func part(
-    _ name: String, _ value: FleeceElement, at place: MangoPlace
+    _ name: String, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     if isStored, name == MangoParser.exactNegation {
       return .not(try condition(value, at: place.entering(name)))
@@ -93,12 +93,12 @@ package struct MangoParser {
     return try predicate(try key(name, at: place), value, at: place.entering(name))
   }
 
-  private func key(_ name: String, at place: MangoPlace) throws(QueryError) -> MangoOperator {
+  private func key(_ name: String, at place: SelectorPath) throws(QueryError) -> MangoOperator {
     guard let key = MangoOperator(rawValue: name) else { throw MangoOperator.unknown(name, at: place.text) }
     return key
   }
 
-  private func path(_ name: String, at place: MangoPlace) throws(QueryError) -> FieldPath {
+  private func path(_ name: String, at place: SelectorPath) throws(QueryError) -> FieldPath {
     do throws(QueryError) {
       return try FieldPath(parsing: name)
     } catch {
@@ -106,16 +106,16 @@ package struct MangoParser {
     }
   }
 
-  private func equality(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+  private func equality(_ element: FleeceElement, at place: SelectorPath) throws(QueryError) -> Predicate {
     place.test(.compare(.equal, try constant(element, at: place)))
   }
 
-  private func constant(_ element: FleeceElement, at place: MangoPlace) throws(QueryError) -> Constant {
+  private func constant(_ element: FleeceElement, at place: SelectorPath) throws(QueryError) -> Constant {
     try reading(place.text) { () throws(FleeceError) in try Constant(element) }
   }
 
   private func predicate(
-    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     switch key {
     case .and, .or, .nor: return try combination(key, value, at: place)
@@ -126,19 +126,19 @@ package struct MangoParser {
   }
 
   private func combination(
-    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     let parts = try conditions(value, at: place)
     return key == .and ? .all(parts) : key == .or ? .any(parts) : .all(parts.map { $0.negated })
   }
 
-  private func negation(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+  private func negation(_ value: FleeceElement, at place: SelectorPath) throws(QueryError) -> Predicate {
     try require(try kind(value, place) == .dictionary, "$not takes a condition, an object", place)
     return try condition(value, at: place).negated
   }
 
   private func content(
-    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     let inner = try inner(value, at: place)
     return place.test(
@@ -147,7 +147,7 @@ package struct MangoParser {
 
   /// Parses an operator without conditions inside.
   private func test(
-    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     switch key {
     case .among: return place.test(.isAmong(try constants(value, at: place)))
@@ -162,7 +162,7 @@ package struct MangoParser {
 
   /// Parses an operator whose argument is a boolean, number or string, or two numbers.
   private func scalar(
-    _ key: MangoOperator, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> Predicate {
     switch key {
     case .exists:
@@ -189,7 +189,7 @@ package struct MangoParser {
   }
 
   private func textual(
-    _ key: MangoOperator, _ text: String, _ value: FleeceElement, at place: MangoPlace
+    _ key: MangoOperator, _ text: String, _ value: FleeceElement, at place: SelectorPath
   ) throws(QueryError) -> FieldTest {
     switch key {
     case .type:
@@ -211,7 +211,7 @@ package struct MangoParser {
 
   // MARK: Arguments
 
-  private func conditions(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> [Predicate] {
+  private func conditions(_ value: FleeceElement, at place: SelectorPath) throws(QueryError) -> [Predicate] {
     guard let elements = try elements(value, place) else {
       throw refusal("\(place.last) takes an array of conditions", place)
     }
@@ -222,7 +222,7 @@ package struct MangoParser {
     return parts
   }
 
-  private func constants(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> ConstantSet {
+  private func constants(_ value: FleeceElement, at place: SelectorPath) throws(QueryError) -> ConstantSet {
     guard let elements = try elements(value, place) else {
       throw refusal("\(place.last) takes an array of values", place)
     }
@@ -232,12 +232,13 @@ package struct MangoParser {
   }
 
   /// Parses a condition on a value inside the field, to which its paths are relative.
-  private func inner(_ value: FleeceElement, at place: MangoPlace) throws(QueryError) -> Predicate {
+  private func inner(_ value: FleeceElement, at place: SelectorPath) throws(QueryError) -> Predicate {
     try require(try kind(value, place) == .dictionary, "\(place.last) takes a condition, an object", place)
     return try condition(value, at: place.inside())
   }
 
-  private func elements(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> [FleeceElement]? {
+  private func elements(_ value: FleeceElement, _ place: SelectorPath) throws(QueryError) -> [FleeceElement]?
+  {
     try reading(place.text) { () throws(FleeceError) in
       guard try value.kind == .array, let count = try value.count() else { return nil }
       var elements: [FleeceElement] = []
@@ -246,27 +247,27 @@ package struct MangoParser {
     }
   }
 
-  private func integer(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> Int64? {
+  private func integer(_ value: FleeceElement, _ place: SelectorPath) throws(QueryError) -> Int64? {
     let number = try reading(place.text) { () throws(FleeceError) in try value.number() }
     if case .integer(let integer)? = number { return integer }
     return nil
   }
 
-  private func kind(_ value: FleeceElement, _ place: MangoPlace) throws(QueryError) -> FleeceValue.Kind {
+  private func kind(_ value: FleeceElement, _ place: SelectorPath) throws(QueryError) -> FleeceValue.Kind {
     try reading(place.text) { () throws(FleeceError) in try value.kind }
   }
 
-  private func refusal(_ reason: String, _ place: MangoPlace) -> QueryError {
+  private func refusal(_ reason: String, _ place: SelectorPath) -> QueryError {
     QueryError(.invalidSelector, reason, place: place.text)
   }
 
-  private func require(_ holds: Bool, _ reason: String, _ place: MangoPlace) throws(QueryError) {
+  private func require(_ holds: Bool, _ reason: String, _ place: SelectorPath) throws(QueryError) {
     if !holds { throw refusal(reason, place) }
   }
 }
 
 /// A path in a selector: the field of its conditions, and the names that lead to it.
-private struct MangoPlace {
+private struct SelectorPath {
   var field = FieldPath.root
   var names: [String] = []
   var depth = 0
@@ -274,11 +275,11 @@ private struct MangoPlace {
   var text: String { names.joined(separator: ".") }
   var last: String { names.last ?? "" }
 
-  func entering(_ name: String, field more: FieldPath = .root) -> MangoPlace {
-    MangoPlace(field: field.appending(more), names: names + [name], depth: depth + 1)
+  func entering(_ name: String, field more: FieldPath = .root) -> SelectorPath {
+    SelectorPath(field: field.appending(more), names: names + [name], depth: depth + 1)
   }
 
-  func inside() -> MangoPlace { MangoPlace(field: .root, names: names, depth: depth) }
+  func inside() -> SelectorPath { SelectorPath(field: .root, names: names, depth: depth) }
 
   func test(_ test: FieldTest) -> Predicate { .field(field, test) }
 }

@@ -85,7 +85,7 @@ extension Engine {
 
   private func rangeToBackUp() throws(StorageError) -> BackupRange {
     // No checkpoint is running, so all space reserved for nodes has been written.
-    try checkpointer.exclude { () throws(StorageError) in
+    try checkpointer.withoutCheckpoints { () throws(StorageError) in
       let version = try versions.current()
       let (file, offset) = currentFile.fileAndCheckpoint
       guard let (record, _) = try file.checkpoint(at: offset, in: file.view) else {

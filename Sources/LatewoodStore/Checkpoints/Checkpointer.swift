@@ -93,7 +93,9 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Calls a closure while no checkpoint runs.
-  func exclude<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure) -> Result {
+  func withoutCheckpoints<Result, Failure: Error>(_ body: () throws(Failure) -> Result) throws(Failure)
+    -> Result
+  {
     try running.withLock(body)
   }
 
@@ -104,7 +106,7 @@ final class Checkpointer: @unchecked Sendable {
   ///   - reclaims: whether to reclaim dead blocks afterwards. Otherwise they wait for the next
   ///     checkpoint.
   func run(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
-    try exclude { () throws(StorageError) in
+    try withoutCheckpoints { () throws(StorageError) in
       try write(isForced: isForced)
       if reclaims { try reclaimer.reclaim() }
       pacer.didReclaim()

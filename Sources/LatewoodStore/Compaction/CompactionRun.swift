@@ -227,7 +227,7 @@ final class CompactionRun {
   private func switchFiles() throws(StorageError) {
     // A checkpoint of the old file is not useful any more, and no checkpoint may be running when
     // the files are swapped.
-    try engine.checkpointer.exclude { () throws(StorageError) in
+    try engine.checkpointer.withoutCheckpoints { () throws(StorageError) in
       try follow(until: CompactionRun.shortTail, isSwitching: true)
       try new.syncNodes()
       try follow(until: CompactionRun.shortTail, isSwitching: true)

@@ -78,7 +78,7 @@ extension Engine {
     let began = MonotonicClock.nanoseconds
     try compaction.waitWhilePaused()
     // Wait for a running checkpoint: transactions that it merges need not be followed.
-    if isAutomatic { checkpointer.exclude {} }
+    if isAutomatic { checkpointer.withoutCheckpoints {} }
     // Slow down writers that are faster than the compaction, or it might never end.
     if holdsWriters { beginLag(isAutomatic: isAutomatic) }
     defer {
@@ -127,7 +127,7 @@ extension Engine {
   private func beginLag(isAutomatic: Bool) {
     // Writers can get ahead by at most twice `least`, and both files contain that log. That must
     // remain too little to start a checkpoint, which would add another tree.
-    let part = min(spare() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
+    let part = min(logHeadroom() / 8, UInt64(options.writeBufferBudget) / 4 * 3)
     pacer.lag.begin(
       at: pacer.committedBytes, live: pacer.liveBytes,
       divisor: isAutomatic ? 32 : 8,
@@ -138,7 +138,7 @@ extension Engine {
   /// Returns the newest checkpoint, and a version that keeps its tree mapped and prevents that
   /// tree, and the log after its replay offset, from being reclaimed.
   private func newestTree() throws(StorageError) -> (Version, CheckpointRecord) {
-    try checkpointer.exclude { () throws(StorageError) in
+    try checkpointer.withoutCheckpoints { () throws(StorageError) in
       let version = try versions.current()
       // A read-only store may have no checkpoint yet: everything is in the log.
       let start = try newestCheckpoint()

@@ -11,7 +11,7 @@ extension Engine {
   func scheduleCompaction() {
     let scheduled = schedule.urgency
     guard options.compaction.isAutomatic, options.checkpointsInBackground, !isReadOnly, !isClosed,
-      scheduled != .now, let share = wantedShare(), !compaction.isRunning
+      scheduled != .now, let share = deadFractionToCompact(), !compaction.isRunning
     else { return }
     let urgency: CompactionUrgency = share >= options.compaction.urgentDeadShare ? .now : .whenQuiet
     guard urgency != scheduled else { return }
@@ -37,11 +37,11 @@ extension Engine {
 
   /// Returns the dead fraction if the policy requires a compaction, now or after the quiet time;
   /// otherwise nil.
-  private func wantedShare() -> Double? {
+  private func deadFractionToCompact() -> Double? {
     do throws(StorageError) {
       guard schedule.mayTry(at: pacer.committedBytes) else { return nil }
       let occupancy = try occupancy()
-      if wouldRelieve(occupancy) { return 1 }
+      if wouldFreeSpace(occupancy) { return 1 }
       guard occupancy.size >= options.compaction.minimumSize else { return nil }
       if reclaimer.isCollecting,
         occupancy.isTooLarge(bounds(of: occupancy), isGivingBack: pacer.frozenBytes > 0)
@@ -76,11 +76,11 @@ extension Engine {
 
   /// Returns the number of bytes that may still be allocated for log within the bounds, in addition
   /// to the current file and the next tree or compacted file; 0 if it is unknown.
-  func spare() -> UInt64 {
+  func logHeadroom() -> UInt64 {
     guard options.compaction.isAutomatic, reclaimer.isCollecting else { return 0 }
     do throws(StorageError) {
       let occupancy = try occupancy()
-      return occupancy.spare(within: bounds(of: occupancy))
+      return occupancy.logHeadroom(within: bounds(of: occupancy))
     } catch {
       return 0
     }
@@ -88,15 +88,15 @@ extension Engine {
 
   /// Sets the limit on log until the end of the next checkpoint. Called right after a checkpoint,
   /// when its dead blocks have been reclaimed.
-  func measureSpare() { pacer.setSpare(spare()) }
+  func measureLogHeadroom() { pacer.setLogHeadroom(logHeadroom()) }
 
   private func compactInBackground(_ urgency: CompactionUrgency) {
     do throws(StorageError) {
-      guard !isClosed, wantedShare() != nil else { return }
+      guard !isClosed, deadFractionToCompact() != nil else { return }
       if urgency == .whenQuiet {
         // A checkpoint reclaims blocks without a copy; then measure again.
         try checkpoint(isForced: false)
-        guard wantedShare() != nil else { return }
+        guard deadFractionToCompact() != nil else { return }
       }
       let report = try compact(
         bytesPerSecond: options.compaction.bytesPerSecond, isAutomatic: true, nil)
@@ -147,7 +147,7 @@ struct Occupancy {
   /// Returns whether the file is about to exceed its bounds.
   ///
   /// Until the end of a compaction, a checkpoint may add a tree to the file, writers may add as
-  /// much log as `Engine.measureSpare` and `Engine.beginLag` allow, and the new file is another
+  /// much log as `Engine.measureLogHeadroom` and `Engine.beginLag` allow, and the new file is another
   /// copy. On the disk, the tree and the log of a checkpoint are reclaimed before the copy is
   /// written.
   ///
@@ -175,7 +175,9 @@ struct Occupancy {
 
   /// Returns the number of bytes that may still be allocated for log, in addition to the current
   /// file and the next tree or compacted file.
-  func spare(within bounds: SpaceBounds) -> UInt64 { bounds.allocated - min(bounds.allocated, size + live) }
+  func logHeadroom(within bounds: SpaceBounds) -> UInt64 {
+    bounds.allocated - min(bounds.allocated, size + live)
+  }
 }
 
 /// The bounds that `CompactionPolicy` promises for all files of a store, in bytes, less a margin

@@ -52,7 +52,7 @@ extension Engine: ReadGate {
   @inline(__always) func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace,
     of load: (ReaderRegistry.Ticket) -> UnsafePointer<VersionPointers>?, otherwise error: () -> StorageError
-  ) throws(StorageError) -> FoundValue {
+  ) throws(StorageError) -> ValueInPlace {
     let ticket = readers.enter()
     guard let pointers = load(ticket) else {
       ticket.leave()
@@ -65,7 +65,7 @@ extension Engine: ReadGate {
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try pointers.pointee.reads.find(full, count)
       }
-      return FoundValue(value, ReadTicket(registered: ticket))
+      return ValueInPlace(value, ReadTicket(registered: ticket))
     } catch {
       ticket.leave()
       throw error

@@ -9,7 +9,7 @@ extension Engine {
     try checkOpen()
     guard isReadOnly else { return false }
     // `statistics()` takes the writer lock to measure the write buffer, as in a store that writes.
-    return try checkpointer.exclude { () throws(StorageError) in
+    return try checkpointer.withoutCheckpoints { () throws(StorageError) in
       try head.withMaintenance { () throws(StorageError) in try applyNewCommits() }
     }
   }

@@ -169,7 +169,7 @@ import Synchronization
     versions.start(with: state, base: report.checkpoint?.root, pin: pin)
     pacer.start(pending: report.bytesReplayed, live: report.checkpoint?.root?.liveBytes ?? 0)
     checkpointer.fitReserve()
-    measureSpare()
+    measureLogHeadroom()
     return !isReadOnly && report.needsCheckpoint
   }
 
@@ -203,7 +203,7 @@ import Synchronization
   /// Merges the write buffer into the base tree; see `Checkpointer`. Then measures the file again.
   func checkpoint(isForced: Bool, reclaims: Bool = true) throws(StorageError) {
     try checkpointer.run(isForced: isForced, reclaims: reclaims)
-    measureSpare()
+    measureLogHeadroom()
     if reclaims { scheduleCompaction() }
   }
 
@@ -265,7 +265,7 @@ import Synchronization
     switchFile(to: file, checkpoint: checkpoint)
     let pin = reclaimer.start(from: checkpoint, replay: other.reclaimer.replay, isOwn: true)
     versions.publish(next, base: base, frozen: nil, pin: pin)
-    measureSpare()
+    measureLogHeadroom()
   }
 
   // MARK: Closing
@@ -291,7 +291,7 @@ import Synchronization
         failure = error
       }
     }
-    checkpointer.exclude {
+    checkpointer.withoutCheckpoints {
       versions.close()
       snapshots.closeAll()
       file.close()

@@ -113,7 +113,7 @@ public final class Cursor {
   @discardableResult
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
-    let isFirst = !isPlaced
+    let isFirst = !isPositioned
     return try move { cursor throws(StorageError) in
       if isFirst { return try cursor.seekForward(cursor.low) }
       if try cursor.refreshPlace() || cursor.isBesidePlace {
@@ -132,7 +132,7 @@ public final class Cursor {
   @discardableResult
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }
-    let isFirst = !isPlaced
+    let isFirst = !isPositioned
     return try move { cursor throws(StorageError) in
       if isFirst { return try cursor.seekBackward(cursor.high) }
       if try cursor.refreshPlace() || cursor.isBesidePlace {
@@ -188,7 +188,7 @@ public final class Cursor {
       try checkPlaced()
       value = try merged.value()
     } catch { throw StoreError(error, path: reader.path) }
-    return try reader.lending { try body(value.bytes) }
+    return try reader.borrowing { try body(value.bytes) }
   }
 
   // MARK: -
@@ -210,9 +210,9 @@ public final class Cursor {
     return ticket
   }
 
-  private var isPlaced = false
+  private var isPositioned = false
   /// Whether the cursor has left the range or has failed, and must seek again.
-  private var isPastEnd: Bool { isPlaced && !isValid }
+  private var isPastEnd: Bool { isPositioned && !isValid }
 
   private func stay() throws(StoreError) -> Bool {
     do { try reader.gate.checkOpen() } catch { throw StoreError(error, path: reader.path) }
@@ -255,7 +255,7 @@ public final class Cursor {
   private func move(_ step: (Cursor) throws(StorageError) -> Void) throws(StoreError) -> Bool {
     do {
       try reader.gate.checkOpen()
-      isPlaced = true
+      isPositioned = true
       let ticket = try begin()
       defer { ticket.leave() }
       try step(self)

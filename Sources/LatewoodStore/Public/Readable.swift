@@ -17,7 +17,7 @@ public protocol Readable {
   /// Returns the state to read, valid until `_end`. Cheaper than `_reader`.
   func _begin() throws(StoreError) -> ShortRead
   /// Looks up the value of a key, which is valid until `_end`.
-  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> FoundValue
+  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace
   func _end(_ ticket: ReadTicket)
   /// The path for errors.
   var _path: String? { get }
@@ -26,10 +26,10 @@ public protocol Readable {
 extension Readable {
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> FoundValue {
+  ) throws(StoreError) -> ValueInPlace {
     let read = try _begin()
     do throws(StorageError) {
-      return FoundValue(try read.state.find(key, in: keyspace), read.ticket)
+      return ValueInPlace(try read.state.find(key, in: keyspace), read.ticket)
     } catch {
       _end(read.ticket)
       throw StoreError(error, path: _path)
@@ -118,7 +118,7 @@ extension Readable {
     do {
       try reader.state.check(keyspace)
       let (view, pin) = (reader.state.view, reader.pin)
-      try reader.lending {
+      try reader.borrowing {
         try range.withFullKeys(in: keyspace.id) { low, high in
           _ = try view.scan(
             low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, pin: pin, body)

@@ -35,12 +35,12 @@ public struct Reader {
 
   /// Runs a closure that uses bytes in place. Until it returns, a transaction refuses changes.
   @discardableResult
-  func lending<R>(_ body: () throws -> R) rethrows -> R {
+  func borrowing<R>(_ body: () throws -> R) rethrows -> R {
     // The closure may not use this reader, so keep its owner alive until the end.
     defer { withExtendedLifetime(owner) {} }
     guard isOfTransaction else { return try body() }
-    gate.lend()
-    defer { gate.takeBack() }
+    gate.beginBorrow()
+    defer { gate.endBorrow() }
     return try body()
   }
 }
@@ -58,12 +58,12 @@ protocol ReadGate: AnyObject {
   var path: String? { get }
   /// Whether bytes that were read in place may change with the next operation.
   var lendsMemoryThatChanges: Bool { get }
-  func lend()
-  func takeBack()
+  func beginBorrow()
+  func endBorrow()
 }
 
 extension ReadGate {
   var lendsMemoryThatChanges: Bool { false }
-  func lend() {}
-  func takeBack() {}
+  func beginBorrow() {}
+  func endBorrow() {}
 }

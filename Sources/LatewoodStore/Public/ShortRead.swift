@@ -7,7 +7,7 @@ public struct ShortRead {
 }
 
 /// A value in place, for one short read, which the caller must end. Not useful on its own.
-public struct FoundValue {
+public struct ValueInPlace {
   /// The value; nil if the key does not exist.
   @usableFromInline let bytes: UnsafeRawBufferPointer?
   @usableFromInline let ticket: ReadTicket

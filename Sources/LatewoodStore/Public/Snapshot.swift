@@ -43,7 +43,7 @@ public final class Snapshot: Readable, ReadGate, Sendable {
 
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> FoundValue {
+  ) throws(StoreError) -> ValueInPlace {
     do {
       try engine.checkOpen()
       return try engine.find(key, in: keyspace, of: { version.load($0) }, otherwise: { closedError })

@@ -212,7 +212,7 @@ extension Store: Readable {
 
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> FoundValue {
+  ) throws(StoreError) -> ValueInPlace {
     do {
       return try engine.find(
         key, in: keyspace, of: { engine.loadVersion($0) }, otherwise: { Engine.closedError })

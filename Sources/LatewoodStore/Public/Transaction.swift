@@ -31,7 +31,7 @@ public final class Transaction: Readable, ReadGate {
   /// The number of changes that remove something.
   private var removalCount = 0
   /// The number of closures that use bytes in place, in memory that the next change may reuse.
-  private var loans = 0
+  private var activeBorrows = 0
 
   /// Begins a transaction. Called under the writer lock.
   init(engine: Engine) throws(StorageError) {
@@ -171,11 +171,13 @@ public final class Transaction: Readable, ReadGate {
   public func keyspace(_ name: String) throws -> Keyspace {
     do {
       try Catalog.checkName(name)
-      let found = try looking { (state) throws(StorageError) in
+      let found = try withCurrentState { (state) throws(StorageError) in
         try Catalog.number(of: name, in: state.view).map { state.handle(name, $0) }
       }
       if let found { return found }
-      let number = try looking { (state) throws(StorageError) in try Catalog.nextNumber(in: state.view) }
+      let number = try withCurrentState { (state) throws(StorageError) in
+        try Catalog.nextNumber(in: state.view)
+      }
       guard number <= Catalog.maximumNumber else {
         throw StorageError(.unsupported, "the numbers for keyspaces are used up")
       }
@@ -199,7 +201,7 @@ public final class Transaction: Readable, ReadGate {
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try begin(keyspace)
-      let number = try looking { (state) throws(StorageError) in
+      let number = try withCurrentState { (state) throws(StorageError) in
         try Catalog.number(of: keyspace.name, in: state.view)
       }
       guard number == keyspace.id else {
@@ -256,7 +258,7 @@ public final class Transaction: Readable, ReadGate {
   }
 
   /// Calls a closure that reads for the transaction's own purposes.
-  private func looking<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StorageError) -> R {
+  private func withCurrentState<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StorageError) -> R {
     let ticket = version.file.enter()
     defer { ticket.leave() }
     return try body(try currentState())
@@ -267,13 +269,13 @@ public final class Transaction: Readable, ReadGate {
   public func _begin() throws(StoreError) -> ShortRead {
     let state: ReadState
     do { state = try currentState() } catch { throw StoreError(error, path: engine.path) }
-    lend()
+    beginBorrow()
     return ShortRead(state: state, ticket: ReadTicket(registered: version.file.enter()))
   }
 
   public func _find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> FoundValue {
+  ) throws(StoreError) -> ValueInPlace {
     let ticket = version.file.enter()
     do throws(StorageError) {
       try checkOpen()
@@ -282,8 +284,8 @@ public final class Transaction: Readable, ReadGate {
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try view.find(full, count)
       }
-      lend()
-      return FoundValue(value, ReadTicket(registered: ticket))
+      beginBorrow()
+      return ValueInPlace(value, ReadTicket(registered: ticket))
     } catch {
       ticket.leave()
       throw StoreError(error, path: engine.path)
@@ -292,14 +294,14 @@ public final class Transaction: Readable, ReadGate {
 
   public func _end(_ ticket: ReadTicket) {
     ticket.registered.leave()
-    takeBack()
+    endBorrow()
   }
   public var _path: String? { engine.path }
 
   var path: String? { engine.path }
   var lendsMemoryThatChanges: Bool { true }
-  func lend() { loans += 1 }
-  func takeBack() { loans -= 1 }
+  func beginBorrow() { activeBorrows += 1 }
+  func endBorrow() { activeBorrows -= 1 }
 
   func checkOpen() throws(StorageError) {
     guard isActive else {
@@ -310,9 +312,9 @@ public final class Transaction: Readable, ReadGate {
   // MARK: Ending. The engine's part, under the writer lock.
 
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(StorageError) {
-    if isLogOpen, loans == 0, isKnown(keyspace) { return }
+    if isLogOpen, activeBorrows == 0, isKnown(keyspace) { return }
     try open()
-    try looking { (state) throws(StorageError) in try state.check(keyspace) }
+    try withCurrentState { (state) throws(StorageError) in try state.check(keyspace) }
   }
 
   // SAFETY: `committed` retains them.
@@ -327,7 +329,7 @@ public final class Transaction: Readable, ReadGate {
   func open() throws(StorageError) {
     try checkOpen()
     if let failure { throw failure }
-    guard loans == 0 else {
+    guard activeBorrows == 0 else {
       throw StorageError(.invalidRange, Transaction.readInPlace)
     }
     if !isLogOpen {

@@ -57,10 +57,10 @@ final class DiskSpace: Sendable {
 
   /// Records that the last attempt could not free the space that readers keep. The end of readers
   /// is not announced, so the next refused commit tries again.
-  func wasHindered() { attempts.withLock { $0.wasHindered() } }
+  func noteBlockedByReaders() { attempts.withLock { $0.noteBlockedByReaders() } }
 
   /// Records that the reserve is complete again.
-  func wasRelieved() { attempts.withLock { $0.end() } }
+  func noteSpaceRecovered() { attempts.withLock { $0.end() } }
 }
 
 /// The events since a full disk was last freed, and the decision to try that again.
@@ -106,7 +106,7 @@ struct ReliefAttempts {
   }
 
   /// Records that readers hindered the last attempt.
-  mutating func wasHindered() { tried = nil }
+  mutating func noteBlockedByReaders() { tried = nil }
 
   /// Restarts the count, because there is space.
   mutating func end() {

@@ -71,7 +71,7 @@ extension Engine {
     let allocated = try file.device.allocatedSize()
     let reserved = head.withMaintenance { file.writer.reservedLength }
     guard isTight || allocated > live / 2 * 5 + reserved + Engine.toleratedDead else { return }
-    try checkpointer.exclude { () throws(StorageError) in
+    try checkpointer.withoutCheckpoints { () throws(StorageError) in
       try reclaimer.sweep(upTo: isTight ? Engine.greatestSweptWhenTight : Engine.greatestSwept)
     }
     // No other program gets the space that the next session needs for deletes.

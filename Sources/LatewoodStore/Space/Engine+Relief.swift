@@ -37,7 +37,7 @@ extension Engine {
   /// Throws only if the store can no longer write.
   func freeSpaceIfDue(sweepingUpTo longest: UInt64) throws(StorageError) {
     guard disk.isTight, !isClosed, !disk.loan.isUnderWay, disk.takeAttempt() else { return }
-    try checkpointer.exclude { () throws(StorageError) in
+    try checkpointer.withoutCheckpoints { () throws(StorageError) in
       try reclaimer.sweep(upTo: longest)
       try checkpointer.mergeAndReclaim()
       head.withMaintenance {
@@ -46,8 +46,8 @@ extension Engine {
         // A compaction may have borrowed the reserve in the meantime.
         if !disk.loan.isUnderWay { file.writer.refillReserve() }
         noteSpace(of: file)
-        if reclaimer.isHeldByReaders { disk.wasHindered() }
-        if !file.writer.isTight { disk.wasRelieved() }
+        if reclaimer.isHeldByReaders { disk.noteBlockedByReaders() }
+        if !file.writer.isTight { disk.noteSpaceRecovered() }
       }
     }
     // Only a compaction can free more space.
@@ -56,7 +56,7 @@ extension Engine {
 
   /// Returns whether the disk is full, and a compaction would remove bytes that cannot be reclaimed
   /// in place: parts of blocks, and entries that a layer above keeps until then.
-  func wouldRelieve(_ occupancy: Occupancy) -> Bool {
+  func wouldFreeSpace(_ occupancy: Occupancy) -> Bool {
     guard disk.isTight else { return false }
     let kept = pacer.liveBytes - min(pacer.liveBytes, occupancy.live)
     return reclaimer.partialBlockBytes &+ kept
@@ -80,7 +80,7 @@ extension Engine {
     orElse otherwise: () throws(StorageError) -> CompactionReport,
     _ compact: () throws(StorageError) -> CompactionReport
   ) throws(StorageError) -> CompactionReport {
-    guard lendReserve() else { return try otherwise() }
+    guard releaseReserve() else { return try otherwise() }
     do throws(StorageError) {
       let report = try compact()
       // The blocks of the old file are the next reserve.
@@ -100,13 +100,13 @@ extension Engine {
 
   /// Lends the reserve if it may provide enough space for the compacted file and writing that file
   /// takes little time.
-  private func lendReserve() -> Bool {
+  private func releaseReserve() -> Bool {
     head.withMaintenance {
       let (live, file) = (pacer.liveBytes, file)
       // A session that has not written yet does not know of the blocks that earlier ones reserved.
       if file.writer.reservedLength == 0 { file.writer.refillReserve() }
       guard live <= Engine.greatestLent, live <= (file.device.freeSpace() ?? 0) + file.writer.reservedLength,
-        file.writer.lendReserve()
+        file.writer.releaseReserve()
       else { return false }
       disk.loan.begin()
       return true
@@ -128,7 +128,7 @@ extension Engine {
     let began = MonotonicClock.nanoseconds
     var report = CompactionReport()
     report.isInPlace = true
-    try checkpointer.exclude { () throws(StorageError) in
+    try checkpointer.withoutCheckpoints { () throws(StorageError) in
       let file = file
       report.bytesBefore = try file.device.allocatedSize()
       let before = reclaimer.reclaimedBytes

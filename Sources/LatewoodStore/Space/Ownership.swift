@@ -25,7 +25,7 @@ enum Ownership {
   case own
   case unknown
   case counting(ReferenceCount)
-  case counted(BlockClaims)
+  case counted(BlockReferenceCounts)
 
   /// Removes dead ranges from the count when they can no longer be read.
   mutating func remove(_ ranges: [DeadRange]) {
@@ -66,9 +66,9 @@ final class ReferenceCount {
   /// Keeps the tree that is being walked in the file.
   private let version: Version
   private var walk: ReferenceWalk
-  private(set) var claims: BlockClaims
+  private(set) var claims: BlockReferenceCounts
 
-  init(_ claims: BlockClaims, tree version: Version) {
+  init(_ claims: BlockReferenceCounts, tree version: Version) {
     self.claims = claims
     self.version = version
     walk = ReferenceWalk(version.base, in: version.file)
@@ -114,7 +114,7 @@ extension Ownership {
 ///
 /// Memory: two bytes for every 4 KiB of the regions of 64 MiB in which there are claims. A file can
 /// be far longer than what it contains, because most of it is holes, or because it says so falsely.
-struct BlockClaims: Sendable {
+struct BlockReferenceCounts: Sendable {
   static let blockLength: UInt64 = 4096
   /// The maximum length of a file. If claims lie everywhere in it, they take 128 MiB of memory.
   private static let longestFile: UInt64 = 256 << 30
@@ -131,9 +131,9 @@ struct BlockClaims: Sendable {
   /// - Parameter limit: every reference that is added ends at or before this offset.
   /// - Returns: nil if the file is longer than 256 GiB.
   init?(limit: UInt64) {
-    guard limit <= BlockClaims.longestFile else { return nil }
+    guard limit <= BlockReferenceCounts.longestFile else { return nil }
     self.limit = limit
-    regions = Array(repeating: [], count: Int(limit / BlockClaims.regionLength) + 1)
+    regions = Array(repeating: [], count: Int(limit / BlockReferenceCounts.regionLength) + 1)
   }
 
   /// Adds a reference and returns whether it is plausible: it lies before `limit`, and the total
@@ -161,10 +161,11 @@ struct BlockClaims: Sendable {
     let end = min(range.upperBound, limit)
     var at = range.lowerBound
     while at < end {
-      let region = Int(at / BlockClaims.regionLength)
-      let next = min(BlockClaims.start(ofRegion: region + 1), end)
+      let region = Int(at / BlockReferenceCounts.regionLength)
+      let next = min(BlockReferenceCounts.start(ofRegion: region + 1), end)
       if !regions[region].isEmpty {
-        let blocks = BlockClaims.block(at, in: region)...BlockClaims.block(next - 1, in: region)
+        let blocks =
+          BlockReferenceCounts.block(at, in: region)...BlockReferenceCounts.block(next - 1, in: region)
         guard regions[region][blocks].allSatisfy({ $0 == 0 }) else { return false }
       }
       at = next
@@ -174,22 +175,22 @@ struct BlockClaims: Sendable {
 
   /// Returns the end of the region at an offset if nothing was ever added in it; otherwise nil.
   func endOfEmptyRegion(at offset: UInt64) -> UInt64? {
-    let region = Int(offset / BlockClaims.regionLength)
-    return regions[region].isEmpty ? BlockClaims.start(ofRegion: region + 1) : nil
+    let region = Int(offset / BlockReferenceCounts.regionLength)
+    return regions[region].isEmpty ? BlockReferenceCounts.start(ofRegion: region + 1) : nil
   }
 
   private mutating func change(_ range: DeadRange, _ change: (_ count: UInt16, _ bytes: UInt16) -> UInt16) {
     var at = range.start
     let end = min(range.claimedEnd, limit)
     while at < end {
-      let region = Int(at / BlockClaims.regionLength)
-      let next = min(BlockClaims.start(ofRegion: region + 1), end)
+      let region = Int(at / BlockReferenceCounts.regionLength)
+      let next = min(BlockReferenceCounts.start(ofRegion: region + 1), end)
       if regions[region].isEmpty {
-        regions[region] = Array(repeating: 0, count: BlockClaims.blocksInRegion)
+        regions[region] = Array(repeating: 0, count: BlockReferenceCounts.blocksInRegion)
       }
       while at < next {
-        let block = BlockClaims.block(at, in: region)
-        let step = min((at / BlockClaims.blockLength + 1) * BlockClaims.blockLength, next)
+        let block = BlockReferenceCounts.block(at, in: region)
+        let step = min((at / BlockReferenceCounts.blockLength + 1) * BlockReferenceCounts.blockLength, next)
         regions[region][block] = change(regions[region][block], UInt16(step - at))
         at = step
       }

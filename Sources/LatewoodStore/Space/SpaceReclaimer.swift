@@ -211,7 +211,7 @@ final class SpaceReclaimer: Sendable {
       state.eligible(keeping: options.wholeCheckpoints, oldestPinned: nil)
     }
     guard let limit, limit.length >= least, try !file.hasReaders(),
-      try knowsOwners(dead: limit.length)
+      try areReferencesCounted(dead: limit.length)
     else { return }
     waitForReads(of: limit.epoch)
     // After this, older checkpoints cannot be opened, so new readers cannot pin these ranges.
@@ -317,7 +317,7 @@ final class SpaceReclaimer: Sendable {
 
   private struct Found {
     var checkpoint: AppendedCheckpoint
-    var claims: BlockClaims
+    var claims: BlockReferenceCounts
     var blocks: [Range<UInt64>]
   }
 
@@ -337,7 +337,7 @@ final class SpaceReclaimer: Sendable {
       state.oldestWhole = checkpoint.offset
       return true
     }
-    guard isAlone, var claims = BlockClaims(limit: checkpoint.offset) else { return nil }
+    guard isAlone, var claims = BlockReferenceCounts(limit: checkpoint.offset) else { return nil }
     let frames = try file.frames(from: checkpoint.record.replay, to: checkpoint.offset)
     guard frames.isComplete else { return nil }
     for range in frames.ranges {
@@ -385,7 +385,7 @@ final class SpaceReclaimer: Sendable {
   /// Returns whether all references to blocks with dead bytes are known. Counts them if necessary.
   ///
   /// Throws if the file contradicts itself, or cannot be read.
-  private func knowsOwners(dead length: UInt64) throws(StorageError) -> Bool {
+  private func areReferencesCounted(dead length: UInt64) throws(StorageError) -> Bool {
     let (ownership, newest) = state.withLock { ($0.ownership, $0.newest) }
     switch ownership {
     case .own, .counted: return true
@@ -411,7 +411,7 @@ final class SpaceReclaimer: Sendable {
 
   /// Counts the log and the waiting ranges; nil if not everything can be counted.
   private func startCounting(before newest: AppendedCheckpoint) throws(StorageError) -> ReferenceCount? {
-    guard var claims = BlockClaims(limit: newest.offset) else { return nil }
+    guard var claims = BlockReferenceCounts(limit: newest.offset) else { return nil }
     let (waiting, replay) = state.withLock { ($0.waiting, $0.replay) }
     let file = currentFile.file
     let frames = try file.frames(from: replay, to: newest.offset)
@@ -443,13 +443,13 @@ extension Ownership {
   }
 }
 
-extension BlockClaims {
+extension BlockReferenceCounts {
   /// Returns all complete blocks before `limit` that are free of claims, in ascending order with
   /// neighbours joined.
   ///
   /// - Parameter length: the length of a block of the file system, a power of two.
   fileprivate func freeBlocks(of length: UInt64) -> [Range<UInt64>] {
-    let step = max(length, BlockClaims.blockLength)
+    let step = max(length, BlockReferenceCounts.blockLength)
     var free: [Range<UInt64>] = []
     var start = (FileLayout.logStart + step - 1) & ~(step - 1)
     while start + step <= limit {

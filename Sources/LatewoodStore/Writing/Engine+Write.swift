@@ -2,7 +2,7 @@ import LatewoodBytes
 
 extension Engine {
   /// The outcome of a transaction whose closure has run.
-  struct Ended {
+  struct TransactionOutcome {
     let transaction: Transaction
     /// The error of the closure for the caller; nil if the closure succeeded.
     let failure: (any Error)?
@@ -19,7 +19,7 @@ extension Engine {
     _ durability: Durability?, _ body: (Transaction) throws -> Void
   ) throws {
     do {
-      let ended: Ended
+      let ended: TransactionOutcome
       do {
         try lockForTransaction()
         defer { unlockTransaction() }
@@ -92,7 +92,7 @@ extension Engine {
   /// yet. Its caller may act on that commit, so later reads must also see it.
   ///
   /// Throws `RefusedTransaction` if `runAgain` may find space for the changes.
-  func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> Ended {
+  func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> TransactionOutcome {
     let transaction = try Transaction(engine: self)
     do {
       try body(transaction)
@@ -137,7 +137,9 @@ extension Engine {
     didCommit(to: file, removes: removes)
   }
 
-  private func commit(_ transaction: Transaction, _ durability: Durability) throws(StorageError) -> Ended {
+  private func commit(_ transaction: Transaction, _ durability: Durability) throws(StorageError)
+    -> TransactionOutcome
+  {
     try commit(transaction)
     if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
     return ended(transaction, nil, durability)
@@ -148,7 +150,7 @@ extension Engine {
   ///
   /// The caller must have no unsettled commits. Throws the error of the refusal if there is still
   /// no space.
-  func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> Ended {
+  func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> TransactionOutcome {
     // Frees space, as for every transaction after a refused one.
     // A delete is not refused before every dead block was found, however long that takes.
     try lockForTransaction(sweepingUpTo: refused.freesSpace ? .max : Engine.greatestSweptWhenTight)
@@ -175,9 +177,9 @@ extension Engine {
 
   private func ended(
     _ transaction: Transaction, _ failure: (any Error)?, _ awaited: Durability?
-  ) -> Ended {
+  ) -> TransactionOutcome {
     if awaited != nil { head.beginSettling() }
-    return Ended(transaction: transaction, failure: failure, awaited: awaited)
+    return TransactionOutcome(transaction: transaction, failure: failure, awaited: awaited)
   }
 
   /// Returns whether the newest state is published. Throws if it never will be, because writing has

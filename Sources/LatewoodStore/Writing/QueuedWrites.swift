@@ -51,7 +51,7 @@ final class QueuedWrites: Sendable {
     engine.unlockTransaction()
     let refused = outcomes.last?.refused
     let last = refused == nil ? nil : outcomes.popLast()
-    settleInTurn(outcomes, in: engine)
+    settleInOrder(outcomes, in: engine)
     if let refused, let last { runAgain(refused, last, in: engine) }
   }
 
@@ -62,7 +62,7 @@ final class QueuedWrites: Sendable {
       let ended = try engine.runAgain(refused)
       var outcome = outcome
       outcome.awaited = ended.awaited.map { (ended.transaction, $0) }
-      settleInTurn([outcome], in: engine)
+      settleInOrder([outcome], in: engine)
     } catch {
       outcome.tell(error)
     }
@@ -70,7 +70,7 @@ final class QueuedWrites: Sendable {
 
   /// Settles relaxed transactions on this thread, and leaves synchronous ones to the thread that
   /// syncs.
-  private func settleInTurn(_ outcomes: [QueuedOutcome], in engine: Engine) {
+  private func settleInOrder(_ outcomes: [QueuedOutcome], in engine: Engine) {
     let synchronous = outcomes.filter { $0.awaited?.durability == .synchronous }
     if !synchronous.isEmpty {
       unsynced.add(synchronous) { [self] in settle(unsynced.takeAll(), in: engine) }

@@ -34,7 +34,7 @@ final class WritePacer: Sendable {
   private let frozen = Atomic<UInt64>(0)
   private let committed = Atomic<UInt64>(0)
   private let live = Atomic<UInt64>(0)
-  private let spare = Atomic<UInt64>(0)
+  private let headroom = Atomic<UInt64>(0)
   /// Whether a checkpoint is scheduled on the background queue, or runs there.
   private let awaitsCheckpoint = Atomic<Bool>(false)
 
@@ -98,8 +98,8 @@ final class WritePacer: Sendable {
 
   /// Sets the limit on log until the end of the next checkpoint. Called right after a checkpoint,
   /// when its dead blocks have been reclaimed.
-  func setSpare(_ bytes: UInt64) {
-    spare.store(bytes + pendingBytes, ordering: .relaxed)
+  func setLogHeadroom(_ bytes: UInt64) {
+    headroom.store(bytes + pendingBytes, ordering: .relaxed)
     wake()
   }
 
@@ -110,7 +110,7 @@ final class WritePacer: Sendable {
   var checkpointThreshold: UInt64 {
     if disk.isLow { return min(budget, WritePacer.lowThreshold) }
     guard isBounded else { return budget }
-    return min(budget, max(WritePacer.leastThreshold, liveBytes / 3, spare.load(ordering: .relaxed) / 2))
+    return min(budget, max(WritePacer.leastThreshold, liveBytes / 3, headroom.load(ordering: .relaxed) / 2))
   }
 
   /// Whether there is enough log for a checkpoint.
@@ -140,11 +140,11 @@ final class WritePacer: Sendable {
     guard awaitsCheckpoint.load(ordering: .relaxed) else { return nil }
     let log = pendingBytes + frozenBytes
     guard isBounded else { return Backlog(bytes: log, free: 3 * budget, headroom: budget) }
-    let (live, spare) = (liveBytes, spare.load(ordering: .relaxed))
+    let (live, headroom) = (liveBytes, headroom.load(ordering: .relaxed))
     let (threshold, least) = (checkpointThreshold, WritePacer.leastThreshold)
     if threshold > max(least, live / 3) {
       return Backlog(
-        bytes: log, free: min(threshold + 2 * budget, spare / 8 * 7), headroom: min(budget, spare / 8))
+        bytes: log, free: min(threshold + 2 * budget, headroom / 8 * 7), headroom: min(budget, headroom / 8))
     }
     return Backlog(
       bytes: log, free: threshold + min(2 * budget, max(least, live / 12 * 5)),

@@ -42,6 +42,6 @@ extension CommandDescription {
     guard console.input.isTerminal, canEdit else {
       return try session.follow(keepsGoing: arguments.has(.keepGoing) || console.input.isTerminal)
     }
-    return try session.talk()
+    return try session.runInteractively()
   }
 }

@@ -227,10 +227,10 @@ struct DocumentListing {
       try console.noteEmpty(
         "The collection \(collectionName) has no \(what)\(narrowed ? " in this range" : "").")
     }
-    if hasMore, console.isOutputTerminal { try sayHowToGoOn(reads) }
+    if hasMore, console.isOutputTerminal { try printContinuationHint(reads) }
   }
 
-  private func sayHowToGoOn(_ reads: DocumentReads) throws(Failure) {
+  private func printContinuationHint(_ reads: DocumentReads) throws(Failure) {
     guard let last else { return }
     try console.flush()
     if isBySequence {
@@ -256,8 +256,8 @@ private struct Fields: FieldSource {
   ) throws(FleeceError) -> R {
     let text: String
     switch path {
-    case FoundDocument.idField: text = id
-    case FoundDocument.revisionField: text = "\(head.winner)"
+    case MatchedDocument.idField: text = id
+    case MatchedDocument.revisionField: text = "\(head.winner)"
     default: return try body(path.lookup(in: root))
     }
     var writer = FleeceWriter()

@@ -156,7 +156,7 @@ final class SalvageTarget: SalvageSink {
       return nil
     }
     try flush()
-    let made = try translated { try store.keyspace(catalog.madeUpName(of: number)) }
+    let made = try translated { try store.keyspace(catalog.placeholderName(of: number)) }
     keyspaces[number] = made
     return made
   }

@@ -44,7 +44,7 @@ final class SalvagedCatalog: SalvageSink {
   }
 
   /// Returns a made-up name for a keyspace whose name is lost.
-  func madeUpName(of number: UInt32) -> String {
+  func placeholderName(of number: UInt32) -> String {
     var name = "keyspace-\(number)"
     while names.values.contains(name) { name += "'" }
     return name

@@ -19,7 +19,7 @@ final class ShellSession {
   }
 
   /// Runs commands from a terminal until the user leaves.
-  func talk() throws(Failure) -> ExitCode {
+  func runInteractively() throws(Failure) -> ExitCode {
     let name = database.split(separator: "/").last.map(String.init) ?? database
     let prompt = DisplayWidth.fitted(KeyText.shown(name.utf8), to: max(console.width / 3, 12)) + "> "
     let reader = LineReader(console, prompt: prompt, completion: ShellCompletion(database: database))

@@ -11,7 +11,7 @@ import LatewoodFile
 /// ```
 ///
 /// Children precede their parents, so the checksums of a node's children are known when the node is
-/// placed. Until then a node has only a provisional offset (`Provisional`). Whenever a region is
+/// placed. Until then a node has only a provisional offset (`UnplacedOffset`). Whenever a region is
 /// placed, `placements` grows, and `reference` returns the references of that region's nodes until
 /// the next region is placed.
 final class RegionWriter {
@@ -74,12 +74,12 @@ final class RegionWriter {
     (memory + used).initializeMemory(as: UInt8.self, repeating: 0, count: zeros)
     used = start + length
     starts.append(start)
-    return (memory + start, Provisional.mark | UInt64(starts.count - 1))
+    return (memory + start, UnplacedOffset.mark | UInt64(starts.count - 1))
   }
 
   /// The reference to a node of the region that was placed last.
   func reference(of provisional: UInt64) -> NodeReference {
-    references[Int(provisional & ~Provisional.mark)]
+    references[Int(provisional & ~UnplacedOffset.mark)]
   }
 
   /// Places the nodes received so far. More may follow.
@@ -117,7 +117,7 @@ final class RegionWriter {
       for index in 0..<Int(bytes.u16(NodeLayout.count)) {
         let child = node + (NodeLayout.arrays + index * NodeLayout.childLength)
         let provisional = UnsafeRawPointer(child).u64(NodeLayout.childOffset)
-        guard Provisional.isProvisional(provisional) else { continue }
+        guard UnplacedOffset.isProvisional(provisional) else { continue }
         let reference = reference(of: provisional)
         child.set(reference.offset, at: NodeLayout.childOffset)
         child.set(reference.checksum, at: NodeLayout.childChecksum)
@@ -131,7 +131,7 @@ final class RegionWriter {
 }
 
 /// The offsets that represent nodes not yet placed in the file. Real offsets are far smaller.
-enum Provisional {
+enum UnplacedOffset {
   static let mark: UInt64 = 1 << 63
   @inline(__always) static func isProvisional(_ offset: UInt64) -> Bool { offset & mark != 0 }
 }

@@ -25,28 +25,28 @@ extension BufferNode {
   /// O(log n), plus a lookup for each entry in the range's leaves for which it was not yet known
   /// whether its key is beneath.
   func change(
-    from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ isBeneath: Lookup
+    from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace, _ existsBelow: Lookup
   ) throws(StorageError) -> Int {
-    guard low != nil || high != nil else { return try settle(space, isBeneath) }
+    guard low != nil || high != nil else { return try settle(space, existsBelow) }
     if !isBranch {
       let (first, end) = try entries(from: low, below: high, space)
       guard first < end else { return 0 }
-      _ = try settle(space, isBeneath)
+      _ = try settle(space, existsBelow)
       return change(first..<end)
     }
     let (first, last) = try edges(from: low, below: high, space)
-    if first == last { return try child(first).change(from: low, below: high, space, isBeneath) }
+    if first == last { return try child(first).change(from: low, below: high, space, existsBelow) }
     guard first < last else { return 0 }
-    return try child(first).change(from: low, below: nil, space, isBeneath)
-      &+ change(children: first + 1, last, space, isBeneath)
-      &+ child(last).change(from: nil, below: high, space, isBeneath)
+    return try child(first).change(from: low, below: nil, space, existsBelow)
+      &+ change(children: first + 1, last, space, existsBelow)
+      &+ child(last).change(from: nil, below: high, space, existsBelow)
   }
 
   /// Returns the record of the put at `index` among the puts in `low ..< high`, whose keys must all
   /// be absent beneath; nil if there are fewer. O(log n), plus the time of `change`.
   func put(
     at index: Int, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace,
-    _ isBeneath: Lookup
+    _ existsBelow: Lookup
   ) throws(StorageError) -> LogRecord? {
     var rest = index
     guard isBranch else {
@@ -59,45 +59,45 @@ extension BufferNode {
     }
     let (first, last) = try edges(from: low, below: high, space)
     guard first < last else {
-      return try child(first).put(at: rest, from: low, below: high, space, isBeneath)
+      return try child(first).put(at: rest, from: low, below: high, space, existsBelow)
     }
-    let before = try child(first).change(from: low, below: nil, space, isBeneath)
-    if rest < before { return try child(first).put(at: rest, from: low, below: nil, space, isBeneath) }
+    let before = try child(first).change(from: low, below: nil, space, existsBelow)
+    if rest < before { return try child(first).put(at: rest, from: low, below: nil, space, existsBelow) }
     rest &-= before
     var (start, end) = (first + 1, last)
     while start < end {
       let middle = (start &+ end) &>> 1
-      if try change(children: first + 1, middle + 1, space, isBeneath) <= rest {
+      if try change(children: first + 1, middle + 1, space, existsBelow) <= rest {
         start = middle &+ 1
       } else {
         end = middle
       }
     }
-    rest &-= try change(children: first + 1, start, space, isBeneath)
-    return try child(start).put(at: rest, from: nil, below: start == last ? high : nil, space, isBeneath)
+    rest &-= try change(children: first + 1, start, space, existsBelow)
+    return try child(start).put(at: rest, from: nil, below: start == last ? high : nil, space, existsBelow)
   }
 
   /// Returns the change by children `first ..< end` of a branch.
   private func change(
-    children first: Int, _ end: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
+    children first: Int, _ end: Int, _ space: borrowing RecordSpace, _ existsBelow: Lookup
   ) throws(StorageError) -> Int {
     if first < end, settledChange != nil { return sum(end) &- sum(first) }
     var total = 0
-    for index in first..<end { total &+= try child(index).settle(space, isBeneath) }
+    for index in first..<end { total &+= try child(index).settle(space, existsBelow) }
     return total
   }
 
   /// Returns the change by all entries. Computes it the first time, and settles the node.
-  private func settle(_ space: borrowing RecordSpace, _ isBeneath: Lookup) throws(StorageError) -> Int {
+  private func settle(_ space: borrowing RecordSpace, _ existsBelow: Lookup) throws(StorageError) -> Int {
     if let settledChange { return settledChange }
     var total = 0
     if isBranch {
       for index in 0..<count {
         setSum(index, total)
-        total &+= try child(index).settle(space, isBeneath)
+        total &+= try child(index).settle(space, existsBelow)
       }
     } else {
-      for first in stride(from: 0, to: count, by: 64) { try lookUp(first, space, isBeneath) }
+      for first in stride(from: 0, to: count, by: 64) { try lookUp(first, space, existsBelow) }
       total = change(0..<count)
     }
     settled.pointee.store(UInt64(bitPattern: Int64(total)) &<< 1 | 1, ordering: .releasing)
@@ -106,16 +106,16 @@ extension BufferNode {
 
   /// Records which of 64 entries of a leaf have keys that exist beneath.
   private func lookUp(
-    _ first: Int, _ space: borrowing RecordSpace, _ isBeneath: Lookup
+    _ first: Int, _ space: borrowing RecordSpace, _ existsBelow: Lookup
   ) throws(StorageError) {
     var bits: UInt64 = 0
     for index in first..<min(first + 64, count) {
       let reference = reference(index)
-      if let known = reference.isBeneath {
+      if let known = reference.existsBelow {
         if !known { continue }
       } else {
         let record = try space.record(reference)
-        if try !isBeneath(record.key, record.keyCount) { continue }
+        if try !existsBelow(record.key, record.keyCount) { continue }
       }
       bits |= 1 &<< UInt64(index &- first)
     }
@@ -233,7 +233,7 @@ extension BufferNode {
     for index in 0..<count {
       var reference = reference(index)
       let bits = source.beneath(index).pointee.load(ordering: .relaxed)
-      reference.isBeneath = bits & (1 &<< UInt64(index & 63)) != 0
+      reference.existsBelow = bits & (1 &<< UInt64(index & 63)) != 0
       references[index] = reference.bits
     }
   }

@@ -35,7 +35,7 @@ extension BufferTree {
 
   private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
     let buffer = BufferNode(node.node)
-    let newer = Self.firstNotBelow(live, node.died)
+    let newer = Self.firstIndex(live, node.died)
     if newer > 0, live[newer - 1] >= buffer.born {
       state.held[live[newer - 1], default: []].append(node)
     } else {
@@ -43,7 +43,7 @@ extension BufferTree {
     }
   }
 
-  private static func firstNotBelow(_ numbers: [UInt64], _ number: UInt64) -> Int {
+  private static func firstIndex(_ numbers: [UInt64], _ number: UInt64) -> Int {
     var low = 0
     var high = numbers.count
     while low < high {
@@ -54,7 +54,7 @@ extension BufferTree {
   }
 
   private static func contains(_ numbers: [UInt64], _ number: UInt64) -> Bool {
-    let index = firstNotBelow(numbers, number)
+    let index = firstIndex(numbers, number)
     return index < numbers.count && numbers[index] == number
   }
 }

@@ -32,7 +32,7 @@ struct RecordReference: Equatable {
   @inline(__always) var tag: UInt16 { UInt16(truncatingIfNeeded: bits &>> Self.tagShift) & 0x1FFF }
 
   /// Whether the layers beneath the buffer have the key; nil if that is not known yet.
-  @inline(__always) var isBeneath: Bool? {
+  @inline(__always) var existsBelow: Bool? {
     get { bits & Self.knownBit == 0 ? nil : bits & Self.beneathBit != 0 }
     set {
       bits &= ~(Self.knownBit | Self.beneathBit)
@@ -40,7 +40,7 @@ struct RecordReference: Equatable {
     }
   }
 
-  /// Returns this reference with `isBeneath` taken from the older reference that it replaces.
+  /// Returns this reference with `existsBelow` taken from the older reference that it replaces.
   @inline(__always) func replacing(_ old: RecordReference) -> RecordReference {
     let known = Self.knownBit | Self.beneathBit
     return RecordReference(bits: bits & ~known | old.bits & known)

@@ -61,7 +61,7 @@ package final class BufferWriter {
     var reference = RecordReference(record, at: offset)
     // A key without an entry in the buffer exists if the layers beneath have it. An existing entry
     // keeps its own flag.
-    reference.isBeneath = existed
+    reference.existsBelow = existed
     try tree.pointee.insert(record.key, record.keyCount, reference, records)
   }
 

@@ -83,7 +83,7 @@ import Testing
   ) throws {
     let found = try find(selector)
     #expect(found.ids == expected && found.read == read, "\(selector)")
-    let reversed = try find(selector, [FindRequest.Order(FoundDocument.idField, isDescending: true)])
+    let reversed = try find(selector, [FindRequest.Order(MatchedDocument.idField, isDescending: true)])
     #expect(reversed.ids == expected.reversed() && reversed.read == read, "\(selector)")
   }
 
@@ -114,7 +114,7 @@ import Testing
       let (skip, limit) = (random.below(3), random.oneIn(2) ? Int.max : random.below(5))
       let forwards = Array(expected.dropFirst(skip).prefix(limit))
       #expect(try find(selector, skip: skip, limit: limit).ids == forwards, "\(selector): \(random.replay)")
-      let id = FindRequest.Order(FoundDocument.idField, isDescending: true)
+      let id = FindRequest.Order(MatchedDocument.idField, isDescending: true)
       let order = [id, FindRequest.Order(FieldPath("n"))]
       let backwards = Array(expected.reversed().dropFirst(skip).prefix(limit))
       #expect(
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func `an order by id ends at the limit`() throws {
-    let id = FoundDocument.idField
+    let id = MatchedDocument.idField
     for order in [[], [FindRequest.Order(id)], [FindRequest.Order(id), FindRequest.Order(FieldPath("n"))]] {
       let found = try find("{}", order, limit: 2)
       #expect(found == (["d100", "d101"], 2))

@@ -102,7 +102,7 @@ import Testing
   }
 
   /// Returns the values of a row as text; nil if the document is needed.
-  private func shown(of values: inout FoundValues, _ columns: [FieldPath]) -> String? {
+  private func shown(of values: inout CoveringRow, _ columns: [FieldPath]) -> String? {
     var shown: [String] = []
     for _ in columns {
       guard let value = values.next() else { return nil }
@@ -112,7 +112,7 @@ import Testing
   }
 
   /// Returns fields of a document as text. Members that are not scalars are not distinguished.
-  private func shown(of document: FoundDocument, _ columns: [FieldPath]) throws -> String {
+  private func shown(of document: MatchedDocument, _ columns: [FieldPath]) throws -> String {
     let values = try columns.map { column in
       try document.withField(column) { lookup throws(FleeceError) in try ScalarValue(lookup.value) }
     }
@@ -224,7 +224,7 @@ import Testing
   }
 
   /// Returns an integer in a member, or the least one for anything else.
-  private func integer(of name: String, _ document: FoundDocument) throws -> Int {
+  private func integer(of name: String, _ document: MatchedDocument) throws -> Int {
     try document.withField(FieldPath(name)) { lookup throws(FleeceError) in
       guard case .number(let number)? = try ScalarValue(lookup.value) else { return .min }
       return number.integral ?? .min

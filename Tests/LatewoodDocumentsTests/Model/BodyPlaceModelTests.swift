@@ -262,7 +262,7 @@ private struct BodyPlaceRun {
       let wanted = try all.filter { id, body in
         let head = try #require(try reads.head(of: id))
         return try id.withBytes { id in
-          try body.withUnsafeBytes { try predicate.matches(FoundDocument(id, head, $0)) }
+          try body.withUnsafeBytes { try predicate.matches(MatchedDocument(id, head, $0)) }
         }
       }
       for (order, isDescending) in [("", false), ("v", false), ("k", true)] {

@@ -116,7 +116,7 @@ extension DocumentStore {
     try reads.forEachDocument { id, head in
       guard let body = try reads.body(at: head.body) else { return true }
       let (emitted, values) = try id.withBytes { id in
-        try body.withUnsafeBytes { view.rows(of: try FoundDocument(id, head, $0)) }
+        try body.withUnsafeBytes { view.rows(of: try MatchedDocument(id, head, $0)) }
       }
       guard case .rows(let keys)? = emitted else { return true }
       for (number, key) in keys.enumerated() {

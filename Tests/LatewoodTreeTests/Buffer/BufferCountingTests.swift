@@ -11,7 +11,7 @@ private final class CountedBuffer {
   /// An entry, and whether its key exists below the buffer.
   struct Entry {
     var isDelete: Bool
-    var isBeneath: Bool
+    var existsBelow: Bool
   }
 
   struct Model {
@@ -20,7 +20,7 @@ private final class CountedBuffer {
     func change(_ range: Range<Int>) -> Int {
       var total = 0
       for (number, entry) in entries where range.contains(number) {
-        total += (entry.isDelete ? 0 : 1) - (entry.isBeneath ? 1 : 0)
+        total += (entry.isDelete ? 0 : 1) - (entry.existsBelow ? 1 : 0)
       }
       return total
     }
@@ -48,14 +48,15 @@ private final class CountedBuffer {
   }
 
   func write(_ number: Int, isDelete: Bool, isKnown: Bool) throws {
-    let isBeneath = model.entries[number]?.isBeneath ?? (Self.isThere(number) && !deleted.contains(number))
+    let existsBelow =
+      model.entries[number]?.existsBelow ?? (Self.isThere(number) && !deleted.contains(number))
     let key = Self.key(number)
     var reference = log.append(key, isDelete: isDelete)
     // For a key with an entry, the writer knows the entry, but not whether the key exists below.
-    let existed = model.entries[number].map { !$0.isDelete } ?? isBeneath
-    if isKnown { reference.isBeneath = existed }
+    let existed = model.entries[number].map { !$0.isDelete } ?? existsBelow
+    if isKnown { reference.existsBelow = existed }
     try key.withUnsafeBytes { try tree.insert($0.baseAddress!, $0.count, reference, log.space) }
-    model.entries[number] = Entry(isDelete: isDelete, isBeneath: isBeneath)
+    model.entries[number] = Entry(isDelete: isDelete, existsBelow: existsBelow)
   }
 
   func removeRange(_ range: Range<Int>) throws {

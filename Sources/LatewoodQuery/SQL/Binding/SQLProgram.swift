@@ -90,7 +90,7 @@ package struct SQLProgram: Sendable {
     }
     limit = try SQLProgram.count(statement.limit, "LIMIT", statement, binder) ?? .max
     skip = try SQLProgram.count(statement.offset, "OFFSET", statement, binder) ?? 0
-    giveOrderToScan()
+    pushOrderDownToScan()
   }
 
   private static func literals(
@@ -209,7 +209,7 @@ package struct SQLProgram: Sendable {
 
   /// Passes order, skip and limit to the search if each document produces one row, so that it
   /// returns only the necessary documents, in the order of the rows.
-  private mutating func giveOrderToScan() {
+  private mutating func pushOrderDownToScan() {
     guard isOneToOne, let fields = fieldOrder else { return }
     if !fields.isEmpty {
       let (needed, overflow) = skip.addingReportingOverflow(limit)

@@ -4,11 +4,11 @@ import Testing
 
 @testable import LatewoodStore
 
-@Suite struct BlockClaimsTests {
+@Suite struct BlockReferenceCountsTests {
   @Test func `a block is free when no claim covers a byte of it, after any adds and removes`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     let limit = 16384 + 40_000 + random.below(64)
-    var claims = try #require(BlockClaims(limit: UInt64(limit)))
+    var claims = try #require(BlockReferenceCounts(limit: UInt64(limit)))
     var model = [Int](repeating: 0, count: limit)
     var added: [Range<Int>] = []
     func range(_ range: Range<Int>) -> DeadRange {
@@ -39,7 +39,7 @@ import Testing
   @Test func `claims across regions of 64 MiB are counted as in one region`() throws {
     let region: UInt64 = 64 << 20
     // 100 GiB: only the regions that claims touch take memory.
-    var claims = try #require(BlockClaims(limit: 100 << 30))
+    var claims = try #require(BlockReferenceCounts(limit: 100 << 30))
     let range = DeadRange(start: region - 5000, end: 3 * region + 1, endsInNode: false)
     #expect(claims.endOfEmptyRegion(at: region - 5000) == region)
     let isTaken = claims.add(range)
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `claims that cannot lie in the file are refused`() throws {
-    var claims = try #require(BlockClaims(limit: 100_000))
+    var claims = try #require(BlockReferenceCounts(limit: 100_000))
     for (start, end) in [(0, 4096), (16383, 20_000), (90_000, 100_001), (100_001, 100_001), (30_000, 20_000)]
     {
       let isTaken = claims.add(DeadRange(start: UInt64(start), end: UInt64(end), endsInNode: false))
@@ -71,11 +71,11 @@ import Testing
     // Blocks behind the limit are not counted.
     #expect(claims.isFree(102_400..<106_496))
     #expect(!claims.isFree(98_304..<102_400))
-    #expect(BlockClaims(limit: 1 << 48) == nil)
+    #expect(BlockReferenceCounts(limit: 1 << 48) == nil)
   }
 
   @Test func `a block with too many claims never becomes free again`() throws {
-    var claims = try #require(BlockClaims(limit: 1 << 20))
+    var claims = try #require(BlockReferenceCounts(limit: 1 << 20))
     let block = DeadRange(start: 32_768, end: 36_864, endsInNode: false)
     for _ in 0..<20 {
       let isTaken = claims.add(block)

@@ -4,7 +4,7 @@ import LatewoodQuery
 
 /// The receiver of the documents that a query finds, in order. If it only needs values in an index,
 /// no document is read.
-protocol FoundSink {
+protocol ResultSink {
   /// Whether the order of the documents matters to the sink.
   static var isOrdered: Bool { get }
 
@@ -15,7 +15,7 @@ protocol FoundSink {
   mutating func expect(_ count: Int)
 
   /// Takes a document. Returns whether to continue.
-  mutating func take(_ document: FoundDocument) throws -> Bool
+  mutating func take(_ document: MatchedDocument) throws -> Bool
 
   /// Takes the index entry of a document. Returns whether to continue; nil if the sink needs the
   /// document.
@@ -26,33 +26,33 @@ protocol FoundSink {
   mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int
 }
 
-extension FoundSink {
+extension ResultSink {
   static var isOrdered: Bool { true }
   mutating func expect(_ count: Int) {}
   mutating func take(_ entries: UnsafeBufferPointer<EntryBytes>) -> Int { 0 }
 }
 
 /// A sink that takes whole documents.
-struct DocumentSink: FoundSink {
-  let body: (FoundDocument) throws -> Bool
+struct DocumentSink: ResultSink {
+  let body: (MatchedDocument) throws -> Bool
 
   mutating func covers(_ definition: IndexDefinition) -> Bool { false }
-  mutating func take(_ document: FoundDocument) throws -> Bool { try body(document) }
+  mutating func take(_ document: MatchedDocument) throws -> Bool { try body(document) }
   mutating func take(_ entry: StoredEntry) throws -> Bool? { nil }
 }
 
 /// A sink that takes only ids.
-struct IDSink: FoundSink {
+struct IDSink: ResultSink {
   let body: (String) throws -> Bool
 
   mutating func covers(_ definition: IndexDefinition) -> Bool { true }
-  mutating func take(_ document: FoundDocument) throws -> Bool { try body(document.id) }
+  mutating func take(_ document: MatchedDocument) throws -> Bool { try body(document.id) }
   mutating func take(_ entry: StoredEntry) throws -> Bool? { try body(entry.id) }
 }
 
 /// The columns of a document in an index entry, read in place one after the other. Valid only
 /// during the call that provided it.
-package struct FoundValues {
+package struct CoveringRow {
   private var entry = StoredEntry()
   private var reader = CollationReader(UnsafeRawBufferPointer(start: nil, count: 0))
   private var place = 0
@@ -69,7 +69,7 @@ package struct FoundValues {
 
   /// Returns nil if the index lacks one of the columns.
   fileprivate init?(_ columns: [FieldPath], in definition: IndexDefinition) {
-    if FoundValues.areFirst(columns, in: definition) {
+    if CoveringRow.areFirst(columns, in: definition) {
       for part in definition.parts.prefix(columns.count) { areDescending.append(part.isDescending) }
       return
     }
@@ -134,13 +134,13 @@ package struct FoundValues {
 package struct RowReceiver {
   /// Takes the values of an index entry. Returns whether to continue; nil if the receiver needs the
   /// document.
-  package let values: (inout FoundValues) throws -> Bool?
+  package let values: (inout CoveringRow) throws -> Bool?
   /// Takes the document itself. Returns whether to continue.
-  package let document: (FoundDocument) throws -> Bool
+  package let document: (MatchedDocument) throws -> Bool
 
   package init(
-    values: @escaping (inout FoundValues) throws -> Bool?,
-    document: @escaping (FoundDocument) throws -> Bool
+    values: @escaping (inout CoveringRow) throws -> Bool?,
+    document: @escaping (MatchedDocument) throws -> Bool
   ) {
     self.values = values
     self.document = document
@@ -148,10 +148,10 @@ package struct RowReceiver {
 }
 
 /// A sink that takes the values of some columns.
-struct RowSink: FoundSink {
+struct RowSink: ResultSink {
   private let columns: [FieldPath]
   private let receiver: RowReceiver
-  private var held = FoundValues()
+  private var held = CoveringRow()
 
   init(_ columns: [FieldPath], _ receiver: RowReceiver) {
     self.columns = columns
@@ -159,12 +159,12 @@ struct RowSink: FoundSink {
   }
 
   mutating func covers(_ definition: IndexDefinition) -> Bool {
-    guard let held = FoundValues(columns, in: definition) else { return false }
+    guard let held = CoveringRow(columns, in: definition) else { return false }
     self.held = held
     return true
   }
 
-  mutating func take(_ document: FoundDocument) throws -> Bool { try receiver.document(document) }
+  mutating func take(_ document: MatchedDocument) throws -> Bool { try receiver.document(document) }
 
   mutating func take(_ entry: StoredEntry) throws -> Bool? {
     guard !entry.isCut else { return nil }
@@ -179,7 +179,7 @@ extension IndexDefinition {
   func places(of columns: [FieldPath]) -> [Int?]? {
     var places: [Int?] = []
     for column in columns {
-      if column == FoundDocument.idField {
+      if column == MatchedDocument.idField {
         places.append(nil)
       } else if let place = parts.firstIndex(where: { $0.path == column && !$0.isEach }) {
         places.append(place)

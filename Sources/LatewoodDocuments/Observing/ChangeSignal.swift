@@ -1,7 +1,7 @@
 import LatewoodConcurrency
 
 /// Wakes one waiting task when a collection changes.
-final class FeedBell: Sendable {
+final class ChangeSignal: Sendable {
   private enum State {
     case silent
     case rung

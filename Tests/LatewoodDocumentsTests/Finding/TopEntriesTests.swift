@@ -5,7 +5,7 @@ import Testing
 @testable import LatewoodDocuments
 
 /// Sorting in parts that fit into memory, compared with sorting everything.
-@Suite struct BestKeysTests {
+@Suite struct TopEntriesTests {
   /// Counts the memory of all entries that exist.
   private final class Meter: Sendable {
     private let bytes = Guarded((now: 0, most: 0))
@@ -50,7 +50,7 @@ import Testing
       let stop = random.oneIn(3) ? random.below(100) : .max
       let meter = Meter()
       var (taken, parts): ([Int], Int) = ([], 0)
-      try BestKeys<Entry>.inParts(wanted: wanted, memory: memory) { best in
+      try TopEntries<Entry>.inParts(wanted: wanted, memory: memory) { best in
         parts += 1
         for number in numbers { try best.add(Entry(content: Content(number, 1 + number % longest, meter))) }
       } _: { entry in

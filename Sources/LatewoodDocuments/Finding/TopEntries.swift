@@ -25,7 +25,7 @@ struct SortKey: SortedEntry {
 
 /// Collects the first of all added entries in their order: as many as are requested and fit into
 /// memory. Equal entries count once.
-struct BestKeys<Entry: SortedEntry> {
+struct TopEntries<Entry: SortedEntry> {
   private let wanted: Int
   private let memory: Int
   /// The entry that precedes the collected ones; nil to begin with the first.
@@ -48,13 +48,13 @@ struct BestKeys<Entry: SortedEntry> {
   ///   - memory: the approximate maximum memory for the entries of a part, in bytes.
   ///   - add: adds all entries, the same in each call.
   static func inParts(
-    wanted: Int? = nil, memory: Int, adding add: (inout BestKeys) throws -> Void,
+    wanted: Int? = nil, memory: Int, adding add: (inout TopEntries) throws -> Void,
     _ take: (Entry) throws -> Bool
   ) throws {
     var rest = wanted ?? .max
     var after: Entry?
     while rest > 0 {
-      var best = BestKeys(wanted: rest, memory: memory, after: after)
+      var best = TopEntries(wanted: rest, memory: memory, after: after)
       try add(&best)
       try best.cut(to: .max)
       for entry in best.entries where try !take(entry) { return }

@@ -4,7 +4,7 @@ import LatewoodQuery
 /// The entries that a step of a build adds to an index.
 ///
 /// Sorting only moves small positions, which are not reference-counted.
-struct BuiltEntries {
+struct IndexBuildBuffer {
   /// A position with the start of its entry, for sorting.
   private struct Sorted {
     /// The eight bytes after the common prefix of all entries, big-endian: they distinguish most
@@ -48,7 +48,7 @@ struct BuiltEntries {
         let place = keys.places[Int(sorted.place)]
         try body(
           BuiltEntry(
-            bytes: BuiltEntries.entry(place, in: bytes), keyCount: place.keyCount,
+            bytes: IndexBuildBuffer.entry(place, in: bytes), keyCount: place.keyCount,
             isCut: place.isCut, lacksValue: place.lacksValue,
             head: keepsHeads ? heads[Int(sorted.place)] : nil))
       }
@@ -61,13 +61,13 @@ struct BuiltEntries {
     sorted.reserveCapacity(places.count)
     let shared = lengthShared(bytes)
     for number in places.indices {
-      let rest = BuiltEntries.entry(places[number], in: bytes).dropFirst(shared)
+      let rest = IndexBuildBuffer.entry(places[number], in: bytes).dropFirst(shared)
       sorted.append(
         Sorted(
           start: UnsafeRawBufferPointer(rebasing: rest).sortingStart,
           place: UInt32(truncatingIfNeeded: number)))
     }
-    if sorted.count < BuiltEntries.leastDistributed {
+    if sorted.count < IndexBuildBuffer.leastDistributed {
       sorted.sort { left, right in
         left.start == right.start ? precedes(left, right, in: bytes) : left.start < right.start
       }
@@ -109,14 +109,14 @@ struct BuiltEntries {
     var numbers = counts.mutableSpan
     for index in sorted.indices {
       let start = sorted[index].start
-      for place in 0..<8 { numbers[BuiltEntries.bucket(start, place)] &+= 1 }
+      for place in 0..<8 { numbers[IndexBuildBuffer.bucket(start, place)] &+= 1 }
     }
     var other = sorted
     for place in 0..<8 {
-      if let entry = sorted.first, counts[BuiltEntries.bucket(entry.start, place)] == sorted.count {
+      if let entry = sorted.first, counts[IndexBuildBuffer.bucket(entry.start, place)] == sorted.count {
         continue
       }
-      BuiltEntries.distribute(sorted, by: place, &counts, to: &other)
+      IndexBuildBuffer.distribute(sorted, by: place, &counts, to: &other)
       swap(&sorted, &other)
     }
   }

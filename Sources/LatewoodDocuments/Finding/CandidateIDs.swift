@@ -1,14 +1,14 @@
 import LatewoodBytes
 
 /// The documents in a part of an index that has few entries, all with equal keys.
-struct ShortMatch {
-  let part: IndexPart
+struct CandidateMatch {
+  let part: CandidateIndex
   /// The ids, in order.
-  let ids: ShortIDList
+  let ids: CandidateIDs
 }
 
 /// The ids of a few documents, in one array.
-struct ShortIDList {
+struct CandidateIDs {
   /// The ids, each preceded by its length in four bytes.
   private var bytes: [UInt8] = []
   private(set) var count = 0
@@ -19,7 +19,7 @@ struct ShortIDList {
   private static let usualLength = 64
 
   mutating func append(_ id: UnsafeRawBufferPointer) {
-    if bytes.isEmpty { bytes.reserveCapacity(ShortIDList.usualLength) }
+    if bytes.isEmpty { bytes.reserveCapacity(CandidateIDs.usualLength) }
     withUnsafeBytes(of: UInt32(truncatingIfNeeded: id.count).littleEndian) { bytes.append(bytes: $0) }
     bytes.append(bytes: id)
     count += 1

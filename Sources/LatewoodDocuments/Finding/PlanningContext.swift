@@ -5,7 +5,7 @@ import LatewoodStore
 ///
 /// They depend only on the request and the definitions of the indexes, not on the documents, so
 /// ``PreparedFind`` keeps them between runs. ``FindPlanner`` counts their entries and chooses.
-final class FindChoices: Sendable {
+final class PlanningContext: Sendable {
   let indexes: CollectionIndexes
   let conditions: Conjunction
   /// The ids that the conditions do not exclude.
@@ -13,9 +13,9 @@ final class FindChoices: Sendable {
   /// Whether all documents with these ids meet the conditions.
   let areIDsWhole: Bool
   /// At most one part of each index.
-  let parts: [IndexPart]
+  let parts: [CandidateIndex]
   /// For each `or` that indexes can answer, the parts that can answer each of its sides.
-  let unions: [[[IndexPart]]]
+  let unions: [[[CandidateIndex]]]
 
   init(_ request: FindRequest, _ indexes: CollectionIndexes) {
     self.indexes = indexes
@@ -25,12 +25,12 @@ final class FindChoices: Sendable {
     let bounds = IDBounds(request.predicate)
     ids = bounds.ranges
     areIDsWhole = bounds.isWhole
-    var parts: [IndexPart] = []
+    var parts: [CandidateIndex] = []
     for index in indexes.ready {
-      if let part = IndexPart.of(index, conditions, order), part.isUseful { parts.append(part) }
+      if let part = CandidateIndex.of(index, conditions, order), part.isUseful { parts.append(part) }
     }
     self.parts = parts
-    unions = FindChoices.unions(of: conditions, indexes.ready)
+    unions = PlanningContext.unions(of: conditions, indexes.ready)
   }
 
   /// The maximum number of sides of an `or` that indexes answer one by one.
@@ -38,13 +38,13 @@ final class FindChoices: Sendable {
 
   private static func unions(
     of conditions: Conjunction, _ indexes: [CollectionIndex]
-  ) -> [[[IndexPart]]] {
-    var unions: [[[IndexPart]]] = []
+  ) -> [[[CandidateIndex]]] {
+    var unions: [[[CandidateIndex]]] = []
     for case .any(let sides) in conditions.parts where (2...unionLimit).contains(sides.count) {
-      var found: [[IndexPart]] = []
+      var found: [[CandidateIndex]] = []
       for side in sides {
         let both = Conjunction(.all([side] + conditions.parts))
-        found.append(indexes.compactMap { IndexPart.of($0, both, []) }.filter(\.isSelective))
+        found.append(indexes.compactMap { CandidateIndex.of($0, both, []) }.filter(\.isSelective))
       }
       if found.allSatisfy({ !$0.isEmpty }) { unions.append(found) }
     }

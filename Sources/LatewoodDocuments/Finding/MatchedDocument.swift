@@ -3,7 +3,7 @@ import LatewoodQuery
 
 /// A document found by a query, with its body read in place. It is valid only during the call that
 /// provided it.
-package struct FoundDocument: FieldSource {
+package struct MatchedDocument: FieldSource {
   private let idBytes: UnsafeRawBufferPointer
   /// The head of its record.
   package let head: DocumentRecord.Head
@@ -41,8 +41,8 @@ package struct FoundDocument: FieldSource {
   ) throws(FleeceError) -> R {
     // One comparison suffices for nearly all paths.
     guard path.steps.count == 1, path.steps[0].isReserved else { return try body(path.lookup(in: self.body)) }
-    if path == FoundDocument.idField { return try FoundDocument.lend(id, to: body) }
-    if path == FoundDocument.revisionField { return try FoundDocument.lend("\(revision)", to: body) }
+    if path == MatchedDocument.idField { return try MatchedDocument.lend(id, to: body) }
+    if path == MatchedDocument.revisionField { return try MatchedDocument.lend("\(revision)", to: body) }
     return try body(path.lookup(in: self.body))
   }
 

@@ -2,7 +2,7 @@ import LatewoodQuery
 import LatewoodStore
 
 /// The part of an index that contains all documents of a request.
-final class IndexPart: Sendable {
+final class CandidateIndex: Sendable {
   let index: CollectionIndex
   let bounds: IndexBounds
   /// The ranges of entries within the bounds.
@@ -15,12 +15,12 @@ final class IndexPart: Sendable {
   /// meet them, or clearly does not help.
   static func of(
     _ index: CollectionIndex, _ conditions: Conjunction, _ order: [(path: FieldPath, isDescending: Bool)]
-  ) -> IndexPart? {
+  ) -> CandidateIndex? {
     // Most indexes are irrelevant to a request: exclude them before allocating anything.
     guard index.definition.mayHelp(conditions, order.first?.path),
       let bounds = index.definition.bounds(for: conditions)
     else { return nil }
-    return IndexPart(index, bounds, order)
+    return CandidateIndex(index, bounds, order)
   }
 
   private init(

@@ -7,7 +7,7 @@ import Testing
 @testable import LatewoodQuery
 
 /// The entries that a step of an index build collects and sorts.
-@Suite struct BuiltEntriesTests {
+@Suite struct IndexBuildBufferTests {
   private let store: DocumentStore
   private let collection: CollectionHandle
 
@@ -26,7 +26,7 @@ import Testing
   /// Returns the bytes of entries in the order of a sort.
   private func sorted(_ keys: [[UInt8]], _ ids: [[UInt8]]) throws -> (order: [[UInt8]], byteCount: Int) {
     let head = try #require(try store.reads(collection).head(of: "any"))
-    var entries = BuiltEntries(count: 1, keepsHeads: false)
+    var entries = IndexBuildBuffer(count: 1, keepsHeads: false)
     for (key, id) in zip(keys, ids) {
       key.withUnsafeBytes { key in
         id.withUnsafeBytes { id in
