@@ -89,7 +89,7 @@ package struct DocumentError: Error, Sendable, Equatable, CustomStringConvertibl
   package var description: String { store?.description ?? message }
 
   /// Converts any error that this layer can catch.
-  private static func from(_ error: any Error) -> DocumentError {
+  static func from(_ error: any Error) -> DocumentError {
     if let error = error as? DocumentError { return error }
     if let error = error as? StoreError { return DocumentError(error) }
     if let failure = error as? StorageError { return DocumentError(StoreError(failure)) }

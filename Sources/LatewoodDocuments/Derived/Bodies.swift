@@ -14,37 +14,44 @@ struct Bodies: DerivedData {
     self.work = work
   }
 
-  func update(for change: RevisionChange) throws {
-    guard let new = change.new else { return try removeAll(of: change) }
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
+    guard let new = change.new else {
+      if let old = change.old { try Bodies(batch, work).removeAll(of: old) }
+      return
+    }
     let tree = new.tree
     if let old = change.old, let moved = old.body {
       // The record only contains the body of the latest change.
-      try transaction.put(SequenceEntry.Key(old.sequence), moved, in: spaces.bodies, existed: false)
+      try batch.transaction.put(
+        SequenceEntry.Key(old.sequence), moved, in: work.spaces.bodies, existed: false)
     }
     if let body = change.body {
       if new.body == nil {
-        try transaction.put(SequenceEntry.Key(new.sequence), body.bytes, in: spaces.bodies)
+        try batch.transaction.put(SequenceEntry.Key(new.sequence), body.bytes, in: work.spaces.bodies)
       }
       work.state.bodies += 1
       work.state.bodyBytes += UInt64(body.bytes.count)
       for digest in body.blobs.isEmpty ? [] : Set(body.blobs) {
         let key = SequenceEntry.key(new.sequence)
-        try addReference(key + digest.bytes, digest.bytes + key, to: digest)
+        try Bodies(batch, work).addReference(key + digest.bytes, digest.bytes + key, to: digest)
       }
       if let node = tree.nodes.first(where: { $0.body == new.sequence }), !node.isLeaf {
-        try supersede(new.sequence)
+        try Bodies(batch, work).supersede(new.sequence)
       }
     }
     // A leaf that now has children may be pruned at the same time. Bodies of purged leaves are
     // deleted by the caller.
     for node in change.old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && change.kind != .purged {
-      if tree[node.id]?.isLeaf != true { try supersede(node.body) }
+      if tree[node.id]?.isLeaf != true { try Bodies(batch, work).supersede(node.body) }
     }
   }
 
   /// Removes the bodies of a document that is removed.
-  private func removeAll(of change: RevisionChange) throws(DocumentError) {
-    guard let old = change.old else { return }
+  ///
+  /// - Parameter old: its record.
+  @inline(never) private func removeAll(of old: DocumentRecord) throws(DocumentError) {
     for node in old.tree.nodes where node.body != 0 {
       try remove(node.body, length: node.body == old.sequence ? old.body?.count : nil)
     }
@@ -55,9 +62,7 @@ struct Bodies: DerivedData {
   /// - Parameters:
   ///   - reference: the key in `references`.
   ///   - use: the key in `uses`.
-  func addReference(
-    _ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest
-  ) throws {
+  func addReference(_ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest) throws {
     try transaction.put(reference, [UInt8](), in: spaces.references)
     try transaction.put(use, [UInt8](), in: spaces.uses)
     work.state.references += 1
@@ -66,7 +71,7 @@ struct Bodies: DerivedData {
     }
   }
 
-  private func supersede(_ body: UInt64) throws {
+  @inline(__always) private func supersede(_ body: UInt64) throws {
     try transaction.put(SequenceEntry.Key(body), [UInt8](), in: spaces.superseded)
     work.state.superseded += 1
   }
@@ -75,9 +80,7 @@ struct Bodies: DerivedData {
   ///
   /// - Parameter length: the length of a body in the record of its document, which the caller
   ///   deletes; nil for other bodies.
-  func remove(
-    _ body: UInt64, length: Int? = nil
-  ) throws(DocumentError) {
+  func remove(_ body: UInt64, length: Int? = nil) throws(DocumentError) {
     let key = SequenceEntry.key(body)
     let size = try DocumentError.typed {
       try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
@@ -119,9 +122,7 @@ struct Bodies: DerivedData {
   }
 
   /// Returns the blobs that a body does not refer to.
-  func blobs(
-    _ blobs: [BlobDigest], without body: UInt64
-  ) throws(DocumentError) -> [BlobDigest] {
+  func blobs(_ blobs: [BlobDigest], without body: UInt64) throws(DocumentError) -> [BlobDigest] {
     try DocumentError.typed {
       var rest: [BlobDigest] = []
       for digest in blobs {

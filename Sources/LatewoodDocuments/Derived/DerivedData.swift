@@ -12,11 +12,12 @@ protocol DerivedData {
 
   init(_ batch: DocumentBatch, _ work: CollectionWork)
 
-  /// Whether a collection has any data of this kind. Must be cheap: it is asked for each change.
+  /// Whether a collection has any data of this kind. Must be cheap: each change asks for it.
   static func exist(in state: CollectionState) -> Bool
 
-  /// Makes the changes that follow from a change of a document.
-  func update(for change: RevisionChange) throws
+  /// Makes the changes that follow from a change of a document. Static, because making an instance
+  /// takes longer than most of these changes.
+  static func update(for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork) throws
 
   /// Writes what is written once, at the end of a batch.
   func finish() throws
@@ -43,10 +44,10 @@ extension DerivedData {
     self.init(batch, try batch.work(collection))
   }
 
-  var transaction: Transaction { batch.transaction }
+  @inline(__always) var transaction: Transaction { batch.transaction }
   /// The keyspace of the definitions of indexes and views.
   var database: Keyspace { batch.shared.database }
-  var spaces: CollectionSpaces { work.spaces }
+  @inline(__always) var spaces: CollectionSpaces { work.spaces }
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { true }
   @inline(__always) func finish() throws {}
@@ -74,21 +75,25 @@ enum DerivedKinds {
 extension DocumentBatch {
   /// Makes a change of a document: tells each kind of derived data, and writes the record. This
   /// order of changes is also the order in the log.
-  func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DocumentError) {
-    try DocumentError.typed {
+  ///
+  /// `update` is static, and mostly inlined here: an instance and a copy of the change for each
+  /// kind would take longer than most of what follows from it.
+  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DocumentError) {
+    do {
       // Before anything has changed, because these may refuse the change and read the old body.
-      try tell(Indexes.self, change, work)
-      try tell(Views.self, change, work)
-      if change.new != nil { count(change) }
-      try tell(Bodies.self, change, work)
+      if Indexes.exist(in: work.state) { try Indexes.update(for: change, in: self, work) }
+      if Views.exist(in: work.state) { try Views.update(for: change, in: self, work) }
+      let isRemoved = change.isRemoved
+      if !isRemoved { count(change) }
+      try Bodies.update(for: change, in: self, work)
       // Each kind above counts what it removes: a purge that cannot read a body may have changed
       // nothing yet.
-      if change.new == nil { noteRemoval() }
-      try tell(Feed.self, change, work)
+      if isRemoved { noteRemoval() }
+      try Feed.update(for: change, in: self, work)
       try writeRecord(of: change, work)
-      try tell(ExpiryTimes.self, change, work)
-      try tell(Marks.self, change, work)
-    }
+      try ExpiryTimes.update(for: change, in: self, work)
+      try Marks.update(for: change, in: self, work)
+    } catch { throw DocumentError.from(error) }
     work.changed(change.announced, old: change.old?.sequence)
   }
 
@@ -110,14 +115,8 @@ extension DocumentBatch {
     try Marks(self, work).finish()
   }
 
-  @inline(__always) private func tell<Kind: DerivedData>(
-    _: Kind.Type, _ change: RevisionChange, _ work: CollectionWork
-  ) throws {
-    if Kind.exist(in: work.state) { try Kind(self, work).update(for: change) }
-  }
-
   /// Deletes the record of a document, or puts the new one.
-  private func writeRecord(of change: RevisionChange, _ work: CollectionWork) throws {
+  @inline(__always) private func writeRecord(of change: RevisionChange, _ work: CollectionWork) throws {
     guard let record = change.new else {
       return try transaction.delete(change.id, in: work.spaces.documents, existed: true)
     }
@@ -126,7 +125,7 @@ extension DocumentBatch {
     try transaction.put(change.id, encoded, in: work.spaces.documents, existed: change.old != nil)
   }
 
-  private func count(_ change: RevisionChange) {
+  @inline(__always) private func count(_ change: RevisionChange) {
     if change.newHead?.isDeleted == true || change.kind == .purged { noteRemoval() } else { changeCount += 1 }
   }
 }

@@ -10,9 +10,11 @@ struct ExpiryTimes: DerivedData {
     self.work = work
   }
 
-  func update(for change: RevisionChange) throws {
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
     guard let ended = change.old?.expiry, change.new?.expiry == nil else { return }
-    try transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: spaces.expiry)
+    try batch.transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: work.spaces.expiry)
   }
 
   /// Removes an entry that belongs to no document.

@@ -10,15 +10,17 @@ struct Feed: DerivedData {
     self.work = work
   }
 
-  func update(for change: RevisionChange) throws {
-    if let old = change.old {
-      try transaction.delete(SequenceEntry.Key(old.sequence), in: spaces.sequences, existed: true)
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
+    if let old = change.old?.sequence {
+      try batch.transaction.delete(SequenceEntry.Key(old), in: work.spaces.sequences, existed: true)
     }
     guard let entry = change.entry else { return }
     batch.encoded.removeAll(keepingCapacity: true)
     entry.append(to: &batch.encoded)
-    try transaction.put(
-      SequenceEntry.Key(entry.sequence), batch.encoded, in: spaces.sequences, existed: false)
+    try batch.transaction.put(
+      SequenceEntry.Key(entry.sequence), batch.encoded, in: work.spaces.sequences, existed: false)
   }
 }
 

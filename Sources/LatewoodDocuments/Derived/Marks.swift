@@ -11,25 +11,26 @@ struct Marks: DerivedData {
     self.work = work
   }
 
-  func update(for change: RevisionChange) throws {
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
     let (id, old, new) = (change.id, change.oldHead, change.newHead)
-    let marks = spaces.marks
     let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
     if wasDeleted != isDeleted {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
       if isDeleted {
-        try transaction.put(key, [UInt8](), in: marks, existed: false)
+        try batch.transaction.put(key, [UInt8](), in: work.spaces.marks, existed: false)
       } else {
-        try transaction.delete(key, in: marks, existed: true)
+        try batch.transaction.delete(key, in: work.spaces.marks, existed: true)
       }
     }
     let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
     if hadConflicts != hasConflicts {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
       if hasConflicts {
-        try transaction.put(key, [UInt8](), in: marks, existed: false)
+        try batch.transaction.put(key, [UInt8](), in: work.spaces.marks, existed: false)
       } else {
-        try transaction.delete(key, in: marks, existed: true)
+        try batch.transaction.delete(key, in: work.spaces.marks, existed: true)
       }
     }
     if let old {

@@ -17,7 +17,7 @@ struct RevisionChange {
   /// Whether the change was made here, so that unique indexes may refuse it.
   let isLocal: Bool
 
-  init(
+  @inline(__always) init(
     _ id: String, from old: DocumentRecord?, to new: DocumentRecord?, body: NewBody? = nil,
     added: RevisionID? = nil, _ kind: DocumentChange.Kind, isLocal: Bool = false
   ) {
@@ -33,6 +33,11 @@ struct RevisionChange {
     self.isLocal = isLocal
   }
 
+  /// Whether the document is removed.
+  @inline(__always) var isRemoved: Bool {
+    if case .none = new { true } else { false }
+  }
+
   /// The current revision before the change; nil if there was no document.
   var before: IndexedRevision? { oldHead.map { IndexedRevision($0, body: old?.body) } }
 
@@ -43,7 +48,7 @@ struct RevisionChange {
   }
 
   /// The change as listeners learn of it.
-  var announced: DocumentChange {
+  @inline(__always) var announced: DocumentChange {
     guard let entry else { return DocumentChange(gone: id, kind) }
     return DocumentChange(entry, kind, added: added, isFromReplica: added != nil && !isLocal)
   }

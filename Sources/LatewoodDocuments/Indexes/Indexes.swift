@@ -27,14 +27,25 @@ struct Indexes: DerivedData {
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { state.indexes > 0 }
 
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
+    let new = change.after
+    try Indexes(batch, work).update(
+      change.id, from: change.before, to: new, isLocal: change.isLocal && new?.body != nil)
+  }
+
   /// Updates the index entries of a document.
   ///
+  /// - Parameters:
+  ///   - old: the revision that was current; nil if there was no document.
+  ///   - new: the revision that will be current; nil if there will be none.
+  ///   - isLocal: whether unique indexes may refuse the change, here or at the end of the batch.
   /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
   ///   body is damaged. A damaged old body does not prevent its replacement.
-  func update(for change: RevisionChange) throws(DocumentError) {
-    let (id, old, new) = (change.id, change.before, change.after)
-    // Unique indexes, which may refuse the change here or at the end of the batch.
-    let isLocal = change.isLocal && new?.body != nil
+  @inline(never) private func update(
+    _ id: String, from old: IndexedRevision?, to new: IndexedRevision?, isLocal: Bool
+  ) throws(DocumentError) {
     if let old = old?.head, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted {
       return
     }

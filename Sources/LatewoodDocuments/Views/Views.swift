@@ -17,22 +17,35 @@ struct Views: DerivedData {
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { state.views > 0 }
 
-  func update(for change: RevisionChange) throws(DocumentError) {
+  @inline(__always) static func update(
+    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+  ) throws {
+    try Views(batch, work).update(change.id, from: change.oldHead, to: change.after)
+  }
+
+  /// Updates the rows of a document.
+  ///
+  /// - Parameters:
+  ///   - old: the revision that was current; nil if there was no document.
+  ///   - new: the revision that will be current; nil if there will be none.
+  @inline(never) private func update(
+    _ id: String, from old: DocumentRecord.Head?, to new: IndexedRevision?
+  ) throws(DocumentError) {
     // Load the views even if no row changes, because `ViewRecord.through` changes.
     let views = try loaded()
-    guard let new = change.after else {
+    guard let new else {
       // From all views, even those that are behind.
-      for view in views { try replaceRows(of: change.id, with: (nil, []), in: view) }
+      for view in views { try replaceRows(of: id, with: (nil, []), in: view) }
       return
     }
-    if let old = change.oldHead, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
+    if let old, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted,
       (old.body == 0) == (new.head.body == 0)
     {
       return
     }
     for view in views where view.isKept {
       guard let definition = view.definition else { continue }
-      try replaceRows(of: change.id, with: try rows(of: change.id, new, definition), in: view)
+      try replaceRows(of: id, with: try rows(of: id, new, definition), in: view)
     }
   }
 
