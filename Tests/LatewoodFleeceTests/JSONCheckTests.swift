@@ -158,6 +158,32 @@ import Testing
     }
   }
 
+  @Test func `the values of a text are counted, for the memory that a document needs`() throws {
+    for (text, count) in [("1", 1), ("[]", 1), ("[1,[2,{}]]", 5), (#"{"a":1,"b":[true,null]}"#, 5)] {
+      var check = JSONCheck()
+      let bytes = Array(text.utf8)
+      _ = try bytes.withUnsafeBytes { bytes in
+        Result { () throws(FleeceError) in try check.value(of: bytes) }
+      }.get()
+      #expect(check.valueCount == count, "\(text)")
+    }
+    #expect(JSONParser.memory(forTextOf: 1000, values: 100) > 2 * 1000 + 100 * 100)
+  }
+
+  @Test func `a text can be given up before its value is taken`() throws {
+    var parser = JSONParser()
+    for text in [
+      #"{"a":"éa","b\n":["a","éa",1.5]}"#, "[]", "\"" + String(repeating: "x", count: 5000) + "\"",
+    ] {
+      let copy = UnsafeMutableRawBufferPointer.allocate(byteCount: text.utf8.count, alignment: 1)
+      copy.copyBytes(from: text.utf8)
+      try parser.prepare(UnsafeRawBufferPointer(copy))
+      copy.initializeMemory(as: UInt8.self, repeating: 0)
+      copy.deallocate()
+      #expect(try parser.converted == JSON.fleece(from: text))
+    }
+  }
+
   @Test func `positions count lines and Unicode scalars`() {
     var random = SeededRandom(seed: SeededRandom.seed())
     for _ in 0..<2_000 {

@@ -49,6 +49,31 @@ import Testing
     #expect(BuiltTool.run(["get", place("db"), "small"]).output.contains("value"))
   }
 
+  @Test func `a value that is too long for the process's memory is an error`() throws {
+    let place = try Workplace()
+    // A string of 400 MB.
+    let (output, status) = try InstalledProgram.shell(
+      "export SWIFT_BACKTRACE=enable=no; ulimit -v 250000 || exit 99; "
+        + "(printf '\"'; head -c 400000000 /dev/zero | tr '\\0' a) | \"$@\"",
+      [try BuiltTool.path(), "import", place("db"), "-"])
+    #expect(status == ExitCode.badInput.rawValue, "\(output)")
+    #expect(output.contains("of memory") && output.contains("Raise the limit"), "\(output)")
+    #expect(try Directories.names(in: place.path).filter { !$0.hasSuffix(".lock") } == [])
+  }
+
+  @Test func `a document that is too large for the process's memory is an error`() throws {
+    let place = try Workplace()
+    // Short values take much more memory than their text.
+    let text = "{\"a\":[1" + String(repeating: ",1", count: 3_000_000) + "]}"
+    let file = try FileVolume().open(place("large.json"), .createExclusive(permissions: 0o600))
+    try Array(text.utf8).withUnsafeBytes { try file.write($0, at: 0) }
+    file.close()
+    let (output, status) = try run(
+      "ulimit -v 200000", ["doc", "put", place("db"), "a", "--file", place("large.json")])
+    #expect(status == ExitCode.badInput.rawValue, "\(output)")
+    #expect(output.contains("of memory") && output.contains("Raise the limit"), "\(output)")
+  }
+
   @Test func `a database is not created if the size limit is below its first blocks`() throws {
     let place = try Workplace()
     let (output, status) = try run("ulimit -f 8", ["put", place("db"), "small", "value"])

@@ -21,5 +21,13 @@ package final class MemoryRange: @unchecked Sendable {
     throw StorageError(.outOfMemory, "the process has no address space left")
   }
 
+  /// Throws `outOfMemory` if the process cannot get `length` more bytes now. Afterwards other
+  /// threads can still take them.
+  package static func check(_ length: Int) throws(StorageError) {
+    let (rounded, isTooLong) = UInt64(max(0, length)).addingReportingOverflow(65535)
+    guard !isTooLong else { throw StorageError(.outOfMemory, "the process has no address space left") }
+    _ = try MemoryRange(capacities: [max(rounded & ~65535, 65536)])
+  }
+
   deinit { SystemCalls.unmap(base, length: Int(capacity)) }
 }

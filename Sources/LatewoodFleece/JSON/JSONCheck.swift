@@ -18,6 +18,9 @@ package struct JSONCheck: ~Copyable {
 
   package init() {}
 
+  /// The number of values in the last value that was found, and the value itself.
+  package var valueCount: Int { tokens.valueCount }
+
   /// Finds the end of a value. Returns nil if more of the text is needed.
   ///
   /// - Parameters:
@@ -31,6 +34,7 @@ package struct JSONCheck: ~Copyable {
   ) throws(FleeceError) -> Extent? {
     tokens.open.removeAll()
     tokens.length = 0
+    tokens.valueCount = 0
     tokens.depthLimit = depthLimit
     return try extent(at: offset, of: text, isComplete) { (reader, tokens) throws(JSONError) in
       try reader.value(into: &tokens)
@@ -77,6 +81,7 @@ package struct JSONCheck: ~Copyable {
     var depthLimit = FleeceLimits.depth
     /// The number of bytes of the tokens.
     var length = 0
+    var valueCount = 0
 
     var depth: Int { open.count }
 
@@ -124,8 +129,9 @@ package struct JSONCheck: ~Copyable {
       return open.last ?? ValueTape.none
     }
 
-    /// Counts the comma before a value, which `enter` has deducted for the first one.
+    /// Counts a value and the comma before it, which `enter` has deducted for the first one.
     @inline(__always) private mutating func count(in parent: UInt32) {
+      valueCount &+= 1
       if parent != ValueTape.none { length &+= 1 }
     }
 

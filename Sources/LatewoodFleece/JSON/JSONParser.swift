@@ -19,7 +19,15 @@ package struct JSONParser: ~Copyable {
 
   /// Converts a text to Fleece.
   package mutating func parse(_ text: UnsafeRawBufferPointer) throws(FleeceError) -> [UInt8] {
-    builder.removeAll()
+    try prepare(text)
+    return converted
+  }
+
+  /// Converts a text to Fleece, which is then `converted`. The caller can give up the memory of the
+  /// text before it gets the result, so that both need not be in memory together with a copy.
+  package mutating func prepare(_ text: UnsafeRawBufferPointer) throws(FleeceError) {
+    // The text is not valid for longer than this call.
+    defer { builder.removeAll() }
     try builder.tape.checkLimit(for: text.count)
     do throws(JSONError) {
       try text.withStartThrowing { start, count throws(JSONError) in
@@ -35,7 +43,22 @@ package struct JSONParser: ~Copyable {
     } catch {
       throw error.located(in: text)
     }
-    return try layout.encode(&builder.tape)
+    try layout.prepare(&builder.tape)
+  }
+
+  /// The value that the last call has converted.
+  package var converted: [UInt8] { layout.converted }
+
+  /// Returns an estimate of the memory in bytes, other than that of the text, for converting a
+  /// text: parts of the value, and the result twice.
+  ///
+  /// - Parameter values: the number of values in it.
+  package static func memory(forTextOf length: Int, values: Int) -> Int {
+    // A part is a node of the tape, perhaps a string, and an item of the layout, in lists that
+    // double.
+    2 * length + length / 8 + 2 * values
+      * (MemoryLayout<ValueTape.Node>.stride + MemoryLayout<StringTable.Entry>.stride
+        + MemoryLayout<FleeceLayout.Item>.stride)
   }
 
   package mutating func parse(_ text: [UInt8]) throws(FleeceError) -> [UInt8] {

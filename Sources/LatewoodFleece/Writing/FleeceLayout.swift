@@ -45,9 +45,18 @@ struct FleeceLayout: ~Copyable {
   private var lastOrder = GrowingList<Int>(capacity: ValueTape.usualCount)
   private var sorted = GrowingList<Item>(capacity: ValueTape.usualCount)
 
+  /// Converts the tape's root to Fleece, and returns it.
+  mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
+    try prepare(&tape)
+    return converted
+  }
+
+  /// The value that `prepare` has converted.
+  var converted: [UInt8] { output.array() }
+
   /// Converts the tape's root to Fleece. The tape must have a root, and every reserved node must be
   /// filled.
-  mutating func encode(_ tape: inout ValueTape) throws(FleeceError) -> [UInt8] {
+  mutating func prepare(_ tape: inout ValueTape) throws(FleeceError) {
     output.removeAll()
     items.removeAll()
     frames.removeAll()
@@ -55,7 +64,6 @@ struct FleeceLayout: ~Copyable {
     guard output.count <= FleeceLimits.encodedLength else {
       throw FleeceError(.tooLarge, "a value takes more than 2 GiB")
     }
-    return output.array()
   }
 
   /// Returns a slot that points at a position. All other slots have the bytes of a value in their

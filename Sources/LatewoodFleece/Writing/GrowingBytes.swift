@@ -22,7 +22,9 @@ struct GrowingBytes: ~Copyable {
   }
 
   @inline(never) private mutating func grow(_ length: Int) {
-    let enlarged = max(capacity * 2, count + length)
+    // The slack saves a second growth, with a copy, when little follows a long text.
+    let needed = count + length
+    let enlarged = max(capacity * 2, needed + needed / 8)
     let moved = UnsafeMutableRawPointer.allocate(byteCount: enlarged, alignment: 16)
     // SAFETY: both have room for `count` bytes.
     moved.copyMemory(from: start, byteCount: count)

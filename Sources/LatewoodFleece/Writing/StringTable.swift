@@ -3,7 +3,8 @@ import LatewoodBytes
 /// The strings of one value that is being written, numbered, and each stored once.
 ///
 /// Invariants:
-/// 1. `entries[n].offset ..< + length` lies within `text`.
+/// 1. `entries[n].offset ..< + length` lies within the held text, which has the first `heldLength`
+///    offsets, or within `text`, which has those after it.
 /// 2. `slots` is a power of two and at most half full. A slot is the number of an entry plus one,
 ///    or 0.
 /// 3. Two entries created by `intern` differ in their bytes, so keys are equal if and only if their
@@ -28,26 +29,38 @@ struct StringTable: ~Copyable {
 
   private(set) var entries = GrowingList<Entry>(capacity: ValueTape.usualCount)
   private var slots = GrowingList<UInt32>(capacity: 64)
-  /// The bytes of the strings. A JSON text is stored as a whole.
+  /// The bytes of the strings that are not in the held text.
   private var text = GrowingBytes()
+  /// A text that the caller keeps in memory, so that its strings need not be copied.
+  private var held: UnsafeRawPointer?
+  private var heldLength = 0
   private let hash = StringHash.ofThisProcess
 
   init() { slots.fill(64, with: 0) }
 
   /// The number of bytes of all strings.
-  var length: Int { text.count }
+  var length: Int { heldLength + text.count }
 
-  /// Stores a copy of a text as the first bytes of the table, so that its strings need not be
-  /// copied one by one. The table must be empty.
+  /// Makes a text the first bytes of the table, which must be empty. The text must stay valid until
+  /// `removeAll`.
   mutating func hold(_ source: UnsafeRawPointer, _ length: Int) {
-    assert(text.count == 0)
-    text.append(source, length)
+    assert(text.count == 0 && entries.isEmpty)
+    held = source
+    heldLength = length
+  }
+
+  /// Returns the address of the byte at an offset.
+  @inline(__always) private func address(_ offset: UInt32) -> UnsafeRawPointer {
+    let offset = Int(offset)
+    // SAFETY: callers pass an entry's offset (invariant 1), and the held text is valid.
+    if offset < heldLength, let held { return held + offset }
+    return UnsafeRawPointer(text.start) + (offset &- heldLength)
   }
 
   /// Returns the number of a string that may be shared: equal strings have the same number.
   mutating func intern(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
     let known = entries.count
-    let number = intern(source, length, at: text.count)
+    let number = intern(source, length, at: self.length)
     if entries.count > known { text.append(source, length) }
     return number
   }
@@ -64,7 +77,7 @@ struct StringTable: ~Copyable {
       let entry = entries[number]
       // SAFETY: the entry's bytes lie within the text (invariant 1).
       if entry.hash == hash, Int(entry.length) == length, entry.head == head,
-        length <= 8 || KeyOrder.isEqual(text.start + Int(entry.offset), source, length)
+        length <= 8 || KeyOrder.isEqual(address(entry.offset), source, length)
       {
         return UInt32(truncatingIfNeeded: number)
       }
@@ -78,7 +91,7 @@ struct StringTable: ~Copyable {
 
   /// Returns the number of a string that is not shared.
   mutating func add(_ source: UnsafeRawPointer, _ length: Int) -> UInt32 {
-    let number = add(source, length, at: text.count)
+    let number = add(source, length, at: self.length)
     text.append(source, length)
     return number
   }
@@ -96,7 +109,7 @@ struct StringTable: ~Copyable {
   /// Returns the bytes of a string, which are valid until the next string is added.
   func bytes(_ number: UInt32) -> (start: UnsafeRawPointer, count: Int) {
     let entry = entries[Int(number)]
-    return (UnsafeRawPointer(text.start) + Int(entry.offset), Int(entry.length))
+    return (address(entry.offset), Int(entry.length))
   }
 
   mutating func setWritten(_ number: UInt32, at position: Int) {
@@ -108,7 +121,7 @@ struct StringTable: ~Copyable {
     let (first, second) = (entries[Int(a)], entries[Int(b)])
     // SAFETY: both lie within the text (invariant 1).
     return KeyOrder.compare(
-      text.start + Int(first.offset), Int(first.length), text.start + Int(second.offset), Int(second.length))
+      address(first.offset), Int(first.length), address(second.offset), Int(second.length))
       < 0
   }
 
@@ -123,6 +136,8 @@ struct StringTable: ~Copyable {
     }
     entries.removeAll()
     text.removeAll()
+    held = nil
+    heldLength = 0
   }
 
   private mutating func rehash() {

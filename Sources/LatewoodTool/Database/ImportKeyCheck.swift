@@ -38,7 +38,8 @@ struct ImportKeyCheck: ImportTarget {
   private func check(_ key: [UInt8], _ value: UnsafeRawBufferPointer) throws(Failure) {
     if let documents {
       try DocumentImport.check(id: key)
-      _ = try documents.body(of: value)
+      try documents.prepare(value)
+      _ = try documents.body()
     } else if key.isEmpty || key.count > Self.longestKey {
       throw .badInput(
         "the key is \(key.count) bytes long",

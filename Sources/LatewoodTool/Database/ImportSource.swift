@@ -104,6 +104,12 @@ final class ImportSource {
       }
       if let failure { throw failure }
       if piece.isEmpty { return text }
+      if text.count + piece.count > max(text.capacity, 1 << 20) {
+        // The array is going to double.
+        do throws(StorageError) { try MemoryRange.check(2 * text.capacity) } catch {
+          throw TextWindow.tooLarge(text.count, needing: 2 * text.capacity, line: 1)
+        }
+      }
       text += piece
     }
   }

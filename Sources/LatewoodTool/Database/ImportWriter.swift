@@ -6,8 +6,12 @@ protocol ImportTarget {
   var added: Int { get }
   var replaced: Int { get }
   var kept: Int { get }
+  /// Puts a value, together with `settle`.
+  ///
   /// - Parameter line: the line in the source, for messages.
   mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure)
+  /// Ends a `put`, after which the memory of the value has been given up.
+  mutating func settle() throws(Failure)
   /// Puts a value that has not been parsed. Does nothing and returns false if this target parses no
   /// texts itself, if it is not one JSON text, or if it has no key.
   ///
@@ -19,6 +23,8 @@ protocol ImportTarget {
 }
 
 extension ImportTarget {
+  mutating func settle() throws(Failure) {}
+
   mutating func put(
     text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
   ) throws(Failure) -> Bool { false }

@@ -1,3 +1,5 @@
+import LatewoodBytes
+import LatewoodDevice
 import LatewoodFleece
 import LatewoodStore
 
@@ -99,7 +101,9 @@ struct Importer {
           try record.withContents { (record) throws(Failure) in try put(JSONSlice(record), into: &writer) }
         } else {
           try put(elements.element, into: &writer)
+          elements.forgetElement()
         }
+        try writer.settle()
         try putLines(into: &writer)
         try progress.update(source.position, of: source.length, unit: Quantity.bytes)
         try readNext()
@@ -192,7 +196,17 @@ struct Importer {
       removesOld: arguments.has(.replace))
   }
 
+  /// Throws if the process cannot get the memory for copies of a large value.
+  private func checkMemory(for value: JSONSlice) throws(Failure) {
+    let length = value.bytes.count
+    guard length >= 1 << 20, form == .entries || form == .couchdb || leavesOutID else { return }
+    do throws(StorageError) { try MemoryRange.check(3 * length) } catch {
+      throw TextWindow.tooLarge(length, needing: 3 * length, line: line)
+    }
+  }
+
   private mutating func put(_ value: JSONSlice, into writer: inout some ImportTarget) throws(Failure) {
+    try checkMemory(for: value)
     if form == .couchdb { return try putRow(value, into: &writer) }
     guard form == .entries else {
       let key: [UInt8]

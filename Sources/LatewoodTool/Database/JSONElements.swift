@@ -21,8 +21,11 @@ struct JSONElements {
 
   init(_ window: TextWindow) { self.window = window }
 
-  /// The last element, in compact form. Valid until `next` or `nextLine` is called.
+  /// The last element, in compact form. Valid until another element is read or this is given up.
   var element: JSONSlice { window.value }
+
+  /// Gives up the memory of the last element.
+  func forgetElement() { window.forgetValue() }
 
   /// Skips to the first byte that is not white space. Returns nil if there is no such byte. Must be
   /// called once, before `next`.

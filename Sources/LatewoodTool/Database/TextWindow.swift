@@ -62,8 +62,11 @@ final class TextWindow {
     JSONSlice(UnsafeRawBufferPointer(start: memory.base + keptStart, count: keptLength))
   }
 
-  /// Gives up the value, so that its memory can be used for other bytes.
-  func forgetValue() { keptLength = 0 }
+  /// Gives up the value and its memory.
+  func forgetValue() {
+    keptLength = 0
+    if memory.capacity > Self.leastLength, UInt64(count - position) <= Self.leastLength / 2 { move() }
+  }
 
   private var unread: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory.base + position, count: count - position)
@@ -199,19 +202,26 @@ extension TextWindow {
     return !hasEnded
   }
 
-  /// Moves the kept value and the unread bytes to the start of the memory, and changes its length
-  /// if they fill most of it or, after a large value, little.
+  /// Makes room for more of the text.
   private func makeRoom() throws(Failure) {
-    let unread = count - position
-    let used = UInt64(keptLength + unread)
+    let used = UInt64(keptLength + count - position)
+    if used > memory.capacity / 2 { move(to: try larger()) } else { move() }
+  }
+
+  /// Moves the kept value and the unread bytes to the start of the same memory or, if they are
+  /// short, of memory of the least length.
+  private func move() {
     var target = memory
-    if used > memory.capacity / 2 {
-      target = try larger()
-    } else if used <= Self.leastLength / 2, memory.capacity > Self.leastLength {
+    if memory.capacity > Self.leastLength, UInt64(keptLength + count - position) <= Self.leastLength / 2 {
       do throws(StorageError) { target = try MemoryRange(capacities: [Self.leastLength]) } catch {}
     }
-    // SAFETY: invariant 1, and the target has room for `used` bytes. In the same memory both move
-    // towards its start, the kept value first.
+    move(to: target)
+  }
+
+  /// - Parameter target: has room for the kept value and the unread bytes.
+  private func move(to target: MemoryRange) {
+    let unread = count - position
+    // SAFETY: invariant 1. In the same memory both move towards its start, the kept value first.
     target.base.copyMemory(from: memory.base + keptStart, byteCount: keptLength)
     (target.base + keptLength).copyMemory(from: memory.base + position, byteCount: unread)
     memory = target
@@ -222,23 +232,31 @@ extension TextWindow {
   }
 
   private func larger() throws(Failure) -> MemoryRange {
-    guard memory.capacity < 2 * Self.valueLimit else {
-      throw tooLarge("a value is longer than \(Quantity.bytes(UInt64(Self.valueLimit)))", "Split it.")
+    guard memory.capacity < 2 * UInt64(Self.valueLimit) else {
+      var failure = Failure(
+        .badInput, code: "valueTooLarge",
+        "a value is longer than \(Quantity.bytes(UInt64(Self.valueLimit)))",
+        advice: "Split it: that is the limit on one value.")
+      failure.line = line
+      throw failure
     }
     let quarter = memory.capacity / 4 / Self.leastLength * Self.leastLength
     do throws(StorageError) {
       return try MemoryRange(
         capacities: [2 * memory.capacity, memory.capacity + max(quarter, Self.leastLength)])
     } catch {
-      throw tooLarge(
-        "a value is longer than \(Quantity.bytes(memory.capacity / 2)), and the process gets no more memory",
-        "Raise the limit of the process, or split the value: importing one takes up to three times its "
-          + "length in memory.")
+      throw Self.tooLarge(keptLength + count - position, needing: 2 * Int(memory.capacity), line: line)
     }
   }
 
-  private func tooLarge(_ reason: String, _ advice: String) -> Failure {
-    var failure = Failure(.badInput, code: "valueTooLarge", reason, advice: advice)
+  /// Returns a failure about a value that needs more memory than the process gets.
+  static func tooLarge(_ length: Int, needing needed: Int, line: Int) -> Failure {
+    var failure = Failure(
+      .badInput, code: "valueTooLarge",
+      "a value of at least \(Quantity.bytes(UInt64(length))) needs \(Quantity.bytes(UInt64(needed))) of "
+        + "memory, more than the process gets",
+      advice: "Raise the limit of the process, or split the value. The limit on one value is "
+        + "\(Quantity.bytes(UInt64(valueLimit))).")
     failure.line = line
     return failure
   }

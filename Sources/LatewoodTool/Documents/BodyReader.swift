@@ -1,18 +1,29 @@
+import LatewoodBytes
+import LatewoodDevice
 import LatewoodDocuments
 import LatewoodFleece
 
 /// Creates bodies of documents from JSON text, reusing the parser's memory.
 final class BodyReader {
+  /// The length of a text, in bytes, from which its need of memory is checked.
+  private static let largeLength = 1 << 20
+
   private var parser = JSONParser()
+  private var isLarge = false
 
   /// Returns the stored form of a document's text.
   func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
-    try text.withContents { (text) throws(Failure) in try body(of: text) }
+    try text.withContents { (text) throws(Failure) in try prepare(text) }
+    return try body()
   }
 
-  func body(of text: UnsafeRawBufferPointer) throws(Failure) -> [UInt8] {
-    let body: [UInt8]
-    do throws(FleeceError) { body = try parser.parse(text) } catch {
+  /// Parses a document's text. `body` then returns its stored form.
+  func prepare(_ text: UnsafeRawBufferPointer) throws(Failure) {
+    isLarge = text.count >= Self.largeLength
+    do throws(FleeceError) {
+      if isLarge { try Self.checkMemory(for: text) }
+      try parser.prepare(text)
+    } catch {
       guard error.kind == .invalidJSON else { throw Self.refused(error) }
       var failure = Failure(
         .badInput, code: "invalidJSON", error.reason, advice: "Correct the text there and run it again.")
@@ -20,8 +31,28 @@ final class BodyReader {
       failure.column = error.column
       throw failure
     }
+  }
+
+  /// Returns the stored form of the document that `prepare` has parsed.
+  func body() throws(Failure) -> [UInt8] {
+    let body = parser.converted
+    // The memory for a large document is not kept.
+    if isLarge { parser = JSONParser() }
     try Self.check(root(of: body))
     return body
+  }
+
+  /// Throws if the process cannot get the memory that a document needs.
+  private static func checkMemory(for text: UnsafeRawBufferPointer) throws(FleeceError) {
+    var check = JSONCheck()
+    guard try check.value(of: text) != nil else { return }
+    let needed = JSONParser.memory(forTextOf: text.count, values: check.valueCount)
+    do throws(StorageError) { try MemoryRange.check(needed) } catch {
+      throw FleeceError(
+        .tooLarge,
+        "its \(Quantity.bytes(UInt64(text.count))) of JSON need about "
+          + "\(Quantity.bytes(UInt64(needed))) of memory, more than the process gets")
+    }
   }
 
   /// Returns the stored form of a text, which need not be a document; nil if it is not one JSON
@@ -54,7 +85,12 @@ final class BodyReader {
   }
 
   private static func refused(_ error: FleeceError) -> Failure {
-    .badInput("this cannot be a document: \(error.reason)")
+    guard error.kind == .tooLarge else {
+      return .badInput("this cannot be a document: \(error.reason)")
+    }
+    return Failure(
+      .badInput, code: "valueTooLarge", "this cannot be a document: \(error.reason)",
+      advice: "Raise the limit of the process, or split the document. A document has at most 2 GiB.")
   }
 
   /// Returns the body of a document without members.

@@ -22,6 +22,8 @@ struct DocumentImport: ImportTarget {
   private var record: ImportRecord
   private var removesOld: Bool
   private let reader = BodyReader()
+  /// A document that the reader has prepared.
+  private var prepared: (id: String, length: Int, line: Int)?
   private var batch: [(id: String, body: [UInt8], line: Int)] = []
   private var pendingBytes = 0
   /// How many times the usual size the pending batch may have.
@@ -45,13 +47,24 @@ struct DocumentImport: ImportTarget {
   mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
     do throws(Failure) {
       try Self.check(id: key)
-      batch.append((String(decoding: key, as: UTF8.self), try reader.body(of: value), line))
+      try reader.prepare(value)
     } catch {
       var failure = error
       failure.line = line
       throw failure
     }
-    try added(bytes: value.count)
+    prepared = (String(decoding: key, as: UTF8.self), value.count, line)
+  }
+
+  mutating func settle() throws(Failure) {
+    guard let (id, length, line) = prepared else { return }
+    prepared = nil
+    do throws(Failure) { batch.append((id, try reader.body(), line)) } catch {
+      var failure = error
+      failure.line = line
+      throw failure
+    }
+    try added(bytes: length)
   }
 
   mutating func put(
