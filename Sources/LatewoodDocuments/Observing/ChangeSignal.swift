@@ -13,7 +13,8 @@ final class ChangeSignal: Sendable {
   private let token: Guarded<ListenerToken?> = Guarded(nil)
 
   /// - Parameter note: called with each event before the signal is given, in the order of commits
-  ///   and under a lock: see ``ChangeListener``. All commits that `deliver` has announced are noted.
+  ///   and under a lock: see ``ChangeListener``. It has been told of all commits that
+  ///   `deliver` has announced.
   init(
     _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
   ) throws(DocumentError) {
