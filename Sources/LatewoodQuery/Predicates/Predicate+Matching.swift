@@ -30,11 +30,10 @@ extension FieldTest {
     }
   }
 
-  /// Only the most frequent test, and what conditions inside each other recurse through, so that
-  /// the stack of a small thread suffices in a debug build.
+  /// Only what conditions inside each other recurse through, so that the stack of a small thread
+  /// suffices in a debug build.
   private func accepts(_ value: FleeceValue) throws(FleeceError) -> Bool {
     switch self {
-    case .compare: try compares(value)
     case .anyElement(let predicate): try FieldTest.elements(of: value, any: predicate)
     case .everyElement(let predicate): try FieldTest.elements(of: value, every: predicate)
     case .anyKey(let predicate): try FieldTest.keys(of: value, any: predicate)
@@ -43,14 +42,10 @@ extension FieldTest {
     }
   }
 
-  private func compares(_ value: FleeceValue) throws(FleeceError) -> Bool {
-    guard case .compare(let comparison, let constant) = self else { return false }
-    return comparison.accepts(try constant.compare(value))
-  }
-
-  /// The other tests without a condition inside.
+  /// The tests without a condition inside.
   private func acceptsAlone(_ value: FleeceValue) throws(FleeceError) -> Bool {
     switch self {
+    case .compare(let comparison, let constant): return comparison.accepts(try constant.compare(value))
     case .isAmong(let constants): return try FieldTest.isAmong(value, constants)
     case .equalsAny(let constants): return try constants.contains(value)
     case .exists: return true
@@ -64,7 +59,7 @@ extension FieldTest {
       guard let text = try value.provenText() else { return false }
       return try pattern.matches(text)
     case .containsAll(let constants): return try FieldTest.containsAll(value, constants)
-    case .compare, .anyElement, .everyElement, .anyKey, .fails: return try accepts(value)
+    case .anyElement, .everyElement, .anyKey, .fails: return try accepts(value)
     }
   }
 

@@ -226,7 +226,7 @@ import Testing
   }
 
   private static func sweep(_ store: Store) throws {
-    try store.engine.checkpointer.exclude { () throws(StorageError) in
+    try store.engine.checkpointer.withoutCheckpoints { () throws(StorageError) in
       try store.engine.reclaimer.sweep(upTo: .max)
     }
   }
