@@ -98,6 +98,8 @@ final class ReadBack: @unchecked Sendable {
     let number = state.taken
     state.taken += 1
     state.regions.removeFirst()
+    // `add` may continue as soon as few enough regions wait.
+    monitor.broadcast()
     monitor.unlock()
     var read = VerifiedRegion.nothing
     var failure: StorageError?
