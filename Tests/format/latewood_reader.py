@@ -148,8 +148,7 @@ def data_text(data):
 
 def quoted(shown):
     """JSON with the escapes of `latewood export`."""
-    escapes = {"b": "\\u0008", "f": "\\u000c"}
-    return re.sub(r"\\(.)", lambda escape: escapes.get(escape[1], escape[0]), json.dumps(shown, ensure_ascii=False))
+    return json.dumps(shown, ensure_ascii=False)
 
 
 def print_listing(database):

@@ -33,7 +33,7 @@ import Testing
       round += 1
       try database.inBatch {
         for number in 0..<300 {
-          var document = try collection.mutableDocument("\(number)") ?? MutableDocument(id: "\(number)")
+          var document = try collection.mutableDocument("\(number)")
           document["round"] = .init(round)
           document["text"] = .init(String(repeating: "z", count: 400))
           try collection.save(document)
