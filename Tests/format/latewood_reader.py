@@ -15,7 +15,6 @@ import bisect
 import json
 import mmap
 import os
-import re
 import sys
 
 from latewood_log import (

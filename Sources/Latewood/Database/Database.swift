@@ -326,7 +326,7 @@ public final class Database: Sendable {
   ///
   /// - Parameters:
   ///   - uniqueness: the time. A batch inside another one inherits the time, unless it names its
-  ///     own; with ``UniquenessCheck/atEnd`` it is checked at its own end, if the outer one
+  ///     own; with `UniquenessCheck.atEnd` it is checked at its own end, if the outer one
   ///     checks each save.
   ///   - body: the changes.
   /// - Throws: any error of the closure, unchanged; ``DatabaseError`` `notUnique`, which names both

@@ -10,7 +10,12 @@ public typealias CompactionPolicy = LatewoodStore.CompactionPolicy
 /// The durability of saves: see ``Database/Configuration/durability``.
 public typealias Durability = LatewoodStore.Durability
 
-/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-7uaw1``.
+/// The time at which a batch checks unique indexes: see ``Database/inBatch(uniqueness:_:)-87c8w``.
+///
+/// - `atEachSave`, the default: each save is checked when it is made, and refused if another
+///   document has the same values.
+/// - `atEnd`: the batch is checked as a whole, when its closure has returned, so documents can
+///   exchange their values in it. Memory grows with the number of values that are saved.
 ///
 /// Revisions from another replica, which
 /// ``DocumentCollection/insert(_:history:isDeleted:)-3jjj3`` stores, are never refused.
