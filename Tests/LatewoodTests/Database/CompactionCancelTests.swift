@@ -86,13 +86,19 @@ import Testing
       }
     }
     #expect(try blocking { try store.reclaimableBytes() } > 0)
-    // While this batch runs, the sweep cannot.
-    let task = try blocking {
-      try database.inBatch {
-        let task = Task { try await database.compact() }
-        while store.store.compactionProgress == nil { Monitor.sleep(milliseconds: 1) }
-        task.cancel()
-        return task
+    // While this batch runs, the sweep cannot. On a thread of its own: a thread of the pool would wait
+    // for all tests before the task in the queue.
+    let task = try await withCheckedThrowingContinuation { continuation in
+      BackgroundThread.run {
+        continuation.resume(
+          with: Result {
+            try database.inBatch {
+              let task = Task { try await database.compact() }
+              while store.store.compactionProgress == nil { Monitor.sleep(milliseconds: 1) }
+              task.cancel()
+              return task
+            }
+          })
       }
     }
     await #expect(throws: CancellationError.self) { try await task.value }
