@@ -86,8 +86,8 @@ import Testing
       }
     }
     #expect(try blocking { try store.reclaimableBytes() } > 0)
-    // While this batch runs, the sweep cannot. On a thread of its own: a thread of the pool would wait
-    // for all tests before the task in the queue.
+    // While this batch runs, the sweep cannot. On a thread of its own: a thread of the pool would
+    // wait for all tests before the task in the queue.
     let task = try await withCheckedThrowingContinuation { continuation in
       BackgroundThread.run {
         continuation.resume(
