@@ -39,7 +39,7 @@ import Testing
       })
     let builder = TreeBuilder(
       sink: sink, source: NodeLoader(file: file.view), nodeSize: 1024, transaction: 1)
-    let keys = (0..<1500).flatMap { number in
+    let keys = (0..<1200).flatMap { number in
       (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
     }
     let value = [UInt8](repeating: 1, count: 200)
@@ -58,7 +58,8 @@ import Testing
   private func regions() throws -> (root: Subtree, regions: [Range<UInt64>]) {
     var regions: [Range<UInt64>] = []
     let root = try writeTree { regions.append($0) }
-    #expect(regions.count > 3)
+    // No more than `add` takes without waiting for a separate thread that a test holds up.
+    #expect((4...5).contains(regions.count))
     return (try #require(root), regions)
   }
 
