@@ -17,43 +17,36 @@ struct Bodies: DerivedData {
   @inline(__always) static func update(
     for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
   ) throws {
-    guard let new = change.new else {
-      if let old = change.old { try Bodies(batch, work).removeAll(of: old) }
-      return
-    }
-    let tree = new.tree
-    if let old = change.old, let moved = old.body {
+    guard let new = change.newHead else { return try Bodies(batch, work).removeAll(of: change) }
+    if let old = change.oldHead, let moved = change.oldBody {
       // The record only contains the body of the latest change.
       try batch.transaction.put(
         SequenceEntry.Key(old.sequence), moved, in: work.spaces.bodies, existed: false)
     }
     if let body = change.body {
-      if new.body == nil {
+      if new.bodyLength == 0 {
         try batch.transaction.put(SequenceEntry.Key(new.sequence), body.bytes, in: work.spaces.bodies)
       }
       work.state.bodies += 1
       work.state.bodyBytes += UInt64(body.bytes.count)
-      for digest in body.blobs.isEmpty ? [] : Set(body.blobs) {
-        let key = SequenceEntry.key(new.sequence)
-        try Bodies(batch, work).addReference(key + digest.bytes, digest.bytes + key, to: digest)
-      }
-      if let node = tree.nodes.first(where: { $0.body == new.sequence }), !node.isLeaf {
-        try Bodies(batch, work).supersede(new.sequence)
-      }
+      if !body.blobs.isEmpty { try Bodies(batch, work).addReferences(of: body, new.sequence) }
     }
-    // A leaf that now has children may be pruned at the same time. Bodies of purged leaves are
-    // deleted by the caller.
-    for node in change.old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 && change.kind != .purged {
-      if tree[node.id]?.isLeaf != true { try Bodies(batch, work).supersede(node.body) }
-    }
+    if change.superseded != 0 { try Bodies(batch, work).supersede(change.superseded) }
+    for body in change.otherSuperseded { try Bodies(batch, work).supersede(body) }
   }
 
   /// Removes the bodies of a document that is removed.
-  ///
-  /// - Parameter old: its record.
-  @inline(never) private func removeAll(of old: DocumentRecord) throws(DocumentError) {
-    for node in old.tree.nodes where node.body != 0 {
-      try remove(node.body, length: node.body == old.sequence ? old.body?.count : nil)
+  @inline(never) private func removeAll(of change: RevisionChange) throws(DocumentError) {
+    guard let old = change.oldHead, let tree = change.removed else { return }
+    for node in tree.nodes where node.body != 0 {
+      try remove(node.body, length: node.body == old.sequence ? change.oldBody?.count : nil)
+    }
+  }
+
+  @inline(never) private func addReferences(of body: NewBody, _ sequence: UInt64) throws {
+    for digest in Set(body.blobs) {
+      let key = SequenceEntry.key(sequence)
+      try addReference(key + digest.bytes, digest.bytes + key, to: digest)
     }
   }
 

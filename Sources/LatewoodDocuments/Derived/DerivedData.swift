@@ -94,7 +94,7 @@ extension DocumentBatch {
       try ExpiryTimes.update(for: change, in: self, work)
       try Marks.update(for: change, in: self, work)
     } catch { throw DocumentError.from(error) }
-    work.changed(change.announced, old: change.old?.sequence)
+    work.changed(change.announced, old: change.oldHead?.sequence)
   }
 
   /// Removes derived data with its definition.
@@ -117,12 +117,10 @@ extension DocumentBatch {
 
   /// Deletes the record of a document, or puts the new one.
   @inline(__always) private func writeRecord(of change: RevisionChange, _ work: CollectionWork) throws {
-    guard let record = change.new else {
+    if change.isRemoved {
       return try transaction.delete(change.id, in: work.spaces.documents, existed: true)
     }
-    encoded.removeAll(keepingCapacity: true)
-    record.append(to: &encoded)
-    try transaction.put(change.id, encoded, in: work.spaces.documents, existed: change.old != nil)
+    try transaction.put(change.id, record, in: work.spaces.documents, existed: change.oldHead != nil)
   }
 
   @inline(__always) private func count(_ change: RevisionChange) {

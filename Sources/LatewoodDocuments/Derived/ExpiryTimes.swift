@@ -13,7 +13,7 @@ struct ExpiryTimes: DerivedData {
   @inline(__always) static func update(
     for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
   ) throws {
-    guard let ended = change.old?.expiry, change.new?.expiry == nil else { return }
+    guard let ended = change.oldHead?.expiry, change.newHead?.expiry == nil else { return }
     try batch.transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: work.spaces.expiry)
   }
 

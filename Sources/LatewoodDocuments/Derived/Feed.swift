@@ -13,7 +13,7 @@ struct Feed: DerivedData {
   @inline(__always) static func update(
     for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
   ) throws {
-    if let old = change.old?.sequence {
+    if let old = change.oldHead?.sequence {
       try batch.transaction.delete(SequenceEntry.Key(old), in: work.spaces.sequences, existed: true)
     }
     guard let entry = change.entry else { return }

@@ -1,45 +1,90 @@
-/// A change of a document: its record before and after.
+/// A change of a document. The record after it is in ``DocumentBatch/record``, as bytes.
 struct RevisionChange {
   let id: String
-  /// The record before the change; nil if there was none.
-  let old: DocumentRecord?
-  /// The record after the change; nil if the document is removed.
-  let new: DocumentRecord?
-  /// The heads of `old` and `new`.
+  /// The heads of the record before and after the change; nil if there was none, and if the document
+  /// is removed.
   let oldHead, newHead: DocumentRecord.Head?
+  /// The body that is in the record before the change; nil if there is none.
+  let oldBody: [UInt8]?
   /// The entry in the feed after the change; nil if the document is removed.
   let entry: SequenceEntry?
-  /// The body that the change adds, at the sequence of `new`; nil if it adds none.
+  /// The body that the change adds, at the sequence of `newHead`; nil if it adds none.
   let body: NewBody?
+  /// The body of the edited revision, which the change supersedes; 0 if there is none.
+  let superseded: UInt64
+  /// Other bodies that the change supersedes.
+  let otherSuperseded: [UInt64]
+  /// The revisions of a document that is removed.
+  let removed: RevisionTree?
   /// The revision that the change adds; nil if it only removes revisions.
   let added: RevisionID?
   let kind: DocumentChange.Kind
   /// Whether the change was made here, so that unique indexes may refuse it.
   let isLocal: Bool
 
+  /// An edit of the winner of a document that has a single branch, or of a new document.
   @inline(__always) init(
+    _ id: String, from oldHead: DocumentRecord.Head?, _ oldBody: [UInt8]?, to newHead: DocumentRecord.Head,
+    body: NewBody
+  ) {
+    self.id = id
+    self.oldHead = oldHead
+    self.newHead = newHead
+    self.oldBody = oldBody
+    entry = SequenceEntry(sequence: newHead.sequence, id: id, head: newHead)
+    self.body = body
+    superseded = oldHead?.body ?? 0
+    otherSuperseded = []
+    removed = nil
+    added = newHead.winner
+    kind = .saved
+    isLocal = true
+  }
+
+  /// Any change of a document.
+  init(
     _ id: String, from old: DocumentRecord?, to new: DocumentRecord?, body: NewBody? = nil,
     added: RevisionID? = nil, _ kind: DocumentChange.Kind, isLocal: Bool = false
   ) {
     self.id = id
-    self.old = old
-    self.new = new
     oldHead = old?.head
     newHead = new?.head
+    oldBody = old?.body
     entry = newHead.map { SequenceEntry(sequence: $0.sequence, id: id, head: $0) }
     self.body = body
+    superseded = 0
+    otherSuperseded =
+      if let new { RevisionChange.superseded(by: new, after: old, addsBody: body != nil, kind) } else { [] }
+    removed = new == nil ? old?.tree : nil
     self.added = added
     self.kind = kind
     self.isLocal = isLocal
   }
 
+  /// Returns the bodies of revisions that are not leaves any more, or that never were.
+  private static func superseded(
+    by new: DocumentRecord, after old: DocumentRecord?, addsBody: Bool, _ kind: DocumentChange.Kind
+  ) -> [UInt64] {
+    var bodies: [UInt64] = []
+    if addsBody, let node = new.tree.nodes.first(where: { $0.body == new.sequence }), !node.isLeaf {
+      bodies.append(new.sequence)
+    }
+    // Bodies of purged leaves are deleted by the caller.
+    if kind == .purged { return bodies }
+    // A leaf that now has children may be pruned at the same time.
+    for node in old?.tree.nodes ?? [] where node.isLeaf && node.body != 0 {
+      if new.tree[node.id]?.isLeaf != true { bodies.append(node.body) }
+    }
+    return bodies
+  }
+
   /// Whether the document is removed.
   @inline(__always) var isRemoved: Bool {
-    if case .none = new { true } else { false }
+    if case .none = newHead { true } else { false }
   }
 
   /// The current revision before the change; nil if there was no document.
-  var before: IndexedRevision? { oldHead.map { IndexedRevision($0, body: old?.body) } }
+  var before: IndexedRevision? { oldHead.map { IndexedRevision($0, body: oldBody) } }
 
   /// The current revision after the change; nil if there is no document any more.
   var after: IndexedRevision? {

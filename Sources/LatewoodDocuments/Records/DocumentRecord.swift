@@ -127,15 +127,25 @@ extension DocumentRecord {
     if let body { bytes.append(contentsOf: body) }
   }
 
-  /// Appends everything before the branches.
   private func appendFacts(hasConflicts: Bool, to bytes: inout [UInt8]) {
-    bytes.append(DocumentRecord.format)
+    DocumentRecord.appendFacts(
+      hasConflicts: hasConflicts, sequence: sequence, expiry: expiry, bodyLength: body?.count ?? 0, to: &bytes
+    )
+  }
+
+  /// Appends everything before the branches.
+  ///
+  /// - Parameter bodyLength: the length of the body in the record; 0 if there is none.
+  @inline(__always) static func appendFacts(
+    hasConflicts: Bool, sequence: UInt64, expiry: UInt64?, bodyLength: Int, to bytes: inout [UInt8]
+  ) {
+    bytes.append(format)
     bytes.append(
       (hasConflicts ? Flag.hasConflicts : 0) | (expiry == nil ? 0 : Flag.expires)
-        | (body == nil ? 0 : Flag.holdsBody))
+        | (bodyLength == 0 ? 0 : Flag.holdsBody))
     bytes.append(varint: sequence)
     if let expiry { bytes.append(varint: expiry) }
-    if let body { bytes.append(varint: UInt64(body.count)) }
+    if bodyLength > 0 { bytes.append(varint: UInt64(bodyLength)) }
   }
 
   /// Appends a history without conflicts, the usual case.
@@ -173,11 +183,23 @@ extension DocumentRecord {
   private func append(
     _ node: RevisionTree.Node, isRoot: Bool, joined: Int, to bytes: inout [UInt8]
   ) {
-    let digest = node.id.digest
-    var flags: UInt8 = node.isDeleted ? NodeFlag.isDeleted : 0
     // The body in the record belongs to the revision that has its body at the sequence.
-    let place = body != nil && node.body == sequence ? 0 : node.body
-    if place != 0 { flags |= NodeFlag.hasBody }
+    DocumentRecord.append(
+      node.id.digest, isDeleted: node.isDeleted, body: body != nil && node.body == sequence ? 0 : node.body,
+      isRoot: isRoot, joined: joined, to: &bytes)
+  }
+
+  /// Appends a revision.
+  ///
+  /// - Parameters:
+  ///   - body: the sequence of its body; 0 if it has none, or has it in the record.
+  ///   - joined: the number of its parent if that is in an earlier branch; otherwise -1.
+  @inline(__always) static func append(
+    _ digest: RevisionDigest, isDeleted: Bool, body: UInt64, isRoot: Bool, joined: Int = -1,
+    to bytes: inout [UInt8]
+  ) {
+    var flags: UInt8 = isDeleted ? NodeFlag.isDeleted : 0
+    if body != 0 { flags |= NodeFlag.hasBody }
     if digest.count != RevisionDigest.usualCount { flags |= NodeFlag.hasLength }
     if digest.isText { flags |= NodeFlag.isText }
     if isRoot { flags |= NodeFlag.isRoot }
@@ -185,7 +207,7 @@ extension DocumentRecord {
     bytes.append(flags)
     if flags & NodeFlag.hasLength != 0 { bytes.append(UInt8(digest.count)) }
     bytes.append(digest)
-    if place != 0 { bytes.append(varint: place) }
+    if body != 0 { bytes.append(varint: body) }
     if joined >= 0 { bytes.append(varint: UInt64(joined)) }
   }
 }
@@ -254,7 +276,7 @@ extension UntrustedBytes {
   fileprivate typealias NodeFlag = DocumentRecord.NodeFlag
 
   /// Reads everything before the branches, and the winner.
-  fileprivate mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
+  mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
     let (flags, sequence, expiry, bodyLength) = try facts()
     let generation = try generation()
     var (node, nodeFlags) = try node(generation)
@@ -307,6 +329,15 @@ extension UntrustedBytes {
       id: RevisionID(generation: generation, digest: digest), parent: -1, isLeaf: false,
       isDeleted: flags & NodeFlag.isDeleted != 0, body: body)
     return (node, flags)
+  }
+
+  /// Reads a revision without its contents. Returns its flags.
+  @inline(__always) mutating func skipRevision() throws(DocumentError) -> UInt8 {
+    let flags = try byte()
+    guard flags & ~NodeFlag.all == 0 else { throw damaged("the flags of a revision are \(flags)") }
+    _ = try bytes(flags & NodeFlag.hasLength == 0 ? RevisionDigest.usualCount : Int(byte()))
+    if flags & NodeFlag.hasBody != 0 { _ = try varint() }
+    return flags
   }
 
   fileprivate mutating func branch(into tree: inout RevisionTree) throws(DocumentError) {

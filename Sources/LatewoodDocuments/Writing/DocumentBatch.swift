@@ -15,8 +15,10 @@ package final class DocumentBatch {
   private var works: [String: CollectionWork] = [:]
   /// The collection of the last call, which is usually also the collection of the next one.
   private var lastWork: CollectionWork?
-  /// The reusable memory for encoding a record. Encoding never calls the batch, so the exclusivity
-  /// check at run time is not needed.
+  /// The record of the document that is being changed, after the change, and reusable memory for
+  /// encoding other values. Encoding never calls the batch, so the exclusivity check at run time is
+  /// not needed.
+  @exclusivity(unchecked) var record: [UInt8] = []
   @exclusivity(unchecked) var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// one that has just been committed.

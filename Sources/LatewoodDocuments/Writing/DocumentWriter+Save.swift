@@ -55,6 +55,7 @@ extension DocumentWriter {
   ) throws(DocumentError) -> SavedRevision {
     let work = try batch.work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
+    if let saved = try saveUnbranched(edit, parent, work, policy) { return saved }
     guard let old = try record(id, work), let winner = old.tree.winner else {
       if isDeleted {
         throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
@@ -75,6 +76,52 @@ extension DocumentWriter {
       throw DocumentError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
     }
     return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
+  }
+
+  /// Saves a new document, or an edit of the winner of a document with a single branch.
+  ///
+  /// - Returns: nil if it is neither: nothing has been changed, and the caller decodes the record to
+  ///   save the edit or to find out why it cannot be saved.
+  private func saveUnbranched(
+    _ edit: Edit, _ parent: RevisionID?, _ work: CollectionWork, _ policy: ConcurrencyControl
+  ) throws(DocumentError) -> SavedRevision? {
+    let (depth, sequence) = (try batch.depth(), work.state.lastSequence + 1)
+    var old: DocumentRecord.Head?
+    var oldBody: [UInt8]?
+    var head: DocumentRecord.Head?
+    batch.record.removeAll(keepingCapacity: true)
+    let isFound = try DocumentError.typed {
+      try batch.transaction.withValue(edit.id, in: work.spaces.documents) { value in
+        try value.reading { (bytes) throws(DocumentError) in
+          guard let record = try UnbranchedRecord(bytes) else { return }
+          let winner = record.head
+          if winner.isExpired(at: batch.now) || (winner.isDeleted && edit.isDeleted)
+            || winner.winner.generation >= RevisionID.maximumGeneration
+          {
+            return
+          }
+          guard
+            parent.map({ $0 == winner.winner }) ?? winner.isDeleted || policy == .lastWriteWins
+          else { return }
+          let change = edit.change(after: winner, sequence: sequence, depth: depth)
+          guard try record.append(change, to: &batch.record) else { return }
+          (old, oldBody, head) = (winner, record.body, change.head)
+        }
+      } != nil
+    }
+    if !isFound, !edit.isDeleted, parent == nil || policy == .lastWriteWins {
+      let change = edit.change(after: nil, sequence: sequence, depth: depth)
+      UnbranchedRecord.append(change, to: &batch.record)
+      head = change.head
+    }
+    guard let head else { return nil }
+    let added = try Bodies(batch, work).blobs(edit.body.blobs, without: old?.body ?? 0)
+    _ = work.takeSequence()
+    try batch.apply(RevisionChange(edit.id, from: old, oldBody, to: head, body: edit.body), work)
+    var saved = SavedRevision(revision: head.winner, sequence: sequence, isNew: true)
+    saved.isReplacement = old?.isDeleted == false
+    saved.addedBlobs = added
+    return saved
   }
 
   /// - Parameter place: the index of the parent leaf; nil if the document is new.
@@ -171,5 +218,12 @@ private struct Edit {
 
   func revision(after parent: RevisionID?) -> RevisionID {
     body.bytes.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+  }
+
+  /// Returns this edit of the winner of a document, or of a new one.
+  func change(after winner: DocumentRecord.Head?, sequence: UInt64, depth: Int) -> UnbranchedRecord.Edit {
+    UnbranchedRecord.Edit(
+      revision: revision(after: winner?.winner), isDeleted: isDeleted, body: body.bytes, sequence: sequence,
+      expiry: winner?.expiry, depth: depth)
   }
 }

@@ -72,6 +72,8 @@ package struct DocumentWriter {
     guard let head = change.newHead else {
       throw DocumentError(.corruptRevisions, "\(id) has no revisions")
     }
+    batch.record.removeAll(keepingCapacity: true)
+    record.append(to: &batch.record)
     try batch.apply(change, work)
     return head
   }
