@@ -51,27 +51,22 @@ extension DocumentReads {
   func find(
     _ request: FindRequest, among few: CandidateIDs, isExact: Bool, _ body: (MatchedDocument) throws -> Bool
   ) throws -> Int {
+    // The closures capture what they need of the request, because copying a request takes long.
+    let (skip, limit) = (request.skip, request.limit)
+    let predicate = isExact ? nil : request.predicate
     var (seen, passed, taken) = (0, 0, 0)
     try few.visit { id in
       try withDocument(id) { document in
         seen += 1
-        if !isExact, try !request.matches(document) { return true }
-        if passed < request.skip {
+        if let predicate, try !predicate.matches(document) { return true }
+        if passed < skip {
           passed += 1
           return true
         }
         taken += 1
-        return try body(document) && taken < request.limit
+        return try body(document) && taken < limit
       } ?? true
     }
     return seen
-  }
-}
-
-extension FindRequest {
-  /// Returns whether a document matches. Not inlined, to avoid copying the predicate when all
-  /// documents match.
-  @inline(never) fileprivate func matches(_ document: MatchedDocument) throws -> Bool {
-    try predicate.matches(document)
   }
 }

@@ -60,7 +60,7 @@ struct JSONReader {
   /// Skips a string with any escapes, from its opening quote through the closing one.
   @inline(__always) mutating func skipString() throws(JSONError) {
     at &+= 1
-    while try !skipPlain() { _ = try escape() }
+    while try !skipPlain() { try skipEscape() }
   }
 
   /// Skips the rest of a string and returns true, or stops before a backslash and returns false.
@@ -125,8 +125,10 @@ struct JSONReader {
     JSONReader.append(code, to: &output)
   }
 
+  @inline(never) private mutating func skipEscape() throws(JSONError) { _ = try escape() }
+
   /// Skips an escape, starting at its backslash, and returns its UTF-16 code unit.
-  private mutating func escape() throws(JSONError) -> UInt32 {
+  @inline(__always) private mutating func escape() throws(JSONError) -> UInt32 {
     let backslash = at
     at &+= 1
     if at == end { throw refusal(.endInString) }
@@ -161,7 +163,7 @@ struct JSONReader {
   }
 
   /// Appends a scalar as UTF-8.
-  private static func append(_ code: UInt32, to output: inout GrowingBytes) {
+  @inline(__always) private static func append(_ code: UInt32, to output: inout GrowingBytes) {
     func tail(_ shift: UInt32) -> UInt8 { 0x80 | UInt8(truncatingIfNeeded: code &>> shift) & 0x3F }
     switch code {
     case ..<0x80: output.append(UInt8(truncatingIfNeeded: code))
