@@ -1,8 +1,8 @@
 /// A change of a document. The record after it is in ``DocumentBatch/record``, as bytes.
 struct RevisionChange {
   let id: String
-  /// The heads of the record before and after the change; nil if there was none, and if the document
-  /// is removed.
+  /// The heads of the records before and after the change; nil if there was no document before, or
+  /// is none afterwards.
   let oldHead, newHead: DocumentRecord.Head?
   /// The body that is in the record before the change; nil if there is none.
   let oldBody: [UInt8]?

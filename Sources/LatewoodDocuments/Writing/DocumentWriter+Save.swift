@@ -80,8 +80,8 @@ extension DocumentWriter {
 
   /// Saves a new document, or an edit of the winner of a document with a single branch.
   ///
-  /// - Returns: nil if it is neither: nothing has been changed, and the caller decodes the record to
-  ///   save the edit or to find out why it cannot be saved.
+  /// - Returns: nil if it is neither. Nothing has been changed then, and the caller decodes the
+  ///   record to save the edit or to find out why it cannot be saved.
   private func saveUnbranched(
     _ edit: Edit, _ parent: RevisionID?, _ work: CollectionWork, _ policy: ConcurrencyControl
   ) throws(DocumentError) -> SavedRevision? {
