@@ -32,7 +32,7 @@ import Testing
         let device = DamagedFile(Array(bytes[..<end]) + [UInt8](repeating: 0, count: tail))
         let reader = try FileReader(device, searchLimit: 300_000)
         let header = try InspectedHeader(reader)
-        let frames = FrameReader(reader: reader, seed: header.seed)
+        let frames = FrameReader(reader: reader, codec: header.codec)
         let slots = try (0..<2).map { try InspectedSlot(index: $0, frames) }
         let log = try InspectedLog(frames, from: sound.checkpoint, slots: slots)
         #expect(log.end.offset == UInt64(end) && log.fault == nil)

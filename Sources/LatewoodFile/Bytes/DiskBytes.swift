@@ -20,7 +20,7 @@ package final class DiskBytes: FileBytes {
   /// The offset below which bytes may be read, because they will not be written again. The last
   /// block is read to its end.
   package var size: UInt64
-  package let seed: UInt64
+  package let codec: UnitCodec
   package var unpinned: DiskBytes { self }
 
   /// The length of the window.
@@ -38,10 +38,10 @@ package final class DiskBytes: FileBytes {
   ///   - capacity: a multiple of `directAlignment`, longer than any node.
   ///   - readsAhead: whether the bytes after those that are asked for will be needed, too.
   package init(
-    seed: UInt64, size: UInt64 = 0, capacity: Int = DiskBytes.usualCapacity, readsAhead: Bool = true,
+    codec: UnitCodec, size: UInt64 = 0, capacity: Int = DiskBytes.usualCapacity, readsAhead: Bool = true,
     read: @escaping Read
   ) {
-    self.seed = seed
+    self.codec = codec
     self.size = size
     self.capacity = capacity
     self.readsAhead = readsAhead
@@ -53,7 +53,8 @@ package final class DiskBytes: FileBytes {
   /// - Parameter fromDisk: whether to read from the disk instead of the page cache, where the
   ///   system can.
   package convenience init(_ view: FileView, fromDisk: Bool) {
-    self.init(seed: view.seed, size: view.limit, readsAhead: false) { (target, offset) throws(StorageError) in
+    self.init(codec: view.codec, size: view.limit, readsAhead: false) {
+      (target, offset) throws(StorageError) in
       if fromDisk { return try view.readFromDisk(into: target, at: offset) }
       let count = Int(min(UInt64(target.count), view.limit - min(view.limit, offset)))
       try view.read(into: target.part(0, count), at: offset)
@@ -113,15 +114,6 @@ package final class DiskBytes: FileBytes {
     return try body(try bytes(at: offset, count))
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
-    if !range.isEmpty, range.count <= pieceLength {
-      return XXH64.hash(try bytes(at: range.lowerBound, range.count), range.count, seed: seed)
-    }
-    var stream = XXH64.Stream(seed: seed)
-    try eachPiece(of: range) { stream.update($0) }
-    return stream.finish()
-  }
-
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
     var done = 0
     try eachPiece(of: offset..<offset + UInt64(target.count)) { piece in
@@ -130,7 +122,6 @@ package final class DiskBytes: FileBytes {
     }
   }
 
-  /// Calls `body` with a range piece by piece.
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {

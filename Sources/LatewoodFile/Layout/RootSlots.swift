@@ -7,17 +7,16 @@ import LatewoodDevice
 /// and before that to recovery.
 final class RootSlots {
   private let device: any Device
-  /// The file seed.
-  private let seed: UInt64
+  private let codec: UnitCodec
   /// The generation of the newest root slot.
   private(set) var generation: UInt64 = 0
   /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
   /// slot or the next one; 0 if all can be.
   var oldestWhole: UInt64 = 0
 
-  init(of device: any Device, seed: UInt64) {
+  init(of device: any Device, codec: UnitCodec) {
     self.device = device
-    self.seed = seed
+    self.codec = codec
   }
 
   /// Returns the slots whose own bytes are valid, the newest first.
@@ -35,7 +34,7 @@ final class RootSlots {
         let end = min(start + FileLayout.slotBlockLength, count)
         let bytes = UnsafeRawBufferPointer(rebasing: blocks[start..<end])
         do throws(StorageError) {
-          slots.append(try RootSlot.decode(from: bytes, index: index, seed: seed))
+          slots.append(try RootSlot.decode(from: bytes, index: index, codec: codec))
         } catch {
           // A torn write: the other slot exists for this case.
           continue
@@ -83,7 +82,7 @@ final class RootSlots {
     _ slot: RootSlot, _ write: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Void
   ) throws(StorageError) {
     try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-      slot.encode(into: block, seed: seed)
+      slot.encode(into: block, codec: codec)
       try write(UnsafeRawBufferPointer(block), FileLayout.slotOffset(slot.index))
     }
     generation = slot.generation

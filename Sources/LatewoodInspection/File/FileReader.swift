@@ -122,7 +122,8 @@ package final class FileReader {
   /// Calls `body` with the bytes of a range, piece by piece, until it returns false. The range must
   /// lie within the file.
   package func forEachPiece(
-    of range: Range<UInt64>, _ body: (_ offset: UInt64, _ piece: UnsafeRawBufferPointer) -> Bool
+    of range: Range<UInt64>,
+    _ body: (_ offset: UInt64, _ piece: UnsafeRawBufferPointer) throws(StorageError) -> Bool
   ) throws(StorageError) {
     var at = range.lowerBound
     while at < range.upperBound {
@@ -133,19 +134,12 @@ package final class FileReader {
       guard UInt64(piece.count) == end - at else {
         throw StorageError(.inputOutput, "the file was truncated while it was read", offset: at)
       }
-      if !piece.withUnsafeBytes({ body(at, $0) }) { return }
+      let continues = try piece.withUnsafeBytes { bytes in
+        Result { () throws(StorageError) in try body(at, bytes) }
+      }.get()
+      if !continues { return }
       at = end
     }
-  }
-
-  /// Returns the hash of bytes that lie within the file.
-  func hash(_ range: Range<UInt64>, seed: UInt64) throws(StorageError) -> UInt64 {
-    var stream = XXH64.Stream(seed: seed)
-    try forEachPiece(of: range) { _, piece in
-      stream.update(piece)
-      return true
-    }
-    return stream.finish()
   }
 
   /// Returns the offset of the first nonzero byte of a range within the file; the end of the range

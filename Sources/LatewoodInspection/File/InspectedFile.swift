@@ -49,7 +49,7 @@ package final class InspectedFile {
       try device.lockForReading()
       let reader = try FileReader(device, badBlocks: badBlocks)
       header = try InspectedHeader(reader)
-      frames = FrameReader(reader: reader, seed: header.seed)
+      frames = FrameReader(reader: reader, codec: header.codec)
       slots = try Self.slots(frames, volume, path)
       // A slot is written after the checkpoint that it refers to, so the checkpoint lies below the
       // size that is read now.

@@ -6,11 +6,10 @@ import LatewoodFile
 /// claim.
 package struct FrameReader {
   package let reader: FileReader
-  /// The file seed.
-  package let seed: UInt64
+  package let codec: UnitCodec
 
   /// A reader for the nodes of the same file.
-  package var nodes: NodeReader { NodeReader(reader: reader, seed: seed) }
+  package var nodes: NodeReader { NodeReader(reader: reader, codec: codec) }
 
   /// Returns a scan for sound frames from `offset` to the end of the file, continuing past damage.
   func soundFrames(from offset: UInt64) -> FrameScan {
@@ -22,7 +21,7 @@ package struct FrameReader {
   func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
     let bytes = Array(try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length))
     return bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, seed: seed) }
+      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, codec: codec) }
     }
   }
 }
@@ -37,8 +36,13 @@ extension FrameReader: FileBytes {
     try reader.withBytes(at: offset, count: count, body)
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
-    try reader.hash(range, seed: seed)
+  package func eachPiece(
+    of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try reader.forEachPiece(of: range) { (_, piece) throws(StorageError) in
+      try body(piece)
+      return true
+    }
   }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {

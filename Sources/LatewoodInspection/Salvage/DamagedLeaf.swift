@@ -162,7 +162,8 @@ struct DamagedLeaf {
     result.entry = SalvagedEntry(
       key: whole,
       value: isExtent
-        ? .extent(offset: cell.u64(0), length: Int(tagged.value >> 1), checksum: cell.u32(8))
+        ? .extent(
+          ExtentReference(offset: cell.u64(0), length: tagged.value >> 1, checksum: cell.u32(8)))
         : .inline(Array(bytes[value..<value + Int(inside)])))
     return result
   }

@@ -41,7 +41,7 @@ package struct Salvage {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
     if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
-    let file = FrameReader(reader: reader, seed: known.seed)
+    let file = FrameReader(reader: reader, codec: known.codec)
     let survey = try SalvageSurvey(file)
     if survey.frames == 0, try !known.isConfirmed(by: reader) {
       throw StorageError(.damaged, "nothing in the file has this file id", offset: 0)

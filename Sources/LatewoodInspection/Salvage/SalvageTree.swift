@@ -78,11 +78,11 @@ struct SalvageTree {
     if let value = try entry.bytes(in: file) {
       return try sink.put(entry.key, value, .certain)
     }
-    guard case .extent(let offset, let length, _) = entry.value else { return }
+    guard case .extent(let extent) = entry.value else { return }
     lost.append(
       SalvageReport.LostRange(
-        what: .value, offset: offset, length: UInt64(length), low: entry.key, high: entry.key.successor,
-        expected: 1))
+        what: .value, offset: extent.offset, length: extent.length, low: entry.key,
+        high: entry.key.successor, expected: 1))
   }
 
   // MARK: Damage

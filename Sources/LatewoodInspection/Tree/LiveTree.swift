@@ -22,10 +22,11 @@ package struct LiveTree {
   }
 
   package struct ExtentInfo {
-    package let offset: UInt64
-    package let length: UInt64
+    package let reference: ExtentReference
     package let keyspace: UInt32
-    package let checksum: UInt32
+
+    package var offset: UInt64 { reference.offset }
+    package var length: UInt64 { reference.length }
   }
 
   /// The share of one keyspace in the tree.
@@ -73,23 +74,25 @@ package struct LiveTree {
   package func valueFaults(_ reader: NodeReader) throws(StorageError) -> [StorageError] {
     var faults: [StorageError] = []
     for extent in extents.sorted(by: { $0.offset < $1.offset }) {
-      let (file, offset, length) = (reader.reader, extent.offset, extent.length)
-      guard offset >= FileLayout.logStart, file.holds(offset, length) else {
+      let (file, reference) = (reader.reader, extent.reference)
+      let offset = reference.offset
+      guard reference.isWithin(file.size) else {
         faults.append(.damaged(at: offset, "a large value does not lie within the file"))
         continue
       }
       do throws(StorageError) {
-        let hash = try file.hash(offset..<offset + length, seed: reader.seed)
-        if UInt32(truncatingIfNeeded: hash) == extent.checksum { continue }
+        try FrameReader(reader: file, codec: reader.codec).verify(reference)
       } catch {
-        guard error.kind == .inputOutput else { throw error }
-        faults.append(error)
-        continue
+        switch error.kind {
+        case .inputOutput: faults.append(error)
+        case .damaged:
+          faults.append(
+            file.isUnreadable(offset, reference.length)
+              ? StorageError(.inputOutput, "the disk cannot read a large value", offset: offset)
+              : .damaged(at: offset, "a large value does not match its checksum"))
+        default: throw error
+        }
       }
-      faults.append(
-        file.isUnreadable(offset, length)
-          ? StorageError(.inputOutput, "the disk cannot read a large value", offset: offset)
-          : .damaged(at: offset, "a large value does not match its checksum"))
     }
     return faults
   }
@@ -162,9 +165,7 @@ package struct LiveTree {
     keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
     if length > 0 {
-      extents.append(
-        ExtentInfo(
-          offset: value.extentOffset, length: length, keyspace: keyspace, checksum: value.extentChecksum))
+      extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace))
     }
   }
 

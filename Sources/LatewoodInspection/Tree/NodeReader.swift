@@ -5,13 +5,12 @@ import LatewoodTree
 /// Reads nodes into private memory.
 package struct NodeReader {
   package let reader: FileReader
-  /// The file seed.
-  package let seed: UInt64
+  package let codec: UnitCodec
 
   /// Returns the node that a reference refers to, at the level that its parent implies. Throws
   /// `damaged`.
   package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> NodeCopy {
-    try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
+    try NodeCopy(reference, level: level, in: FrameReader(reader: reader, codec: codec))
   }
 
   /// Returns the reason why a node could not be read: the fault, unless it only follows from blocks
@@ -26,7 +25,7 @@ package struct NodeReader {
   /// - Parameter level: the level that the node must have; nil for any.
   func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> NodeCopy? {
     do throws(StorageError) {
-      return try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
+      return try NodeCopy(reference, level: level, in: FrameReader(reader: reader, codec: codec))
     } catch {
       if error.kind == .damaged { return nil }
       throw error

@@ -65,7 +65,7 @@ struct NodeLoader {
     let base = file.base + Int(truncatingIfNeeded: reference.offset)
     try file.makeReadable(reference.offset, Int(reference.length))
     try NodeValidation(
-      base: base, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
+      base: base, codec: file.codec, reference: reference, minimumKeyLength: minimumKeyLength
     ).run()
     file.markVerified(reference.offset, Int(reference.length), FileView.Proof.node)
   }

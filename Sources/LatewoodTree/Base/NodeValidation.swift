@@ -9,15 +9,14 @@ import LatewoodFile
 package struct NodeValidation {
   /// The node, in memory of at least the length in the reference.
   package let base: UnsafeRawPointer
-  /// The file seed.
-  package let seed: UInt64
+  package let codec: UnitCodec
   package let reference: NodeReference
   /// The minimum length of a key in a leaf. A separator may be shorter.
   package let minimumKeyLength: Int
 
-  package init(base: UnsafeRawPointer, seed: UInt64, reference: NodeReference, minimumKeyLength: Int) {
+  package init(base: UnsafeRawPointer, codec: UnitCodec, reference: NodeReference, minimumKeyLength: Int) {
     self.base = base
-    self.seed = seed
+    self.codec = codec
     self.reference = reference
     self.minimumKeyLength = minimumKeyLength
   }
@@ -33,7 +32,7 @@ package struct NodeValidation {
       throw damage("the length of a node contradicts the reference to it")
     }
     // SAFETY: the memory is at least that long.
-    let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: seed)
+    let sum = codec.checksum(.node, at: reference.offset, base, length)
     guard sum == base.u64(NodeLayout.checksum) else { throw damage("a node does not match its checksum") }
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
       throw damage("a node does not match the checksum in the reference to it")

@@ -42,14 +42,14 @@ package final class RegionVerifier {
   private let extents: DiskBytes
 
   /// - Parameters:
-  ///   - seed: the file seed.
+  ///   - codec: opens the nodes and extents.
   ///   - read: reads from the disk. Address, length and offset are multiples of `directAlignment`.
   package init(
-    seed: UInt64,
+    codec: UnitCodec,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
   ) {
-    nodes = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
-    extents = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
+    nodes = DiskBytes(codec: codec, capacity: RegionVerifier.windowLength, read: read)
+    extents = DiskBytes(codec: codec, capacity: RegionVerifier.windowLength, read: read)
   }
 
   /// - Parameters:
@@ -85,7 +85,7 @@ package final class RegionVerifier {
     let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
     let reference = NodeReference(offset: offset, length: length, checksum: checksum)
     try NodeValidation(
-      base: base, seed: nodes.seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
+      base: base, codec: nodes.codec, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
     ).run()
     let node = Node(validated: base)
     try checkPrefix(of: node, offset)

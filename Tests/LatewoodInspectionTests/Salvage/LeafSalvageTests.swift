@@ -19,7 +19,7 @@ import Testing
   /// an older leaf can replace it.
   private func leaves(of bytes: [UInt8]) throws -> [Leaf] {
     let reader = try FileReader(DamagedFile(bytes))
-    let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)
+    let file = FrameReader(reader: reader, codec: try SalvageIdentity.find(in: reader).codec)
     let base = try SalvageBase(file, SalvageSurvey(file))
     var leaves: [Leaf] = []
     var walk = TreeWalk(file.nodes)
