@@ -24,7 +24,7 @@ import Testing
   ) throws -> (log: InspectedLog, isDamageForEngine: Bool) {
     let bytes = beginning + tail
     let reader = try FileReader(DamagedFile(bytes), searchLimit: limit)
-    let frames = FrameReader(reader: reader, codec: sound.header.codec)
+    let frames = UnitReader(reader: reader, codec: sound.header.codec)
     let slots = try (0..<2).map { try InspectedSlot(index: $0, frames) }
     let log = try InspectedLog(frames, from: sound.checkpoint, slots: slots)
     let floor = slots.reduce(0) { max($0, $1.slot?.durableThrough ?? 0) }

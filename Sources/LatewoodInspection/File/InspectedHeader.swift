@@ -52,7 +52,7 @@ package struct InspectedHeader {
       throw StorageError(.notADatabase, "the file is not a Latewood database")
     }
     codec = unverifiedCodecs[0]
-    for candidate in unverifiedCodecs where try FrameReader(reader: reader, codec: candidate).hasSlot() {
+    for candidate in unverifiedCodecs where try UnitReader(reader: reader, codec: candidate).hasSlot() {
       codec = candidate
       break
     }
@@ -78,7 +78,7 @@ package struct InspectedHeader {
   }
 }
 
-extension FrameReader {
+extension UnitReader {
   /// Returns whether a root slot matches its checksum.
   func hasSlot() throws(StorageError) -> Bool {
     for index in 0..<2 {

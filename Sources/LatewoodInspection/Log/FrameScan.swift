@@ -29,7 +29,7 @@ package struct FrameScan {
     case gap(Range<UInt64>)
   }
 
-  private let frames: FrameReader
+  private let frames: UnitReader
   private let range: Range<UInt64>
   private let accepting: Accepting
   private var at: UInt64
@@ -37,7 +37,7 @@ package struct FrameScan {
   private var found: Piece?
   private var budget: HashBudget
 
-  init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
+  init(_ frames: UnitReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
     self.frames = frames
     self.range = range
     self.accepting = accepting

@@ -15,7 +15,7 @@ struct DamagedLeaf {
   /// Whether all keys are known, so that no key can lie between two adjacent cells.
   private var isComplete = true
   private let range: KeyIntervals.Interval
-  private let file: FrameReader
+  private let file: UnitReader
 
   private static let blockLength: UInt64 = 4096
 
@@ -31,7 +31,7 @@ struct DamagedLeaf {
     var front = 0..<0
   }
 
-  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(StorageError) {
+  init(_ lost: SalvageTree.LostLeaf, in file: UnitReader) throws(StorageError) {
     self.file = file
     range = lost.range
     let offset = lost.reference.offset

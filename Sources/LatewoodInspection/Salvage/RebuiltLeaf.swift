@@ -18,7 +18,7 @@ import LatewoodTree
 /// that match the checksum are the leaf.
 struct RebuiltLeaf {
   private let lost: SalvageTree.LostLeaf
-  private let file: FrameReader
+  private let file: UnitReader
   private let bytes: [UInt8]
   private let count: Int
   private var transactions: [UInt64]
@@ -30,7 +30,7 @@ struct RebuiltLeaf {
 
   /// - Parameter transactions: the transactions of checkpoints that may have written it, the newest
   ///   last.
-  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(StorageError) {
+  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: UnitReader) throws(StorageError) {
     guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
     self.lost = lost
     self.file = file

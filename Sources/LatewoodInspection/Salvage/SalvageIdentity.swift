@@ -54,7 +54,7 @@ package struct SalvageIdentity: Sendable, Equatable {
 
   /// Returns whether anything in the file matches a checksum of this file id.
   func isConfirmed(by reader: FileReader) throws(StorageError) -> Bool {
-    let file = FrameReader(reader: reader, codec: codec)
+    let file = UnitReader(reader: reader, codec: codec)
     if try file.hasSlot() { return true }
     var frames = file.soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {

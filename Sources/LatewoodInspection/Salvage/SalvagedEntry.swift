@@ -28,7 +28,7 @@ struct SalvagedEntry {
 
   /// Returns the bytes of the value; nil if they are not in the file or do not match their
   /// checksum.
-  func bytes(in file: FrameReader) throws(StorageError) -> [UInt8]? {
+  func bytes(in file: UnitReader) throws(StorageError) -> [UInt8]? {
     switch value {
     case .inline(let bytes): return bytes
     case .extent(let reference):

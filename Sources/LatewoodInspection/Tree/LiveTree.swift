@@ -59,7 +59,7 @@ package struct LiveTree {
 
   /// Reads the tree. O(nodes), each read once. Throws any error of the device; damage is in
   /// `faults`.
-  package init(_ root: Subtree?, _ reader: NodeReader) throws(StorageError) {
+  package init(_ root: Subtree?, _ reader: UnitReader) throws(StorageError) {
     self.root = root
     var walk = TreeWalk(reader)
     try walk.run(root) { (visit) throws(StorageError) in
@@ -71,7 +71,7 @@ package struct LiveTree {
   /// Returns the faults of large values: those that the disk cannot read, or that do not match
   /// their checksums. Throws any other error of the device. O(bytes of large values), each read
   /// once, in the order of the file.
-  package func valueFaults(_ reader: NodeReader) throws(StorageError) -> [StorageError] {
+  package func valueFaults(_ reader: UnitReader) throws(StorageError) -> [StorageError] {
     var faults: [StorageError] = []
     for extent in extents.sorted(by: { $0.offset < $1.offset }) {
       let (file, reference) = (reader.reader, extent.reference)
@@ -81,7 +81,7 @@ package struct LiveTree {
         continue
       }
       do throws(StorageError) {
-        try FrameReader(reader: file, codec: reader.codec).verify(reference)
+        try reader.verify(reference)
       } catch {
         switch error.kind {
         case .inputOutput: faults.append(error)
@@ -101,7 +101,7 @@ package struct LiveTree {
   /// 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
 
-  private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(StorageError) {
+  private mutating func take(_ visit: TreeWalk.Visit, _ reader: UnitReader) throws(StorageError) {
     let reference = visit.subtree.reference
     let level = Int(visit.subtree.level)
     if let fault = visit.fault { faults.append(reader.cause(of: fault, in: reference)) }
@@ -122,7 +122,7 @@ package struct LiveTree {
     if node.isLeaf { try takeLeaf(inspected, reader) }
   }
 
-  private mutating func takeLeaf(_ inspected: NodeCopy, _ reader: NodeReader) throws(StorageError) {
+  private mutating func takeLeaf(_ inspected: NodeCopy, _ reader: UnitReader) throws(StorageError) {
     let node = inspected.node
     defer { withExtendedLifetime(inspected) {} }
     entries &+= UInt64(node.count)

@@ -23,7 +23,10 @@ package struct NodeValidation {
 
   private func damage(_ reason: String) -> StorageError { StorageError.damaged(at: reference.offset, reason) }
 
-  package func run() throws(StorageError) {
+  /// Returns the node. Throws `damaged` if the bytes are not that node.
+  ///
+  /// - Parameter level: the level that its parent implies; nil for any.
+  package func open(level: UInt8? = nil) throws(StorageError) -> Node {
     let length = Int(reference.length)
     guard length <= NodeLayout.maximumLength, length >= 48 else {
       throw damage("a node's length is not between 48 and 65,535 bytes")
@@ -41,6 +44,11 @@ package struct NodeValidation {
       throw damage("a node's own offset contradicts the reference to it")
     }
     try structure(base, length)
+    let node = Node(validated: base)
+    if let level, node.level != level {
+      throw damage("the level of a node contradicts the reference to it")
+    }
+    return node
   }
 
   private func structure(_ base: UnsafeRawPointer, _ length: Int) throws(StorageError) {
@@ -126,5 +134,39 @@ package struct NodeValidation {
       throw damage("a value extends beyond its node")
     }
     return (suffix, Int(keyLength))
+  }
+}
+
+/// Nodes in place: FORMAT.md, section 8. See `NodeCopy` for nodes in private memory.
+extension FileBytes {
+  /// Opens the node that `reference` refers to, and calls `body` with it. Bounds, checksum and
+  /// structure are verified each time.
+  ///
+  /// Throws `damaged` if the bytes are not that node, and errors of the device.
+  ///
+  /// - Parameters:
+  ///   - minimumKeyLength: the minimum length of a key in a leaf.
+  ///   - body: gets the node, which must not be kept.
+  package func withNode<R>(
+    _ reference: NodeReference, minimumKeyLength: Int = NodeLayout.minimumKeyLength,
+    _ body: (Node) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try reference.check(within: size)
+    let result = try withBytes(at: reference.offset, count: Int(reference.length)) {
+      (base) throws(StorageError) in
+      let validation = NodeValidation(
+        base: base, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength)
+      return try body(try validation.open())
+    }
+    guard let result else { throw reference.outside }
+    return result
+  }
+}
+
+extension NodeReference {
+  /// The reference to a node at `offset`, according to the header in its first bytes.
+  package init(to offset: UInt64, header: UnsafeRawPointer) {
+    self.init(
+      offset: offset, length: header.u32(NodeLayout.length), checksum: header.u32(NodeLayout.checksum))
   }
 }

@@ -55,14 +55,9 @@ package final class NodeCopy {
       try fill(UnsafeMutableRawBufferPointer(start: memory, count: length))
       // SAFETY: the memory has the length in the reference, and lives as long as this object, which
       // owns the view.
-      try NodeValidation(
+      node = try NodeValidation(
         base: memory, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength
-      ).run()
-      node = Node(validated: memory)
-      if let level, node.level != level {
-        throw StorageError.damaged(
-          at: reference.offset, "the level of a node contradicts the reference to it")
-      }
+      ).open(level: level)
     } catch {
       memory.deallocate()
       throw error

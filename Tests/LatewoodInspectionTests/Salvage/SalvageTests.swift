@@ -108,7 +108,7 @@ import Testing
       try store.put("key-101", "new", in: keyspace)
     }
     let whole = try Salvage.all(of: bytes).entries
-    let file = FrameReader(
+    let file = UnitReader(
       reader: try FileReader(DamagedFile(bytes)),
       codec: try SalvageIdentity(headerOf: DamagedFile(bytes)).codec
     )
@@ -127,7 +127,7 @@ import Testing
     // Without the commits, only the older leaf is left, and its entries may have been deleted
     // since.
     var worse = bytes
-    var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), codec: file.codec)
+    var frames = UnitReader(reader: try FileReader(DamagedFile(bytes)), codec: file.codec)
       .soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
       guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else {

@@ -2,14 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Reads and verifies frames and root slots in bounded memory, regardless of the lengths they
-/// claim.
-package struct FrameReader {
+/// Reads and verifies the units of a file: root slots, frames, nodes and values. Takes bounded
+/// memory, regardless of the lengths that they claim.
+package struct UnitReader {
   package let reader: FileReader
   package let codec: UnitCodec
-
-  /// A reader for the nodes of the same file.
-  package var nodes: NodeReader { NodeReader(reader: reader, codec: codec) }
 
   /// Returns a scan for sound frames from `offset` to the end of the file, continuing past damage.
   func soundFrames(from offset: UInt64) -> FrameScan {
@@ -26,9 +23,9 @@ package struct FrameReader {
   }
 }
 
-extension FrameReader: FileBytes {
+extension UnitReader: FileBytes {
   package var size: UInt64 { reader.size }
-  package var unpinned: FrameReader { self }
+  package var unpinned: UnitReader { self }
 
   package func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
