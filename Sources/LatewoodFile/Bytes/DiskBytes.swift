@@ -64,8 +64,20 @@ package final class DiskBytes: FileBytes {
 
   deinit { memory.deallocate() }
 
-  /// The greatest length that `bytes(at:_:)` is certain to return: half a window.
-  package var pieceLength: Int { capacity / 2 }
+  /// Drops the bytes that have been read.
+  package func forget() { count = 0 }
+
+  /// Returns bytes from `offset` on, as many as are in memory once the first is, and at most
+  /// `length`; none at the end of the file. They are valid until the next call.
+  package func some(at offset: UInt64, _ length: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
+    if offset < start || offset - start >= UInt64(count) { try load(from: offset, 1) }
+    guard offset >= start, offset - start < UInt64(count), offset < size else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    let skipped = Int(offset - start)
+    let available = min(UInt64(count - skipped), length, size - offset)
+    return UnsafeRawBufferPointer(rebasing: memory[skipped..<skipped + Int(available)])
+  }
 
   /// Returns bytes below `size`, valid until the next call.
   ///
@@ -75,10 +87,12 @@ package final class DiskBytes: FileBytes {
       try load(from: offset, length)
     }
     let skipped = Int(offset - start)
-    guard length <= count - skipped, let base = memory.baseAddress else {
-      throw StorageError.damaged(at: offset, "the file on the disk is shorter than the data written to it")
-    }
+    guard length <= count - skipped, let base = memory.baseAddress else { throw DiskBytes.ended(offset) }
     return UnsafeRawPointer(base + skipped)
+  }
+
+  private static func ended(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "the file on the disk is shorter than the data written to it")
   }
 
   private func load(from offset: UInt64, _ length: Int) throws(StorageError) {
@@ -125,11 +139,17 @@ package final class DiskBytes: FileBytes {
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
+    if range.isEmpty { return }
+    if range.count <= capacity / 2 {
+      let start = try bytes(at: range.lowerBound, range.count)
+      return try body(UnsafeRawBufferPointer(start: start, count: range.count))
+    }
     var at = range.lowerBound
     while at < range.upperBound {
-      let length = Int(min(range.upperBound - at, UInt64(pieceLength)))
-      try body(UnsafeRawBufferPointer(start: try bytes(at: at, length), count: length))
-      at += UInt64(length)
+      let piece = try some(at: at, range.upperBound - at)
+      if piece.isEmpty { throw DiskBytes.ended(at) }
+      try body(piece)
+      at += UInt64(piece.count)
     }
   }
 

@@ -47,14 +47,7 @@ final class RootSlots {
   private func readFromDisk(
     into block: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(StorageError) -> Int {
-    var count: Int?
-    do throws(StorageError) {
-      count = try device.readFromDisk(into: block, at: offset)
-    } catch {
-      // The system may have reported an earlier failure, which it reports only once.
-      count = try device.readFromDisk(into: block, at: offset)
-    }
-    if let count { return count }
+    if let count = try device.rereadFromDisk(into: block, at: offset) { return count }
     return try device.read(into: block, at: offset)
   }
 

@@ -26,6 +26,9 @@ import LatewoodBytes
   /// The number of bytes at the start of a slot, frame or node that its checksum takes.
   package static let checksumLength = 8
 
+  /// The codec of the header, which has to be opened before the file is known.
+  package static let header = UnitCodec(seed: 0)
+
   /// The file seed.
   package let seed: UInt64
 

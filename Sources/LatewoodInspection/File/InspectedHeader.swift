@@ -21,7 +21,7 @@ package struct InspectedHeader {
   /// - Parameter needsMagic: whether to refuse a file if neither copy identifies it as a database.
   init(_ reader: FileReader, needsMagic: Bool = true) throws(StorageError) {
     if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
-    let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
+    let bytes = try reader.some(at: 0, count: Int(FileLayout.logStart))
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * Self.length

@@ -16,7 +16,7 @@ package struct UnitReader {
   /// Returns the contents of a root slot, or the reason why they are not valid. The checkpoint that
   /// the slot refers to is not checked.
   func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
-    let bytes = Array(try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length))
+    let bytes = try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length)
     return bytes.withUnsafeBytes { bytes in
       Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, codec: codec) }
     }
@@ -30,20 +30,17 @@ extension UnitReader: FileBytes {
   package func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R? {
-    try reader.withBytes(at: offset, count: count, body)
+    try reader.window.withBytes(at: offset, count: count, body)
   }
 
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
-    try reader.forEachPiece(of: range) { (_, piece) throws(StorageError) in
-      try body(piece)
-      return true
-    }
+    try reader.window.eachPiece(of: range, body)
   }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
-    try reader.read(into: target, at: offset)
+    try reader.window.read(into: target, at: offset)
   }
 
   package func storedRanges(in range: Range<UInt64>) -> StoredRanges { reader.storedRanges(in: range) }

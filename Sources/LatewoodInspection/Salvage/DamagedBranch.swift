@@ -20,7 +20,7 @@ struct DamagedBranch {
     let reference = subtree.reference
     guard subtree.level > 0 else { return }
     let length = min(Int(reference.length), FileLayout.nodeLimit)
-    let bytes = Array(try file.reader.some(at: reference.offset, count: length))
+    let bytes = try file.reader.some(at: reference.offset, count: length)
     if bytes.count >= NodeLayout.arrays {
       count = bytes.withUnsafeBytes { Self.count($0, subtree) }
     }

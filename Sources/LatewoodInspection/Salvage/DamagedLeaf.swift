@@ -36,7 +36,7 @@ struct DamagedLeaf {
     range = lost.range
     let offset = lost.reference.offset
     guard Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
-    let bytes = Array(try file.reader.some(at: offset, count: Int(lost.reference.length)))
+    let bytes = try file.reader.some(at: offset, count: Int(lost.reference.length))
     bytes.withUnsafeBytes { bytes in
       read(bytes, lost)
       if cells.isEmpty { readFromEnd(bytes, lost) }

@@ -66,7 +66,7 @@ struct OlderLeaves {
   }
 
   private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(StorageError) -> Leaf? {
-    let leaf = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
+    let leaf = try reader.window.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
       let count = base.u16(NodeLayout.count)
       guard base.u8(NodeLayout.kind) == NodeLayout.leafKind, base.u8(NodeLayout.level) == 0, count > 0,
         reference.length <= FileLayout.nodeLimit

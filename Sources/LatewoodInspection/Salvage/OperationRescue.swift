@@ -91,7 +91,7 @@ struct OperationRescue {
     while position < end {
       let count = Int(min(64 << 10, end - position))
       let start = position
-      let hit = try file.reader.withBytes(at: start, count: count) { base in
+      let hit = try file.withBytes(at: start, count: count) { base in
         for offset in 0..<count {
           let code = base.u8(offset)
           if code >= OperationCode.put, code <= OperationCode.deleteRange,
