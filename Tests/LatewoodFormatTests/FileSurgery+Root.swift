@@ -10,23 +10,23 @@ extension FileSurgery {
     guard let frame = frames(.checkpoint).last else { throw GoldenFile.Missing() }
     var record = try checkpoint(at: frame.ownOffset)
     guard let root = record.root?.reference else { throw GoldenFile.Missing() }
-    let seed = seed
+    let codec = codec
     try withBytes { all, base in
       let node = base + Int(root.offset)
       change(node)
       let length = Int(root.length) - NodeLayout.kind
-      let checksum = XXH64.hash(UnsafeRawPointer(node) + NodeLayout.kind, length, seed: seed)
+      let checksum = XXH64.hash(UnsafeRawPointer(node) + NodeLayout.kind, length, seed: codec.seed)
       node.set(checksum, at: NodeLayout.checksum)
       record.root?.reference.checksum = UInt32(truncatingIfNeeded: checksum)
       record.encode(into: base + Int(frame.ownOffset) + FrameHeader.length)
-      let frameChecksum = frame.encode(into: base + Int(frame.ownOffset), seed: seed)
+      let frameChecksum = frame.encode(into: base + Int(frame.ownOffset), codec: codec)
       for place in 0..<2 {
         let start = Int(FileLayout.slotOffset(place))
         let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
-        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, seed: seed)
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, codec: codec)
         guard slot.checkpointOffset == frame.ownOffset else { continue }
         slot.checkpointChecksum = frameChecksum
-        slot.encode(into: block, seed: seed)
+        slot.encode(into: block, codec: codec)
       }
     }
     return root.offset
@@ -96,12 +96,12 @@ extension FileSurgery {
 
   /// Corrects the chain of checksums from each frame to the next.
   private mutating func rechain() {
-    let (seed, frames) = (seed, frames)
+    let (codec, frames) = (codec, frames)
     withBytes { _, base in
       var last: UInt64?
       for var frame in frames {
         frame.previousChecksum = last ?? frame.previousChecksum
-        last = frame.encode(into: base + Int(frame.ownOffset), seed: seed)
+        last = frame.encode(into: base + Int(frame.ownOffset), codec: codec)
       }
     }
   }

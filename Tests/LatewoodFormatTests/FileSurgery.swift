@@ -7,13 +7,13 @@ import LatewoodDevice
 /// files or write them by hand.
 struct FileSurgery {
   private(set) var bytes: [UInt8]
-  let seed: UInt64
+  let codec: UnitCodec
   /// The checksum of the frame appended last.
   private var last: UInt64 = 0
 
   init(_ bytes: [UInt8]) throws {
     self.bytes = bytes
-    seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
+    codec = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).codec }
   }
 
   /// The frames from the start of the file, up to the first gap.
@@ -90,7 +90,7 @@ struct FileSurgery {
     bytes += [UInt8](repeating: 0, count: FrameHeader.length) + payload
     while bytes.count % 8 != 0 { bytes.append(0) }
     bytes.withUnsafeMutableBytes { all in
-      if let base = all.baseAddress { last = header.encode(into: base + offset, seed: seed) }
+      if let base = all.baseAddress { last = header.encode(into: base + offset, codec: codec) }
     }
   }
 }

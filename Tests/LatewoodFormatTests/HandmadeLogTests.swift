@@ -69,7 +69,7 @@ import Testing
 
   @Test func `a value in the header, in a slot or past the end is refused, despite its checksum`() throws {
     let surgery = try surgery()
-    let seed = surgery.seed
+    let codec = surgery.codec
     let volume = SimulatedVolume()
     try volume.place(surgery.bytes + [UInt8](repeating: 3, count: 200), at: "file")
     let log = try DatabaseFile.open(on: volume, path: "file", readOnly: true, environment: environment)
@@ -78,7 +78,7 @@ import Testing
     let bytes = try volume.liveBytes(of: "file")
     func extent(at offset: Int, _ length: Int = 100) throws {
       let content = (bytes + [UInt8](repeating: 0, count: 8192))[offset..<offset + length]
-      let sum = content.withUnsafeBytes { XXH64.hash($0, seed: seed) }
+      let sum = content.withUnsafeBytes { XXH64.hash($0, seed: codec.seed) }
       _ = try log.view.extent(
         offset: UInt64(offset), length: UInt64(length), checksum: UInt32(truncatingIfNeeded: sum))
     }
@@ -104,14 +104,14 @@ import Testing
     log.close()
     var surgery = try FileSurgery(volume.liveBytes(of: "file"))
     #expect(try recovered(surgery).checkpoint != nil)
-    let seed = surgery.seed
+    let codec = surgery.codec
     try surgery.withBytes { all, _ in
       for place in 0..<2 {
         let start = Int(FileLayout.slotOffset(place))
         let block = UnsafeMutableRawBufferPointer(rebasing: all[start..<start + FileLayout.slotBlockLength])
-        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, seed: seed)
+        var slot = try RootSlot.decode(from: UnsafeRawBufferPointer(block), index: place, codec: codec)
         slot.checkpointChecksum ^= 1
-        slot.encode(into: block, seed: seed)
+        slot.encode(into: block, codec: codec)
       }
     }
     do {

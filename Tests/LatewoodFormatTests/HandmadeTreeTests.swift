@@ -55,7 +55,7 @@ import Testing
     length: Int? = nil
   ) -> String? {
     do throws(StorageError) {
-      let proof = RegionVerifier(seed: surgery.seed, read: reader(of: surgery, length: length))
+      let proof = RegionVerifier(codec: surgery.codec, read: reader(of: surgery, length: length))
       var tree = CopyVerifier()
       for region in regions ?? self.regions(of: surgery) {
         try tree.take(proof.read(region, below: limit ?? UInt64(surgery.bytes.count)))

@@ -62,7 +62,7 @@ import Testing
       let root = try #require(file.checkpoint?.record.root)
       var entries: UInt64 = 0
       var leaves = 0
-      var walk = TreeWalk(file.nodes)
+      var walk = TreeWalk(file.units)
       try walk.run(root) { (visit) throws(StorageError) in
         #expect(visit.fault == nil, "\(name)")
         if let node = visit.node?.node, node.isLeaf {

@@ -24,14 +24,14 @@ import Testing
   ) throws -> (log: InspectedLog, isDamageForEngine: Bool) {
     let bytes = beginning + tail
     let reader = try FileReader(DamagedFile(bytes), searchLimit: limit)
-    let frames = FrameReader(reader: reader, seed: sound.header.seed)
+    let frames = UnitReader(reader: reader, codec: sound.header.codec)
     let slots = try (0..<2).map { try InspectedSlot(index: $0, frames) }
     let log = try InspectedLog(frames, from: sound.checkpoint, slots: slots)
     let floor = slots.reduce(0) { max($0, $1.slot?.durableThrough ?? 0) }
     let isDamage = try bytes.withUnsafeBytes { bytes in
       let base = try #require(bytes.baseAddress)
       let view = FileView(
-        base: base, verified: UnsafeMutableRawPointer(mutating: base), seed: sound.header.seed,
+        base: base, verified: UnsafeMutableRawPointer(mutating: base), codec: sound.header.codec,
         limit: UInt64(bytes.count))
       var walk = LogReader(
         view: view, from: log.start, lastTransaction: sound.checkpoint?.record.transaction ?? 0)
@@ -48,7 +48,7 @@ import Testing
       payloadLength: 0)
     var frame = [UInt8](repeating: 0, count: FrameHeader.length)
     frame.withUnsafeMutableBytes { bytes in
-      if let base = bytes.baseAddress { _ = header.encode(into: base, seed: sound.header.seed) }
+      if let base = bytes.baseAddress { _ = header.encode(into: base, codec: sound.header.codec) }
     }
     return frame
   }

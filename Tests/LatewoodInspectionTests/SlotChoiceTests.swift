@@ -8,14 +8,15 @@ import Testing
 /// The choice of a root slot, which the inspection tool and the engine make by the same rule.
 @Suite struct SlotChoiceTests {
   /// The checkpoint from which the engine would recover; nil if it would find damage.
-  private func chosen(_ bytes: [UInt8], on volume: MemoryVolume, seed: UInt64) throws -> UInt64? {
+  private func chosen(_ bytes: [UInt8], on volume: MemoryVolume, codec: UnitCodec) throws -> UInt64? {
     let device = try volume.open("file", .readOnly)
     defer { device.close() }
-    let slots = try RootSlots(of: device, seed: seed).read()
+    let slots = try RootSlots(of: device, codec: codec).read()
     return try bytes.withUnsafeBytes { bytes in
       let base = try #require(bytes.baseAddress)
       let view = FileView(
-        base: base, verified: UnsafeMutableRawPointer(mutating: base), seed: seed, limit: UInt64(bytes.count))
+        base: base, verified: UnsafeMutableRawPointer(mutating: base), codec: codec,
+        limit: UInt64(bytes.count))
       do throws(StorageError) {
         let choice = try ViewedBytes(view).newest(of: slots)
         var walk = LogReader(view: view, from: choice.replay, lastTransaction: choice.transaction)
@@ -54,7 +55,7 @@ import Testing
         for place in Set([first, second].compactMap { $0 }) { damaged[place] ^= 1 }
         let volume = try GoldenFiles.volume(damaged)
         #expect(
-          try chosen(damaged, on: volume, seed: sound.header.seed) == inspected(volume),
+          try chosen(damaged, on: volume, codec: sound.header.codec) == inspected(volume),
           "\(name) \(String(describing: (first, second)))")
       }
     }

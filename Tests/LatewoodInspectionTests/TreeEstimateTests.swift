@@ -11,8 +11,8 @@ import Testing
     let file: InspectedFile
     do { file = try InspectedFile(path: GoldenFiles.path(name)) } catch { return }
     let root = file.checkpoint?.record.root
-    let tree = try LiveTree(root, file.nodes)
-    let estimate = TreeEstimate(root, file.nodes)
+    let tree = try LiveTree(root, file.units)
+    let estimate = TreeEstimate(root, file.units)
     guard tree.faults.isEmpty else { return }
     let branches = tree.nodes.filter { $0.level > 0 }.reduce(0 as UInt64) { $0 + UInt64($1.length) }
     for number in Set(tree.keyspaces.keys).union(estimate.bytes.keys) {
@@ -32,7 +32,7 @@ import Testing
         let device = DamagedFile(Array(bytes[..<end]) + [UInt8](repeating: 0, count: tail))
         let reader = try FileReader(device, searchLimit: 300_000)
         let header = try InspectedHeader(reader)
-        let frames = FrameReader(reader: reader, seed: header.seed)
+        let frames = UnitReader(reader: reader, codec: header.codec)
         let slots = try (0..<2).map { try InspectedSlot(index: $0, frames) }
         let log = try InspectedLog(frames, from: sound.checkpoint, slots: slots)
         #expect(log.end.offset == UInt64(end) && log.fault == nil)

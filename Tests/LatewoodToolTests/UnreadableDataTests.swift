@@ -117,7 +117,7 @@ import Testing
     try volume.place(Self.entries(), at: "db")
     let sound = try SizeReport.of("db", on: volume, limit: 3)
     let file = try InspectedFile(path: "db", on: volume)
-    let tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
+    let tree = try LiveTree(file.checkpoint?.record.root, file.units)
     file.close()
     let leaf = try #require(
       tree.nodes.first { node in

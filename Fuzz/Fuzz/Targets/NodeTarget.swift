@@ -36,7 +36,8 @@ final class NodeTarget: FuzzTarget {
     guard let root = place([UInt8](input)) else { return }
     clearProofs()
     let view = FileView(
-      base: UnsafeRawPointer(file.base), verified: space.verified, seed: Self.seed, limit: UInt64(used))
+      base: UnsafeRawPointer(file.base), verified: space.verified, codec: UnitCodec(seed: Self.seed),
+      limit: UInt64(used))
     let version = Version(
       number: 1, transaction: 1, base: root, active: BufferState(), frozen: nil, known: ValidatedKeyspaces(),
       file: view,

@@ -168,7 +168,7 @@ package final class BackupFile {
     seal.endsLog = true
     try withScratch(FrameHeader.length) { block throws(StorageError) in
       guard let base = block.baseAddress else { return }
-      _ = seal.encode(into: base, seed: source.header.seed)
+      _ = seal.encode(into: base, codec: source.header.codec)
       try device.write(UnsafeRawBufferPointer(block), at: end.offset)
     }
     try device.sync()
@@ -236,7 +236,7 @@ package final class BackupFile {
       slot.durableThrough = end + UInt64(FrameHeader.length)
       slot.oldestWhole = checkpoint
       try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-        slot.encode(into: block, seed: source.header.seed)
+        slot.encode(into: block, codec: source.header.codec)
         try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.index))
       }
     }
@@ -282,7 +282,7 @@ private struct BackupEnd {
 extension DatabaseFile {
   /// Finds the end of the backup; nil if the file does not end like a backup.
   fileprivate func endOfBackup() throws(StorageError) -> BackupEnd? {
-    var disk = DiskView(of: device)
+    var disk = DiskView(of: device, codec: header.codec)
     let found = try findNewest(&disk)
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(

@@ -20,7 +20,7 @@ package final class DiskBytes: FileBytes {
   /// The offset below which bytes may be read, because they will not be written again. The last
   /// block is read to its end.
   package var size: UInt64
-  package let seed: UInt64
+  package let codec: UnitCodec
   package var unpinned: DiskBytes { self }
 
   /// The length of the window.
@@ -38,10 +38,10 @@ package final class DiskBytes: FileBytes {
   ///   - capacity: a multiple of `directAlignment`, longer than any node.
   ///   - readsAhead: whether the bytes after those that are asked for will be needed, too.
   package init(
-    seed: UInt64, size: UInt64 = 0, capacity: Int = DiskBytes.usualCapacity, readsAhead: Bool = true,
+    codec: UnitCodec, size: UInt64 = 0, capacity: Int = DiskBytes.usualCapacity, readsAhead: Bool = true,
     read: @escaping Read
   ) {
-    self.seed = seed
+    self.codec = codec
     self.size = size
     self.capacity = capacity
     self.readsAhead = readsAhead
@@ -53,7 +53,8 @@ package final class DiskBytes: FileBytes {
   /// - Parameter fromDisk: whether to read from the disk instead of the page cache, where the
   ///   system can.
   package convenience init(_ view: FileView, fromDisk: Bool) {
-    self.init(seed: view.seed, size: view.limit, readsAhead: false) { (target, offset) throws(StorageError) in
+    self.init(codec: view.codec, size: view.limit, readsAhead: false) {
+      (target, offset) throws(StorageError) in
       if fromDisk { return try view.readFromDisk(into: target, at: offset) }
       let count = Int(min(UInt64(target.count), view.limit - min(view.limit, offset)))
       try view.read(into: target.part(0, count), at: offset)
@@ -63,8 +64,20 @@ package final class DiskBytes: FileBytes {
 
   deinit { memory.deallocate() }
 
-  /// The greatest length that `bytes(at:_:)` is certain to return: half a window.
-  package var pieceLength: Int { capacity / 2 }
+  /// Drops the bytes that have been read.
+  package func forget() { count = 0 }
+
+  /// Returns bytes from `offset` on, as many as are in memory once the first is, and at most
+  /// `length`; none at the end of the file. They are valid until the next call.
+  package func some(at offset: UInt64, _ length: UInt64) throws(StorageError) -> UnsafeRawBufferPointer {
+    if offset < start || offset - start >= UInt64(count) { try load(from: offset, 1) }
+    guard offset >= start, offset - start < UInt64(count), offset < size else {
+      return UnsafeRawBufferPointer(start: nil, count: 0)
+    }
+    let skipped = Int(offset - start)
+    let available = min(UInt64(count - skipped), length, size - offset)
+    return UnsafeRawBufferPointer(rebasing: memory[skipped..<skipped + Int(available)])
+  }
 
   /// Returns bytes below `size`, valid until the next call.
   ///
@@ -74,10 +87,12 @@ package final class DiskBytes: FileBytes {
       try load(from: offset, length)
     }
     let skipped = Int(offset - start)
-    guard length <= count - skipped, let base = memory.baseAddress else {
-      throw StorageError.damaged(at: offset, "the file on the disk is shorter than the data written to it")
-    }
+    guard length <= count - skipped, let base = memory.baseAddress else { throw DiskBytes.ended(offset) }
     return UnsafeRawPointer(base + skipped)
+  }
+
+  private static func ended(_ offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "the file on the disk is shorter than the data written to it")
   }
 
   private func load(from offset: UInt64, _ length: Int) throws(StorageError) {
@@ -113,15 +128,6 @@ package final class DiskBytes: FileBytes {
     return try body(try bytes(at: offset, count))
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
-    if !range.isEmpty, range.count <= pieceLength {
-      return XXH64.hash(try bytes(at: range.lowerBound, range.count), range.count, seed: seed)
-    }
-    var stream = XXH64.Stream(seed: seed)
-    try eachPiece(of: range) { stream.update($0) }
-    return stream.finish()
-  }
-
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
     var done = 0
     try eachPiece(of: offset..<offset + UInt64(target.count)) { piece in
@@ -130,15 +136,20 @@ package final class DiskBytes: FileBytes {
     }
   }
 
-  /// Calls `body` with a range piece by piece.
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
+    if range.isEmpty { return }
+    if range.count <= capacity / 2 {
+      let start = try bytes(at: range.lowerBound, range.count)
+      return try body(UnsafeRawBufferPointer(start: start, count: range.count))
+    }
     var at = range.lowerBound
     while at < range.upperBound {
-      let length = Int(min(range.upperBound - at, UInt64(pieceLength)))
-      try body(UnsafeRawBufferPointer(start: try bytes(at: at, length), count: length))
-      at += UInt64(length)
+      let piece = try some(at: at, range.upperBound - at)
+      if piece.isEmpty { throw DiskBytes.ended(at) }
+      try body(piece)
+      at += UInt64(piece.count)
     }
   }
 

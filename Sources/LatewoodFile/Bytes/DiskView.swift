@@ -1,26 +1,27 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The bytes of a file on the disk, for comparison with its mapping. Bytes that have been read are
-/// kept as long as this value exists, so the file must not be written during that time.
+/// Compares a file on the disk with its mapping. Bytes that have been read are kept as long as this
+/// value exists, so the file must not be written during that time.
 ///
 /// After a failed sync the page cache keeps bytes that never reached the disk, in pages marked
 /// clean. The system drops them on request, but not while another process, or a snapshot in this
 /// one, has them mapped. Writing the same bytes again does not help: ext4 has been observed to
 /// report the second write as durable, but to contain zeros after the next mount.
 struct DiskView: ~Copyable {
-  private static let windowLength = 1 << 20
+  private static let impossible = StorageError(.unsupported, "this file system cannot read past the cache")
 
-  private let device: any Device
-  /// The bytes that have been read; empty until the first read.
-  private var window = UnsafeMutableRawBufferPointer(start: nil, count: 0)
-  /// The range of the file that is in the window.
-  private var loaded: Range<UInt64> = 0..<0
+  private let disk: DiskBytes
   private var isImpossible = false
 
-  init(of device: any Device) { self.device = device }
-
-  deinit { window.deallocate() }
+  init(of device: any Device, codec: UnitCodec) {
+    disk = DiskBytes(codec: codec, size: .max) { (target, offset) throws(StorageError) in
+      guard let count = try device.rereadFromDisk(into: target, at: offset) else {
+        throw DiskView.impossible
+      }
+      return count
+    }
+  }
 
   /// Returns whether disk and mapping agree on a range of the file. Returns true if the system
   /// cannot read the disk past its cache.
@@ -31,37 +32,25 @@ struct DiskView: ~Copyable {
   mutating func agrees(
     on range: Range<UInt64>, mappedAt base: UnsafeRawPointer
   ) throws(StorageError) -> Bool {
+    if isImpossible { return true }
     var at = range.lowerBound
     while at < range.upperBound {
-      if !loaded.contains(at) { try load(at) }
-      if isImpossible { return true }
-      let end = min(loaded.upperBound, range.upperBound)
-      // False if the file is shorter on the disk.
-      guard end > at else { return false }
-      let part = window[Int(at - loaded.lowerBound)..<Int(end - loaded.lowerBound)]
+      let there: UnsafeRawBufferPointer
+      do throws(StorageError) {
+        there = try disk.some(at: at, range.upperBound - at)
+      } catch {
+        guard error.kind == .unsupported else { throw error }
+        isImpossible = true
+        return true
+      }
+      // The file may be shorter on the disk.
+      guard !there.isEmpty else { return false }
       // SAFETY: the caller guarantees that the range is in the file and is not being written.
-      let seen = UnsafeRawBufferPointer(start: base + Int(at), count: part.count)
-      guard DiskView.areEqual(UnsafeRawBufferPointer(rebasing: part), seen) else { return false }
-      at = end
+      let seen = UnsafeRawBufferPointer(start: base + Int(at), count: there.count)
+      guard DiskView.areEqual(there, seen) else { return false }
+      at += UInt64(there.count)
     }
     return true
-  }
-
-  private mutating func load(_ offset: UInt64) throws(StorageError) {
-    let start = offset & ~UInt64(directAlignment - 1)
-    if window.isEmpty {
-      window = .allocate(byteCount: DiskView.windowLength, alignment: directAlignment)
-    }
-    loaded = 0..<0
-    var count: Int?
-    do throws(StorageError) {
-      count = try device.readFromDisk(into: window, at: start)
-    } catch {
-      // The system may have reported an earlier failure, which it reports only once.
-      count = try device.readFromDisk(into: window, at: start)
-    }
-    isImpossible = count == nil
-    loaded = start..<start + UInt64(count ?? 0)
   }
 
   private static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {
@@ -76,5 +65,19 @@ struct DiskView: ~Copyable {
       at += 1
     }
     return true
+  }
+}
+
+extension Device {
+  /// Reads from the disk like `readFromDisk`, and once more if that fails: the system may have
+  /// reported an earlier failure, which it reports only once.
+  func rereadFromDisk(
+    into target: UnsafeMutableRawBufferPointer, at offset: UInt64
+  ) throws(StorageError) -> Int? {
+    do throws(StorageError) {
+      return try readFromDisk(into: target, at: offset)
+    } catch {
+      return try readFromDisk(into: target, at: offset)
+    }
   }
 }

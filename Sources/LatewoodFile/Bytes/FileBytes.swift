@@ -11,8 +11,8 @@ import LatewoodDevice
 package protocol FileBytes {
   /// The number of bytes of the file that may be read.
   var size: UInt64 { get }
-  /// The file seed of FORMAT.md, section 2.
-  var seed: UInt64 { get }
+  /// Opens the units of the file.
+  var codec: UnitCodec { get }
   /// The same bytes, but kept in memory only during each call, for a search that may read much.
   var unpinned: Self { get }
 
@@ -22,9 +22,11 @@ package protocol FileBytes {
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R?
 
-  /// Returns the hash of a range that lies within the file. Throws `inputOutput` if the disk cannot
-  /// read it.
-  func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64
+  /// Calls `body` with a range that lies within the file, in as few pieces as memory allows. Throws
+  /// `inputOutput` if the disk cannot read it.
+  func eachPiece(
+    of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError)
 
   /// Copies a range that lies within the file with a system call. Throws errors of the device.
   func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError)
@@ -35,6 +37,17 @@ package protocol FileBytes {
 
 /// Frames: FORMAT.md, section 5.
 extension FileBytes {
+  /// Returns the checksum of a unit, without the bytes of its own checksum.
+  ///
+  /// - Parameter range: the bytes that the checksum covers, which lie within the file.
+  package func checksum(
+    of kind: UnitCodec.Kind, at offset: UInt64, over range: Range<UInt64>
+  ) throws(StorageError) -> UInt64 {
+    var pieces = codec.pieces(of: kind, at: offset, count: range.count)
+    try eachPiece(of: range) { pieces.add($0) }
+    return pieces.checksum
+  }
+
   /// Returns the frame at `offset`; nil if it is not valid by itself. The frames before it are not
   /// considered.
   ///
@@ -64,8 +77,8 @@ extension FileBytes {
   /// Returns whether the checksum of a frame is correct.
   package func isSound(_ header: FrameHeader) throws(StorageError) -> Bool {
     guard let end = header.requiredEnd, end <= size else { return false }
-    let start = header.ownOffset + UInt64(FrameHeader.Offset.magic)
-    return try checksum(of: start..<end) == header.checksum
+    let start = header.ownOffset + UInt64(UnitCodec.checksumLength)
+    return try checksum(of: .frame, at: header.ownOffset, over: start..<end) == header.checksum
   }
 }
 
@@ -76,7 +89,8 @@ extension FileBytes {
   package func verify(_ reference: ExtentReference) throws(StorageError) {
     try reference.check(within: size)
     let range = reference.offset..<reference.offset + reference.length
-    guard reference.matches(try checksum(of: range)) else { throw reference.mismatch }
+    let sum = try checksum(of: .extent, at: reference.offset, over: range)
+    guard UInt32(truncatingIfNeeded: sum) == reference.checksum else { throw reference.mismatch }
   }
 }
 

@@ -17,20 +17,20 @@ import Synchronization
 @usableFromInline package struct FileView: @unchecked Sendable {
   @usableFromInline package let base: UnsafeRawPointer
   @usableFromInline package let verified: UnsafeMutableRawPointer
-  /// The file seed of FORMAT.md, section 2.
-  @usableFromInline package let seed: UInt64
+  /// Opens the units of the file.
+  package let codec: UnitCodec
   /// The number of bytes of the file that may be accessed.
   @usableFromInline package var limit: UInt64
   /// The file behind the mapping; nil if the bytes are only in memory.
   let owner: Unmanaged<MappedFile>?
 
   package init(
-    base: UnsafeRawPointer, verified: UnsafeMutableRawPointer, seed: UInt64, limit: UInt64,
+    base: UnsafeRawPointer, verified: UnsafeMutableRawPointer, codec: UnitCodec, limit: UInt64,
     owner: MappedFile? = nil
   ) {
     self.base = base
     self.verified = verified
-    self.seed = seed
+    self.codec = codec
     self.limit = limit
     self.owner = owner.map { .passUnretained($0) }
   }
@@ -100,7 +100,7 @@ import Synchronization
     let (offset, count) = (reference.offset, Int(truncatingIfNeeded: reference.length))
     try makeReadable(offset, count)
     let start = base + Int(truncatingIfNeeded: offset)
-    guard reference.matches(XXH64.hash(start, count, seed: seed)) else { throw reference.mismatch }
+    try codec.open(reference, start)
     markVerified(offset, count, Proof.extent)
   }
 }
@@ -118,9 +118,12 @@ extension FileView: FileBytes {
     return try body(base + Int(truncatingIfNeeded: offset))
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
+  package func eachPiece(
+    of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
     try makeReadable(range.lowerBound, range.count)
-    return XXH64.hash(base + Int(truncatingIfNeeded: range.lowerBound), range.count, seed: seed)
+    let start = base + Int(truncatingIfNeeded: range.lowerBound)
+    try body(UnsafeRawBufferPointer(start: start, count: range.count))
   }
 }
 

@@ -25,7 +25,7 @@ package final class ViewedBytes: FileBytes {
   }
 
   package var size: UInt64 { view.limit }
-  package var seed: UInt64 { view.seed }
+  package var codec: UnitCodec { view.codec }
   package var unpinned: ViewedBytes { ViewedBytes(view, nil) }
 
   package func withBytes<R>(
@@ -39,12 +39,15 @@ package final class ViewedBytes: FileBytes {
     return try body(view.base + Int(truncatingIfNeeded: offset))
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
+  package func eachPiece(
+    of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
     let pin = pin ?? view.pin()
     defer { withExtendedLifetime(pin) {} }
     try need(range.lowerBound, range.upperBound - range.lowerBound)
     // SAFETY: the caller guarantees that the range lies within the file; it is readable and pinned.
-    return XXH64.hash(view.base + Int(truncatingIfNeeded: range.lowerBound), range.count, seed: seed)
+    let start = view.base + Int(truncatingIfNeeded: range.lowerBound)
+    try body(UnsafeRawBufferPointer(start: start, count: range.count))
   }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {

@@ -80,7 +80,7 @@ extension DatabaseFile {
     header.encode(into: block.part(FileLayout.headerCopyOffset, FileLayout.headerLength))
     for generation in 0..<2 {
       let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
-      RootSlot(generation: UInt64(generation), time: time).encode(into: target, seed: header.seed)
+      RootSlot(generation: UInt64(generation), time: time).encode(into: target, codec: header.codec)
     }
   }
 }

@@ -42,7 +42,7 @@ extension DatabaseFile {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
     // The end of the log is read twice: to find the end, and to decide where to append.
-    var disk = DiskView(of: device)
+    var disk = DiskView(of: device, codec: header.codec)
     let found = try findNewest(&disk)
     let size = found.size
     progress.setReadable(through: size)

@@ -86,7 +86,7 @@ extension DatabaseFile {
 
   /// Continues the walk and compares each frame in the mapping with the disk.
   private func walkOnDisk(_ reader: inout LogReader<ViewedBytes>, through end: UInt64) throws(StorageError) {
-    var disk = DiskView(of: device)
+    var disk = DiskView(of: device, codec: header.codec)
     while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }

@@ -60,16 +60,16 @@ package final class DatabaseFile: @unchecked Sendable {
     device = opened.device
     mapping = opened.mapping
     lifetime = FileLifetime(of: opened)
-    slots = RootSlots(of: opened.device, seed: opened.header.seed)
+    slots = RootSlots(of: opened.device, codec: opened.header.codec)
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
     progress = SharedProgress(open: .empty(chunk, at: FileLayout.logStart))
     group = GroupCommit(frames, progress)
     let log = LogBuffer(
-      chunk, mapping, group, progress, seed: header.seed, path: path, isReadOnly: isReadOnly)
+      chunk, mapping, group, progress, codec: header.codec, path: path, isReadOnly: isReadOnly)
     let reserve = SpaceReserve(device, path: path)
-    writer = LogWriter(log, reserve, progress, seed: header.seed, isReadOnly: isReadOnly)
+    writer = LogWriter(log, reserve, progress, codec: header.codec, isReadOnly: isReadOnly)
   }
 
   deinit { close() }
@@ -90,7 +90,7 @@ package final class DatabaseFile: @unchecked Sendable {
 
   private func view(of space: AddressSpace, limit: UInt64) -> FileView {
     FileView(
-      base: space.base, verified: space.verified, seed: header.seed, limit: limit, owner: mapping)
+      base: space.base, verified: space.verified, codec: header.codec, limit: limit, owner: mapping)
   }
 
   /// The offset before which everything survives a power cut. Can be called from any thread.

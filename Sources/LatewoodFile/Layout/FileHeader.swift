@@ -32,8 +32,8 @@ package struct FileHeader: Sendable, Equatable {
   package let optionalFeatures: UInt32
   /// Microseconds since 1970-01-01 00:00 UTC.
   package let created: UInt64
-  /// The seed of this file's checksums: FORMAT.md, section 2.
-  package let seed: UInt64
+  /// Seals and opens the units of this file.
+  package let codec: UnitCodec
 
   package init(fileID: (first: UInt64, last: UInt64), databaseID: DatabaseID, created: UInt64) {
     self.init(fileID, databaseID, created, requiredFeatures: 0, optionalFeatures: 0)
@@ -49,7 +49,7 @@ package struct FileHeader: Sendable, Equatable {
     self.created = created
     self.requiredFeatures = requiredFeatures
     self.optionalFeatures = optionalFeatures
-    seed = withUnsafeBytes(of: (id.first.littleEndian, id.last.littleEndian)) { XXH64.hash($0, seed: 0) }
+    codec = withUnsafeBytes(of: (id.first.littleEndian, id.last.littleEndian)) { UnitCodec(fileID: $0) }
   }
 
   /// Writes all 4 KiB of the header.
@@ -67,7 +67,7 @@ package struct FileHeader: Sendable, Equatable {
     base.set(optionalFeatures, at: Offset.optionalFeatures)
     base.set(databaseID.first, at: Offset.databaseID)
     base.set(databaseID.last, at: Offset.databaseID + 8)
-    base.set(XXH64.hash(base, Offset.checksum, seed: 0), at: Offset.checksum)
+    UnitCodec.sealHeader(base)
   }
 
   /// Reads the header from the first 8 KiB of a file, or less if the file is shorter.
@@ -81,9 +81,7 @@ package struct FileHeader: Sendable, Equatable {
       guard base.u64(Offset.magic) == magic else { continue }
       sawMagic = true
       // SAFETY: the copy is read only if all of its 4096 bytes are present.
-      guard bytes.count >= start + FileLayout.headerLength,
-        XXH64.hash(base, Offset.checksum, seed: 0) == base.u64(Offset.checksum)
-      else { continue }
+      guard bytes.count >= start + FileLayout.headerLength, UnitCodec.isHeaderSound(base) else { continue }
       return try fields(of: base)
     }
     if sawMagic {

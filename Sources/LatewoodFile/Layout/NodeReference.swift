@@ -64,9 +64,6 @@ import LatewoodBytes
     guard isWithin(limit) else { throw outside }
   }
 
-  /// Returns whether a hash of the value is the right one.
-  package func matches(_ hash: UInt64) -> Bool { UInt32(truncatingIfNeeded: hash) == checksum }
-
   /// The error for a value that does not lie within the file.
   @usableFromInline @inline(never) package var outside: StorageError {
     StorageError.damaged(at: offset, "a value's extent does not lie within the file")

@@ -42,7 +42,7 @@ package struct RootSlot: Sendable, Equatable {
   package func isNewer(than other: RootSlot) -> Bool { generation > other.generation }
 
   /// Writes the slot and the zeros after it: 4 KiB.
-  package func encode(into target: UnsafeMutableRawBufferPointer, seed: UInt64) {
+  package func encode(into target: UnsafeMutableRawBufferPointer, codec: UnitCodec) {
     precondition(target.count >= FileLayout.slotBlockLength)
     guard let base = target.baseAddress else { return }
     // SAFETY: every offset is below the 4096 bytes that the precondition requires.
@@ -54,21 +54,21 @@ package struct RootSlot: Sendable, Equatable {
     base.set(transaction, at: Offset.transaction)
     base.set(time, at: Offset.time)
     base.set(oldestWhole, at: Offset.oldestWhole)
-    base.set(XXH64.hash(base + 8, RootSlot.length - 8, seed: seed), at: Offset.checksum)
+    _ = codec.seal(.slot, at: FileLayout.slotOffset(index), base, RootSlot.length)
   }
 
   /// Decodes the slot at `index`. Does not check its checkpoint.
   ///
   /// Throws `damaged` if the checksum, the parity of the generation or a field is wrong.
   package static func decode(
-    from bytes: UnsafeRawBufferPointer, index: Int, seed: UInt64
+    from bytes: UnsafeRawBufferPointer, index: Int, codec: UnitCodec
   ) throws(StorageError) -> RootSlot {
     let at = FileLayout.slotOffset(index)
     // SAFETY: all offsets are below the 64 bytes that this check requires.
     guard bytes.count >= length, let base = bytes.baseAddress else {
       throw StorageError.damaged(at: at, "the file ends within a root slot")
     }
-    guard XXH64.hash(base + 8, length - 8, seed: seed) == base.u64(Offset.checksum) else {
+    guard codec.isSound(.slot, at: at, base, length) else {
       throw StorageError.damaged(at: at, "a root slot does not match its checksum")
     }
     var slot = RootSlot(generation: base.u64(Offset.generation), time: base.u64(Offset.time))

@@ -7,17 +7,16 @@ import LatewoodDevice
 /// and before that to recovery.
 final class RootSlots {
   private let device: any Device
-  /// The file seed.
-  private let seed: UInt64
+  private let codec: UnitCodec
   /// The generation of the newest root slot.
   private(set) var generation: UInt64 = 0
   /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
   /// slot or the next one; 0 if all can be.
   var oldestWhole: UInt64 = 0
 
-  init(of device: any Device, seed: UInt64) {
+  init(of device: any Device, codec: UnitCodec) {
     self.device = device
-    self.seed = seed
+    self.codec = codec
   }
 
   /// Returns the slots whose own bytes are valid, the newest first.
@@ -35,7 +34,7 @@ final class RootSlots {
         let end = min(start + FileLayout.slotBlockLength, count)
         let bytes = UnsafeRawBufferPointer(rebasing: blocks[start..<end])
         do throws(StorageError) {
-          slots.append(try RootSlot.decode(from: bytes, index: index, seed: seed))
+          slots.append(try RootSlot.decode(from: bytes, index: index, codec: codec))
         } catch {
           // A torn write: the other slot exists for this case.
           continue
@@ -48,14 +47,7 @@ final class RootSlots {
   private func readFromDisk(
     into block: UnsafeMutableRawBufferPointer, at offset: UInt64
   ) throws(StorageError) -> Int {
-    var count: Int?
-    do throws(StorageError) {
-      count = try device.readFromDisk(into: block, at: offset)
-    } catch {
-      // The system may have reported an earlier failure, which it reports only once.
-      count = try device.readFromDisk(into: block, at: offset)
-    }
-    if let count { return count }
+    if let count = try device.rereadFromDisk(into: block, at: offset) { return count }
     return try device.read(into: block, at: offset)
   }
 
@@ -83,7 +75,7 @@ final class RootSlots {
     _ slot: RootSlot, _ write: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Void
   ) throws(StorageError) {
     try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-      slot.encode(into: block, seed: seed)
+      slot.encode(into: block, codec: codec)
       try write(UnsafeRawBufferPointer(block), FileLayout.slotOffset(slot.index))
     }
     generation = slot.generation

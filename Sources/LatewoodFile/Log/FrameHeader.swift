@@ -84,12 +84,9 @@ package struct FrameHeader: Sendable, Equatable {
 
   /// Writes the header, computes its checksum over the payload that already follows it, and returns
   /// the checksum.
-  func encode(into target: UnsafeMutableRawPointer, seed: UInt64) -> UInt64 {
+  func encode(into target: UnsafeMutableRawPointer, codec: UnitCodec) -> UInt64 {
     encodeFields(into: target)
-    let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(payloadLength))
-    let checksum = XXH64.hash(UnsafeRawPointer(target + 8), covered, seed: seed)
-    target.set(checksum, at: Offset.checksum)
-    return checksum
+    return codec.seal(.frame, at: ownOffset, target, sealedLength)
   }
 
   /// Decodes a header; nil unless the bytes are a frame header that belongs at `offset`. The
@@ -129,11 +126,9 @@ package struct FrameHeader: Sendable, Equatable {
     kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
   }
 
-  /// Returns whether the frame at `source` matches the checksum in its header. All bytes up to
-  /// `requiredEnd` must be readable.
-  func checksumMatches(_ source: UnsafeRawPointer, seed: UInt64) -> Bool {
-    let covered = FrameHeader.length - 8 + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
-    return XXH64.hash(source + 8, covered, seed: seed) == checksum
+  /// The number of bytes that the checksum covers, with its own: those before `requiredEnd`.
+  var sealedLength: Int {
+    FrameHeader.length + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
   }
 }
 

@@ -49,7 +49,7 @@ struct LogBuffer: ~Copyable {
   /// The number of the open transaction, or of the last one.
   var transaction: UInt64 = 0
 
-  private let seed: UInt64
+  private let codec: UnitCodec
   private let group: GroupCommit
   private let progress: SharedProgress
   private var mapping: LogMapping
@@ -61,11 +61,11 @@ struct LogBuffer: ~Copyable {
   /// - Parameter chunk: the first chunk, in which the open segment begins.
   init(
     _ chunk: UnsafeMutableRawPointer, _ mapping: MappedFile, _ group: GroupCommit,
-    _ progress: SharedProgress, seed: UInt64, path: String, isReadOnly: Bool
+    _ progress: SharedProgress, codec: UnitCodec, path: String, isReadOnly: Bool
   ) {
     memory = chunk
     capacity = LogChunks.length(isReadOnly: isReadOnly)
-    self.seed = seed
+    self.codec = codec
     self.group = group
     self.progress = progress
     self.mapping = LogMapping(mapping)
@@ -182,11 +182,16 @@ struct LogBuffer: ~Copyable {
   /// The address for the next record.
   var nextRecord: UnsafeMutableRawPointer { memory + position }
 
+  /// The offset in the file of the next record.
+  @inline(__always) var nextRecordOffset: UInt64 {
+    segmentOffset &+ UInt64(truncatingIfNeeded: position)
+  }
+
   /// Adds the record that was encoded at `nextRecord`, and returns its offset in the file.
   ///
   /// - Parameter end: the end of the record, within `recordCapacity`.
   @inline(__always) mutating func take(recordEndingAt end: UnsafeMutableRawPointer) -> UInt64 {
-    let offset = segmentOffset &+ UInt64(truncatingIfNeeded: position)
+    let offset = nextRecordOffset
     position = end - memory
     return offset
   }
@@ -256,7 +261,7 @@ struct LogBuffer: ~Copyable {
   /// frame starts.
   private mutating func finish(_ header: FrameHeader) {
     // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
-    didAppend(header.kind, checksum: header.encode(into: memory + frameStart, seed: seed))
+    didAppend(header.kind, checksum: header.encode(into: memory + frameStart, codec: codec))
     let end = (position + 7) & ~7
     // SAFETY: `recordCapacity` leaves 8 bytes of the chunk for this. Chunks are reused, so the
     // zeros must be written.
@@ -289,25 +294,27 @@ struct LogBuffer: ~Copyable {
   ///
   /// - Parameters:
   ///   - headLimit: an upper bound of the length of the frame without its value, in bytes.
-  ///   - encode: encodes the record up to its value at an address, and returns the end.
+  ///   - encode: encodes the record up to its value at an address, for an offset in the file, and
+  ///     returns the end.
   mutating func append(
     largeValue value: UnsafeRawBufferPointer, headLimit: Int,
-    _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+    _ encode: (UnsafeMutableRawPointer, UInt64) -> UnsafeMutableRawPointer
   ) throws(StorageError) -> UInt64 {
     try cover(value.count)
     if headLimit > capacity &- position { try switchChunk() }
     // SAFETY: the chunk has space for `headLimit` bytes.
     let frame = memory + frameStart
-    let length = encode(frame + FrameHeader.length) - frame
+    let record = tail + UInt64(FrameHeader.length)
+    let length = encode(frame + FrameHeader.length, record) - frame
     var header = header(.commit, payloadLength: length - FrameHeader.length + value.count)
     header.continues = true
     header.encodeFields(into: frame)
-    var stream = XXH64.Stream(seed: seed)
-    stream.update(UnsafeRawBufferPointer(start: frame + 8, count: length - 8))
-    stream.update(value)
-    let checksum = stream.finish()
+    let head = UnsafeRawBufferPointer(start: frame, count: length)[UnitCodec.checksumLength...]
+    var pieces = codec.pieces(of: .frame, at: tail, count: head.count + value.count)
+    pieces.add(UnsafeRawBufferPointer(rebasing: head))
+    pieces.add(value)
+    let checksum = pieces.checksum
     frame.set(checksum, at: FrameHeader.Offset.checksum)
-    let record = tail + UInt64(FrameHeader.length)
     let start = tail + UInt64(length)
     let end = start + UInt64(value.count)
     try group.writeOutOfBand(value, at: start, pieces: LogBuffer.valuePieceLength)
@@ -323,7 +330,7 @@ struct LogBuffer: ~Copyable {
     let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)
     // SAFETY: a frame begins only where the chunk has space for a header.
     let header = header(.nodes, payloadLength: payloadLength)
-    didAppend(.nodes, checksum: header.encode(into: memory + frameStart, seed: seed))
+    didAppend(.nodes, checksum: header.encode(into: memory + frameStart, codec: codec))
     endSegment(after: FrameHeader.length, of: end, exists: false)
   }
 

@@ -175,19 +175,19 @@ extension LogRecord {
   ///
   /// - Parameters:
   ///   - prefix: 4 if `keyspace` precedes the key; 0 if the key is a full key.
-  ///   - checksumSeed: the seed for a checksum of the value, which makes it an extent; nil for a
-  ///     plain put.
+  ///   - codec: seals the value, which makes it an extent; nil for a plain put.
+  ///   - offset: the offset of the record in the file.
   @inline(__always) static func encodePut(
     to start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer,
-    _ value: UnsafeRawBufferPointer, checksumSeed: UInt64?
+    _ value: UnsafeRawBufferPointer, sealedBy codec: UnitCodec?, at offset: UInt64
   ) -> UnsafeMutableRawPointer {
-    start.set(checksumSeed != nil ? OperationCode.putExtent : OperationCode.put, at: 0)
+    start.set(codec != nil ? OperationCode.putExtent : OperationCode.put, at: 0)
     var to = start + 1
     to += Varint.write(UInt64(truncatingIfNeeded: key.count &+ prefix), to: to)
     to += Varint.write(UInt64(truncatingIfNeeded: value.count), to: to)
-    if let checksumSeed {
-      let checksum = XXH64.hash(value, seed: checksumSeed)
-      to.set(UInt32(truncatingIfNeeded: checksum), at: 0)
+    if let codec {
+      let length = to + (4 + prefix + key.count) - start
+      to.set(codec.sealExtent(at: offset &+ UInt64(length), value), at: 0)
       to += 4
     }
     return encodeKey(to: to, keyspace: keyspace, prefix: prefix, key)

@@ -102,7 +102,7 @@ struct LogReplay {
       // SAFETY: the frame has `length` bytes, and a header is shorter.
       guard let base = UnsafeRawPointer(frame.baseAddress),
         let header = FrameHeader.decode(from: base, at: start), header.end == payload.upperBound,
-        header.checksumMatches(base, seed: view.seed)
+        view.codec.isSound(.frame, at: start, base, Int(length))
       else { throw LogReplay.changed(start) }
       try applyPayload(payload, at: base + FrameHeader.length, transaction, action)
     }

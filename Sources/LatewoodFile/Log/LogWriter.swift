@@ -43,7 +43,7 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   let progress: SharedProgress
-  private let seed: UInt64
+  private let codec: UnitCodec
   private let isReadOnly: Bool
   /// The state that every record reads and changes. It is in raw memory, so that a put does not
   /// count references or check exclusivity.
@@ -52,11 +52,11 @@ package final class LogWriter: @unchecked Sendable {
   var branch: UInt64 = 0
 
   init(
-    _ log: consuming LogBuffer, _ reserve: SpaceReserve, _ progress: SharedProgress, seed: UInt64,
+    _ log: consuming LogBuffer, _ reserve: SpaceReserve, _ progress: SharedProgress, codec: UnitCodec,
     isReadOnly: Bool
   ) {
     self.progress = progress
-    self.seed = seed
+    self.codec = codec
     self.isReadOnly = isReadOnly
     state = .allocate(capacity: 1)
     state.initialize(to: State(log: log, reserve: reserve))
@@ -294,18 +294,19 @@ package final class LogWriter: @unchecked Sendable {
     precondition(isInTransaction, "no transaction is open")
     let keyCount = key.count &+ prefix
     try LogRecord.checkKey(keyCount)
-    let checksumSeed = asExtent ? seed : nil
+    let codec = asExtent ? codec : nil
     if value.count >= LogWriter.largeValueLength {
       transaction.hasPut = true
-      return try putLarge(keyCount, value) {
+      return try putLarge(keyCount, value) { start, offset in
         LogRecord.encodePut(
-          to: $0, keyspace: keyspace, prefix: prefix, key, value, checksumSeed: checksumSeed)
+          to: start, keyspace: keyspace, prefix: prefix, key, value, sealedBy: codec, at: offset)
       }
     }
     try ensureSpace(for: LogRecord.overhead &+ keyCount &+ value.count)
     // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let valueStart = LogRecord.encodePut(
-      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value, checksumSeed: checksumSeed)
+      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value, sealedBy: codec,
+      at: log.nextRecordOffset)
     transaction.hasPut = true
     return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
@@ -326,10 +327,11 @@ package final class LogWriter: @unchecked Sendable {
   /// Encodes a value of 1 MiB or more in a separate commit frame, and writes the value to the file
   /// from the caller's memory.
   ///
-  /// - Parameter encode: encodes the record up to its value at an address, and returns the end.
+  /// - Parameter encode: encodes the record up to its value at an address, for an offset in the
+  ///   file, and returns the end.
   private func putLarge(
     _ keyCount: Int, _ value: UnsafeRawBufferPointer,
-    _ encode: (UnsafeMutableRawPointer) -> UnsafeMutableRawPointer
+    _ encode: (UnsafeMutableRawPointer, UInt64) -> UnsafeMutableRawPointer
   ) throws(StorageError) -> UInt64 {
     guard UInt64(value.count) <= FileLayout.valueLimitHere else {
       throw StorageError(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")

@@ -22,7 +22,7 @@ extension Annotator {
     let end = min(header.end ?? range.upperBound, range.upperBound)
     if rows.position < payload {
       // Before the log, parts of a commit may have been punched out, because it is no longer read.
-      let isDamaged = try !file.frames.isSound(header)
+      let isDamaged = try !file.units.isSound(header)
       try fields(FieldTable.frame, of: name, in: range.lowerBound..<payload, isDamaged: isDamaged, &rows)
     }
     guard payload < range.upperBound, rows.wanted.upperBound > payload else { return }

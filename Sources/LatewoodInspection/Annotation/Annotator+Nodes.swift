@@ -32,7 +32,7 @@ extension Annotator {
   }
 
   private func node(at offset: UInt64, beyond wanted: UInt64) throws(StorageError) -> NodeCopy? {
-    guard let node = try file.nodes.node(at: offset), offset + UInt64(node.reference.length) > wanted else {
+    guard let node = try file.units.node(at: offset), offset + UInt64(node.reference.length) > wanted else {
       return nil
     }
     return node
@@ -49,7 +49,7 @@ extension Annotator {
       return rows.add(range, "zeros to a multiple of 64")
     }
     if try !reader.isZero(shown) {
-      let tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
+      let tree = try LiveTree(file.checkpoint?.record.root, file.units)
       let inside = tree.extents.filter { $0.offset < shown.upperBound && $0.length > 0 }
         .sorted { $0.offset < $1.offset }
       for extent in inside {

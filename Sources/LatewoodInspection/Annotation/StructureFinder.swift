@@ -7,7 +7,7 @@ struct StructureFinder {
   private let file: InspectedFile
   private let logStart: UInt64
   private var scan: FrameScan
-  private var walk: LogReader<FrameReader>
+  private var walk: LogReader<UnitReader>
   private var last: Annotator.Structure?
 
   init(_ file: InspectedFile) {

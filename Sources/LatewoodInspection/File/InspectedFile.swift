@@ -19,7 +19,7 @@ import LatewoodFile
 package final class InspectedFile {
   package let path: String
   package let header: InspectedHeader
-  package let frames: FrameReader
+  package let units: UnitReader
   package private(set) var slots: [InspectedSlot] = []
   /// The checkpoint of the newest valid slot; nil if the slot does not refer to one.
   package private(set) var checkpoint: FoundCheckpoint?
@@ -27,9 +27,8 @@ package final class InspectedFile {
   let device: any Device
   private let volume: any Volume
 
-  package var reader: FileReader { frames.reader }
-  package var size: UInt64 { frames.reader.size }
-  package var nodes: NodeReader { frames.nodes }
+  package var reader: FileReader { units.reader }
+  package var size: UInt64 { units.reader.size }
 
   /// Opens the file at `path` and reads header, slots and log. O(bytes of log that no checkpoint
   /// contains).
@@ -49,12 +48,12 @@ package final class InspectedFile {
       try device.lockForReading()
       let reader = try FileReader(device, badBlocks: badBlocks)
       header = try InspectedHeader(reader)
-      frames = FrameReader(reader: reader, seed: header.seed)
-      slots = try Self.slots(frames, volume, path)
+      units = UnitReader(reader: reader, codec: header.codec)
+      slots = try Self.slots(units, volume, path)
       // A slot is written after the checkpoint that it refers to, so the checkpoint lies below the
       // size that is read now.
       checkpoint = Self.newest(of: slots)?.checkpoint
-      log = try InspectedLog(frames, from: checkpoint, slots: slots)
+      log = try InspectedLog(units, from: checkpoint, slots: slots)
     } catch {
       device.close()
       throw Self.named(error, path)
@@ -69,9 +68,9 @@ package final class InspectedFile {
   /// Reads slots and log again.
   package func refresh() throws(StorageError) {
     do throws(StorageError) {
-      slots = try Self.slots(frames, volume, path)
+      slots = try Self.slots(units, volume, path)
       checkpoint = Self.newest(of: slots)?.checkpoint
-      log = try InspectedLog(frames, from: checkpoint, slots: slots)
+      log = try InspectedLog(units, from: checkpoint, slots: slots)
     } catch {
       throw Self.named(error, path)
     }
@@ -124,21 +123,21 @@ package final class InspectedFile {
       result.append(found)
       let previous = found.record.previousCheckpoint
       guard previous >= max(oldest, 1), previous < found.offset else { break }
-      next = try frames.checkpoint(at: previous)
+      next = try units.checkpoint(at: previous)
     }
     return result
   }
 
   /// Returns the frames of the log starting at the newest checkpoint.
-  package func logFrames() -> LogReader<FrameReader> {
+  package func logFrames() -> LogReader<UnitReader> {
     LogReader(
-      frames, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
+      units, from: log.start, lastTransaction: checkpoint?.record.transaction ?? 0, isTrusting: true)
   }
 
   /// Returns a scan of the frames in any range of the file.
   package func scan(_ range: Range<UInt64>, isProving: Bool = true) -> FrameScan {
     FrameScan(
-      frames, in: range.clamped(to: 0..<max(size, FileLayout.logStart)),
+      units, in: range.clamped(to: 0..<max(size, FileLayout.logStart)),
       accepting: isProving ? .broken : .unverified)
   }
 
@@ -151,14 +150,14 @@ package final class InspectedFile {
 
   /// Returns both slots. A slot that is being written during the read is read again.
   private static func slots(
-    _ frames: FrameReader, _ volume: any Volume, _ path: String
+    _ units: UnitReader, _ volume: any Volume, _ path: String
   ) throws(StorageError) -> [InspectedSlot] {
     var pause: UInt64 = 1
     while true {
-      try frames.reader.refresh()
+      try units.reader.refresh()
       var slots: [InspectedSlot] = []
-      for index in 0..<2 { slots.append(try InspectedSlot(index: index, frames)) }
-      try frames.reader.refresh()
+      for index in 0..<2 { slots.append(try InspectedSlot(index: index, units)) }
+      try units.reader.refresh()
       if slots.allSatisfy(\.isValid) || pause > 4 { return slots }
       guard try volume.isLockedForWriting(path) else { return slots }
       Monitor.sleep(milliseconds: pause)

@@ -7,11 +7,11 @@ package struct InspectedHeader {
   package private(set) var header: FileHeader?
   /// The faults of the two copies; nil for a copy that is intact.
   package private(set) var faults: [StorageError?] = []
-  /// The seed of the file's checksums. Without an intact header, it is read from a damaged copy, if
-  /// a slot or frame confirms it.
-  package private(set) var seed: UInt64
-  /// The unverified seeds in damaged copies, used if no copy is intact.
-  private(set) var unverifiedSeeds: [UInt64] = []
+  /// Opens the units of the file. Without an intact header, the file id is read from a damaged
+  /// copy, if a slot confirms it.
+  package private(set) var codec: UnitCodec
+  /// The codecs of the unverified ids in damaged copies, used if no copy is intact.
+  private(set) var unverifiedCodecs: [UnitCodec] = []
 
   private static let length = FileLayout.headerLength
   private static let magic = Array("LATEWOOD".utf8)
@@ -21,7 +21,7 @@ package struct InspectedHeader {
   /// - Parameter needsMagic: whether to refuse a file if neither copy identifies it as a database.
   init(_ reader: FileReader, needsMagic: Bool = true) throws(StorageError) {
     if reader.size == 0 { throw StorageError(.emptyFile, "the file is empty") }
-    let bytes = Array(try reader.some(at: 0, count: Int(FileLayout.logStart)))
+    let bytes = try reader.some(at: 0, count: Int(FileLayout.logStart))
     var sawMagic = false
     for copy in 0..<2 {
       let start = copy * Self.length
@@ -42,18 +42,18 @@ package struct InspectedHeader {
       }
       let hasMagic = alone[start..<start + 8].elementsEqual(Self.magic)
       sawMagic = sawMagic || hasMagic
-      unverifiedSeeds.append(Self.unverified(alone, at: start).seed)
+      unverifiedCodecs.append(Self.unverified(alone, at: start).codec)
     }
     if let header {
-      seed = header.seed
+      codec = header.codec
       return
     }
     guard sawMagic || !needsMagic else {
       throw StorageError(.notADatabase, "the file is not a Latewood database")
     }
-    seed = unverifiedSeeds[0]
-    for candidate in unverifiedSeeds where try FrameReader(reader: reader, seed: candidate).hasSlot() {
-      seed = candidate
+    codec = unverifiedCodecs[0]
+    for candidate in unverifiedCodecs where try UnitReader(reader: reader, codec: candidate).hasSlot() {
+      codec = candidate
       break
     }
   }
@@ -78,8 +78,8 @@ package struct InspectedHeader {
   }
 }
 
-extension FrameReader {
-  /// Returns whether a root slot has a checksum with this seed.
+extension UnitReader {
+  /// Returns whether a root slot matches its checksum.
   func hasSlot() throws(StorageError) -> Bool {
     for index in 0..<2 {
       if case .success = try slot(index) { return true }

@@ -14,17 +14,17 @@ package struct InspectedSlot {
 
   package var isValid: Bool { slot != nil && fault == nil }
 
-  init(index: Int, _ frames: FrameReader) throws(StorageError) {
+  init(index: Int, _ units: UnitReader) throws(StorageError) {
     self.index = index
     let slot: RootSlot
-    switch try frames.slot(index) {
+    switch try units.slot(index) {
     case .success(let read): slot = read
     case .failure(let error):
       (self.slot, checkpoint, fault) = (nil, nil, error)
       return
     }
     self.slot = slot
-    if let choice = try frames.choice(of: slot) {
+    if let choice = try units.choice(of: slot) {
       (checkpoint, fault) = (choice.checkpoint, nil)
     } else {
       checkpoint = nil

@@ -29,7 +29,7 @@ package struct FrameScan {
     case gap(Range<UInt64>)
   }
 
-  private let frames: FrameReader
+  private let frames: UnitReader
   private let range: Range<UInt64>
   private let accepting: Accepting
   private var at: UInt64
@@ -37,7 +37,7 @@ package struct FrameScan {
   private var found: Piece?
   private var budget: HashBudget
 
-  init(_ frames: FrameReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
+  init(_ frames: UnitReader, in range: Range<UInt64>, accepting: Accepting = .broken) {
     self.frames = frames
     self.range = range
     self.accepting = accepting
@@ -68,18 +68,17 @@ package struct FrameScan {
   mutating func nextHeader() throws(StorageError) -> FrameHeader? {
     at = FileLayout.alignedToFrame(at) ?? range.upperBound
     while at < range.upperBound {
-      let bytes = try frames.reader.some(at: at, count: 64 << 10)
-      if bytes.count < FrameHeader.length { break }
+      let count = Int(min(64 << 10, frames.size - min(frames.size, at)))
+      if count < FrameHeader.length { break }
       let step = Int(FileLayout.frameAlignment)
-      let found = bytes.withUnsafeBytes { all -> Int? in
+      let magic = try frames.withBytes(at: at, count: count) { base in
         // SAFETY: the four bytes at 8 are below `count`.
-        guard let base = all.baseAddress else { return nil }
-        return stride(from: 0, through: all.count - FrameHeader.length, by: step).first {
+        stride(from: 0, through: count - FrameHeader.length, by: step).first {
           (base + $0).u32(FrameHeader.Offset.magic) == FrameHeader.magic
         }
       }
-      guard let found else {
-        at += UInt64((bytes.count - FrameHeader.length) / step * step + step)
+      guard let found = magic ?? nil else {
+        at += UInt64((count - FrameHeader.length) / step * step + step)
         continue
       }
       let offset = at + UInt64(found)

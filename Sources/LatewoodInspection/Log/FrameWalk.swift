@@ -27,7 +27,7 @@ package struct FrameWalk {
 
   private let file: InspectedFile
   private var scan: FrameScan
-  private var walk: LogReader<FrameReader>
+  private var walk: LogReader<UnitReader>
   private let from: UInt64
   private var hasTail = true
 
@@ -48,7 +48,7 @@ package struct FrameWalk {
         if range.upperBound > from { return Step(state: .gap, range: range, frame: nil, time: nil) }
       case .frame(let header, let range, var isSound):
         guard range.upperBound > from else { continue }
-        if from > 0 { isSound = try file.frames.isSound(header) }
+        if from > 0 { isSound = try file.units.isSound(header) }
         return try step(header, range, isSound ? .merged : .broken)
       }
     }
@@ -84,7 +84,7 @@ package struct FrameWalk {
   ) throws(StorageError) -> Step {
     let time =
       header.kind == .checkpoint
-      ? try file.frames.checkpoint(at: header.ownOffset)?.record.time : nil
+      ? try file.units.checkpoint(at: header.ownOffset)?.record.time : nil
     return Step(state: state, range: range, frame: header, time: time)
   }
 }

@@ -38,7 +38,7 @@ package struct InspectedLog {
   /// are more bytes after the log than are searched; nil if all were.
   package private(set) var unsearched: Range<UInt64>?
 
-  init(_ frames: FrameReader, from checkpoint: FoundCheckpoint?, slots: [InspectedSlot])
+  init(_ frames: UnitReader, from checkpoint: FoundCheckpoint?, slots: [InspectedSlot])
     throws(StorageError)
   {
     start = checkpoint?.record.replay ?? .start

@@ -38,7 +38,9 @@ package struct InspectedOperation: Equatable {
   init?(at offset: UInt64, end: UInt64, in reader: FileReader) throws(StorageError) {
     guard offset < end else { return nil }
     let room = Int(min(Self.frontLimit, end - offset))
-    let read = try reader.withBytes(at: offset, count: room) { LogRecord.lengths(at: $0, end: $0 + room) }
+    let read = try reader.window.withBytes(at: offset, count: room) {
+      LogRecord.lengths(at: $0, end: $0 + room)
+    }
     guard let read, let lengths = read else { return nil }
     code = lengths.code
     start = offset

@@ -35,8 +35,8 @@ package struct FileMap {
   package init(_ file: InspectedFile, verifiesValues: Bool = false) throws(StorageError) {
     size = file.size
     range = 0..<file.size
-    tree = try LiveTree(file.checkpoint?.record.root, file.nodes)
-    treeFaults = tree.faults + (verifiesValues ? try tree.valueFaults(file.nodes) : [])
+    tree = try LiveTree(file.checkpoint?.record.root, file.units)
+    treeFaults = tree.faults + (verifiesValues ? try tree.valueFaults(file.units) : [])
     faults = try file.faults + file.operationFaults() + treeFaults
     let base = try MapFrames(file)
     var over = Overlay(tree, in: FileLayout.logStart..<max(size, FileLayout.logStart))
@@ -47,7 +47,7 @@ package struct FileMap {
         if let region = part.region {
           append(region)
         } else if piece.mayHoldNodes {
-          for region in try deadNodes(in: part.range, piece.kind, file.nodes) { append(region) }
+          for region in try deadNodes(in: part.range, piece.kind, file.units) { append(region) }
         } else {
           append(Region(piece.kind, part.range))
         }
@@ -163,7 +163,7 @@ package struct FileMap {
 
   /// Returns the valid nodes in a dead range, and the bytes in between.
   private func deadNodes(
-    in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: NodeReader
+    in range: Range<UInt64>, _ kind: Region.Kind, _ nodes: UnitReader
   ) throws(StorageError) -> [Region] {
     var result: [Region] = []
     var start = range.lowerBound

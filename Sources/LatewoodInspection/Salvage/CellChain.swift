@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFile
 import LatewoodTree
 
 /// Successive cells of a leaf up to its end, found without its slots.
@@ -75,7 +76,9 @@ struct CellChain {
     // SAFETY: the 12 bytes of `value` were found to lie within the bytes.
     let extent = base + cell.value.lowerBound
     return SalvagedEntry(
-      key: key, value: .extent(offset: extent.u64(0), length: cell.length, checksum: extent.u32(8)))
+      key: key,
+      value: .extent(
+        ExtentReference(offset: extent.u64(0), length: UInt64(cell.length), checksum: extent.u32(8))))
   }
 
   /// Reads the bytes at `start` as a cell, regardless of the bytes after it; returns nil if it does

@@ -16,11 +16,11 @@ struct DamagedBranch {
   /// The number of children, if the branch's own header is credible.
   private var count: Int?
 
-  init(_ subtree: Subtree, in file: FrameReader) throws(StorageError) {
+  init(_ subtree: Subtree, in file: UnitReader) throws(StorageError) {
     let reference = subtree.reference
     guard subtree.level > 0 else { return }
     let length = min(Int(reference.length), FileLayout.nodeLimit)
-    let bytes = Array(try file.reader.some(at: reference.offset, count: length))
+    let bytes = try file.reader.some(at: reference.offset, count: length)
     if bytes.count >= NodeLayout.arrays {
       count = bytes.withUnsafeBytes { Self.count($0, subtree) }
     }
@@ -38,7 +38,7 @@ struct DamagedBranch {
           level: subtree.level - 1, entries: fields.u64(NodeLayout.childEntries),
           liveBytes: fields.u64(NodeLayout.childLiveBytes))
       }
-      guard let child, try file.nodes.soundNode(child.reference, level: child.level) != nil else { continue }
+      guard let child, try file.soundNode(child.reference, level: child.level) != nil else { continue }
       children.append((index, child))
     }
   }

@@ -15,7 +15,7 @@ struct DamagedLeaf {
   /// Whether all keys are known, so that no key can lie between two adjacent cells.
   private var isComplete = true
   private let range: KeyIntervals.Interval
-  private let file: FrameReader
+  private let file: UnitReader
 
   private static let blockLength: UInt64 = 4096
 
@@ -31,12 +31,12 @@ struct DamagedLeaf {
     var front = 0..<0
   }
 
-  init(_ lost: SalvageTree.LostLeaf, in file: FrameReader) throws(StorageError) {
+  init(_ lost: SalvageTree.LostLeaf, in file: UnitReader) throws(StorageError) {
     self.file = file
     range = lost.range
     let offset = lost.reference.offset
     guard Int(lost.reference.length) <= FileLayout.nodeLimit else { return }
-    let bytes = Array(try file.reader.some(at: offset, count: Int(lost.reference.length)))
+    let bytes = try file.reader.some(at: offset, count: Int(lost.reference.length))
     bytes.withUnsafeBytes { bytes in
       read(bytes, lost)
       if cells.isEmpty { readFromEnd(bytes, lost) }
@@ -162,7 +162,8 @@ struct DamagedLeaf {
     result.entry = SalvagedEntry(
       key: whole,
       value: isExtent
-        ? .extent(offset: cell.u64(0), length: Int(tagged.value >> 1), checksum: cell.u32(8))
+        ? .extent(
+          ExtentReference(offset: cell.u64(0), length: tagged.value >> 1, checksum: cell.u32(8)))
         : .inline(Array(bytes[value..<value + Int(inside)])))
     return result
   }

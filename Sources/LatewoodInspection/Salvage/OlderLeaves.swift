@@ -21,7 +21,7 @@ struct OlderLeaves {
   ///   - takesDamaged: whether to include damaged leaves with an intact header, if nothing else
   ///     refers to them.
   init(
-    in file: FrameReader, of ranges: KeyIntervals, upTo newest: UInt64,
+    in file: UnitReader, of ranges: KeyIntervals, upTo newest: UInt64,
     takesDamaged: Bool
   ) throws(StorageError) {
     var frames = file.soundFrames(from: FileLayout.logStart)
@@ -40,16 +40,16 @@ struct OlderLeaves {
   }
 
   private mutating func scan(
-    _ room: Range<UInt64>, _ file: FrameReader, _ ranges: KeyIntervals, _ newest: UInt64, _ takesDamaged: Bool
+    _ room: Range<UInt64>, _ file: UnitReader, _ ranges: KeyIntervals, _ newest: UInt64, _ takesDamaged: Bool
   ) throws(StorageError) {
     let step = FileLayout.nodeAlignment
     var at = (room.lowerBound + step - 1) / step * step
     while at < room.upperBound {
-      guard let reference = try file.nodes.reference(at: at) else {
+      guard let reference = try file.reference(at: at) else {
         at += step
         continue
       }
-      guard let node = try file.nodes.soundNode(reference, level: nil) else {
+      guard let node = try file.soundNode(reference, level: nil) else {
         if takesDamaged, let leaf = try damagedLeaf(reference, file.reader), leaf.transaction <= newest {
           leaves.append(leaf)
         }
@@ -66,7 +66,7 @@ struct OlderLeaves {
   }
 
   private func damagedLeaf(_ reference: NodeReference, _ reader: FileReader) throws(StorageError) -> Leaf? {
-    let leaf = try reader.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
+    let leaf = try reader.window.withBytes(at: reference.offset, count: NodeLayout.arrays) { base in
       let count = base.u16(NodeLayout.count)
       guard base.u8(NodeLayout.kind) == NodeLayout.leafKind, base.u8(NodeLayout.level) == 0, count > 0,
         reference.length <= FileLayout.nodeLimit

@@ -15,7 +15,7 @@ struct OperationRescue {
     case lostValue(SalvagedOperation)
   }
 
-  private let file: FrameReader
+  private let file: UnitReader
   private let keyspaces: Set<UInt32>?
   private let end: UInt64
   private var position: UInt64
@@ -30,7 +30,7 @@ struct OperationRescue {
 
   /// - Parameter keyspaces: the existing keyspaces; nil if they are not known.
   init(
-    in gap: Range<UInt64>, of file: FrameReader, keyspaces: Set<UInt32>?
+    in gap: Range<UInt64>, of file: UnitReader, keyspaces: Set<UInt32>?
   ) throws(StorageError) {
     self.file = file
     self.keyspaces = keyspaces
@@ -91,7 +91,7 @@ struct OperationRescue {
     while position < end {
       let count = Int(min(64 << 10, end - position))
       let start = position
-      let hit = try file.reader.withBytes(at: start, count: count) { base in
+      let hit = try file.withBytes(at: start, count: count) { base in
         for offset in 0..<count {
           let code = base.u8(offset)
           if code >= OperationCode.put, code <= OperationCode.deleteRange,

@@ -18,7 +18,7 @@ import LatewoodTree
 /// that match the checksum are the leaf.
 struct RebuiltLeaf {
   private let lost: SalvageTree.LostLeaf
-  private let file: FrameReader
+  private let file: UnitReader
   private let bytes: [UInt8]
   private let count: Int
   private var transactions: [UInt64]
@@ -30,7 +30,7 @@ struct RebuiltLeaf {
 
   /// - Parameter transactions: the transactions of checkpoints that may have written it, the newest
   ///   last.
-  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: FrameReader) throws(StorageError) {
+  init?(_ lost: SalvageTree.LostLeaf, transactions: [UInt64], in file: UnitReader) throws(StorageError) {
     guard let count = Int(exactly: lost.entries), count > 0, count <= Int(UInt16.max) else { return nil }
     self.lost = lost
     self.file = file
@@ -96,15 +96,16 @@ struct RebuiltLeaf {
     leaf.replaceSubrange(slots + count * NodeLayout.slotLength..<run[0].start, with: prefix)
     for transaction in transactions {
       put(transaction, at: NodeLayout.transaction)
-      let sum = leaf.withUnsafeBytes {
-        XXH64.hash(UnsafeRawBufferPointer(rebasing: $0[NodeLayout.kind...]), seed: file.seed)
+      let sum = leaf.withUnsafeMutableBytes { bytes in
+        bytes.baseAddress.map {
+          file.codec.seal(.node, at: lost.reference.offset, $0, bytes.count)
+        } ?? 0
       }
       guard UInt32(truncatingIfNeeded: sum) == lost.reference.checksum else { continue }
-      put(sum, at: NodeLayout.checksum)
       // It is validated like any other node, because a correct checksum does not prove that a leaf
       // is well-formed.
       return try leaf.withStart { (start, _) throws(StorageError) in
-        do throws(StorageError) { return try NodeCopy(lost.reference, at: start, seed: file.seed) } catch {
+        do throws(StorageError) { return try NodeCopy(lost.reference, at: start, codec: file.codec) } catch {
           return nil
         }
       }

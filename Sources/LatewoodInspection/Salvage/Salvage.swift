@@ -22,7 +22,7 @@ import LatewoodFile
 /// older leaf in a lost range.
 package struct Salvage {
   struct State {
-    let file: FrameReader
+    let file: UnitReader
     let origin: SalvageIdentity.Origin
     let survey: SalvageSurvey
     /// The offset before which everything was durable once, according to slots and frames.
@@ -41,7 +41,7 @@ package struct Salvage {
     let reader = try FileReader(device, badBlocks: .readAsZeros)
     let known: SalvageIdentity
     if let identity { known = identity } else { known = try SalvageIdentity.find(in: reader) }
-    let file = FrameReader(reader: reader, seed: known.seed)
+    let file = UnitReader(reader: reader, codec: known.codec)
     let survey = try SalvageSurvey(file)
     if survey.frames == 0, try !known.isConfirmed(by: reader) {
       throw StorageError(.damaged, "nothing in the file has this file id", offset: 0)

@@ -17,7 +17,7 @@ struct SalvageBase {
   /// The offset from which the log is not contained in the checkpoint.
   var replay: UInt64 { checkpoint?.record.replay.offset ?? FileLayout.logStart }
 
-  init(_ file: FrameReader, _ survey: SalvageSurvey) throws(StorageError) {
+  init(_ file: UnitReader, _ survey: SalvageSurvey) throws(StorageError) {
     var slots: [RootSlot] = []
     for index in 0..<2 {
       if case .success(let slot) = try file.slot(index) {

@@ -2,8 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// The identity that distinguishes the structures of a file from all other bytes: the seed of its
-/// checksums, which follows from the file id.
+/// The identity that distinguishes the structures of a file from all other bytes: the codec of its
+/// units, which follows from the file id.
 package struct SalvageIdentity: Sendable, Equatable {
   /// The source of the file id.
   package enum Origin: String, Sendable {
@@ -14,12 +14,12 @@ package struct SalvageIdentity: Sendable, Equatable {
     case given
   }
 
-  package var seed: UInt64
+  package var codec: UnitCodec
   package var origin: Origin
 
   /// Creates an identity from the 16 bytes of a file id.
   package init(fileID: [UInt8], origin: Origin = .given) {
-    seed = fileID.withUnsafeBytes { XXH64.hash($0, seed: 0) }
+    codec = fileID.withUnsafeBytes { UnitCodec(fileID: $0) }
     self.origin = origin
   }
 
@@ -29,11 +29,11 @@ package struct SalvageIdentity: Sendable, Equatable {
     guard let whole = header.header else {
       throw StorageError.damaged(at: 0, "both copies of the file's header are damaged")
     }
-    self.init(seed: whole.seed, origin: .given)
+    self.init(codec: whole.codec, origin: .given)
   }
 
-  private init(seed: UInt64, origin: Origin) {
-    self.seed = seed
+  private init(codec: UnitCodec, origin: Origin) {
+    self.codec = codec
     self.origin = origin
   }
 
@@ -43,18 +43,18 @@ package struct SalvageIdentity: Sendable, Equatable {
   /// Throws `damaged` if it cannot be found, `emptyFile`, `tooNew`, and any error of the device.
   static func find(in reader: FileReader) throws(StorageError) -> SalvageIdentity {
     let header = try InspectedHeader(reader, needsMagic: false)
-    if let whole = header.header { return SalvageIdentity(seed: whole.seed, origin: .header) }
-    for seed in header.unverifiedSeeds {
-      let candidate = SalvageIdentity(seed: seed, origin: .damagedHeader)
+    if let whole = header.header { return SalvageIdentity(codec: whole.codec, origin: .header) }
+    for codec in header.unverifiedCodecs {
+      let candidate = SalvageIdentity(codec: codec, origin: .damagedHeader)
       if try candidate.isConfirmed(by: reader) { return candidate }
     }
     throw StorageError(
       .damaged, "both copies of the file's header are destroyed, and with them the file id", offset: 0)
   }
 
-  /// Returns whether anything in the file has a checksum with this seed.
+  /// Returns whether anything in the file matches a checksum of this file id.
   func isConfirmed(by reader: FileReader) throws(StorageError) -> Bool {
-    let file = FrameReader(reader: reader, seed: seed)
+    let file = UnitReader(reader: reader, codec: codec)
     if try file.hasSlot() { return true }
     var frames = file.soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {

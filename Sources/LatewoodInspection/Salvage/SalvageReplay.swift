@@ -21,7 +21,7 @@ struct SalvageReplay {
     case past
   }
 
-  private let file: FrameReader
+  private let file: UnitReader
   private let survey: SalvageSurvey
   private let sink: any SalvageSink
   private let purpose: Purpose
@@ -146,7 +146,7 @@ struct SalvageReplay {
         reference: older.reference, entries: entries, range: KeyIntervals.Interval(low: [], high: nil))
       return try DamagedLeaf(leaf, in: file).save(ranges: ranges, into: sink)
     }
-    guard let leaf = try file.nodes.soundNode(older.reference, level: 0), let (first, last) = leaf.bounds
+    guard let leaf = try file.soundNode(older.reference, level: 0), let (first, last) = leaf.bounds
     else {
       return
     }

@@ -30,7 +30,7 @@ struct SalvageSurvey {
   /// were abandoned, or precede a compaction.
   private var skips: [(offset: UInt64, through: UInt64)] = []
 
-  init(_ file: FrameReader) throws(StorageError) {
+  init(_ file: UnitReader) throws(StorageError) {
     var walk = file.soundFrames(from: FileLayout.logStart)
     var newest: UInt64 = 0
     while let piece = try walk.next() {
@@ -63,7 +63,7 @@ struct SalvageSurvey {
     }
   }
 
-  private mutating func take(_ header: FrameHeader, _ file: FrameReader) throws(StorageError) {
+  private mutating func take(_ header: FrameHeader, _ file: UnitReader) throws(StorageError) {
     durableThrough = max(durableThrough, header.durableThrough)
     switch header.kind {
     // An impossible checkpoint is ignored, like a missing one.

@@ -20,7 +20,7 @@ struct SalvageTree {
     var keyspaces: Set<UInt32>?
   }
 
-  private let file: FrameReader
+  private let file: UnitReader
   private let bounds: KeyIntervals.Interval
   private let sink: any SalvageSink
   private(set) var lost: [SalvageReport.LostRange] = []
@@ -36,7 +36,7 @@ struct SalvageTree {
   private var bytesRead: UInt64 = 0
 
   init(
-    _ file: FrameReader, transactions: [UInt64], bounds: KeyIntervals.Interval, into sink: any SalvageSink
+    _ file: UnitReader, transactions: [UInt64], bounds: KeyIntervals.Interval, into sink: any SalvageSink
   ) {
     self.file = file
     self.transactions = transactions
@@ -49,7 +49,7 @@ struct SalvageTree {
   mutating func read(_ subtree: Subtree, in range: KeyIntervals.Interval) throws(StorageError) {
     guard let range = range.clipped(to: bounds), visitsLeft > 0 else { return }
     visitsLeft -= 1
-    guard let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) else {
+    guard let found = try file.soundNode(subtree.reference, level: subtree.level) else {
       return try pass(subtree, range)
     }
     try take(found, subtree, range)
@@ -78,11 +78,11 @@ struct SalvageTree {
     if let value = try entry.bytes(in: file) {
       return try sink.put(entry.key, value, .certain)
     }
-    guard case .extent(let offset, let length, _) = entry.value else { return }
+    guard case .extent(let extent) = entry.value else { return }
     lost.append(
       SalvageReport.LostRange(
-        what: .value, offset: offset, length: UInt64(length), low: entry.key, high: entry.key.successor,
-        expected: 1))
+        what: .value, offset: extent.offset, length: extent.length, low: entry.key,
+        high: entry.key.successor, expected: 1))
   }
 
   // MARK: Damage
@@ -146,7 +146,7 @@ struct SalvageTree {
   /// Returns the first or last key under a subtree; nil if the path to it is damaged.
   private func edge(of subtree: Subtree, isLast: Bool) throws(StorageError) -> [UInt8]? {
     var subtree = subtree
-    while let found = try file.nodes.soundNode(subtree.reference, level: subtree.level) {
+    while let found = try file.soundNode(subtree.reference, level: subtree.level) {
       defer { withExtendedLifetime(found) {} }
       let node = found.node
       let index = isLast ? node.count - 1 : 0

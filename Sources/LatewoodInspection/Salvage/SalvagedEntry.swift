@@ -6,7 +6,7 @@ import LatewoodTree
 struct SalvagedEntry {
   enum Value: Equatable {
     case inline([UInt8])
-    case extent(offset: UInt64, length: Int, checksum: UInt32)
+    case extent(ExtentReference)
   }
 
   /// The full key.
@@ -22,21 +22,21 @@ struct SalvagedEntry {
     self.key = key
     value =
       cell.isExtent
-      ? .extent(offset: cell.extentOffset, length: cell.length, checksum: cell.extentChecksum)
+      ? .extent(cell.extent)
       : .inline(Array(UnsafeRawBufferPointer(start: cell.pointer, count: cell.length)))
   }
 
   /// Returns the bytes of the value; nil if they are not in the file or do not match their
   /// checksum.
-  func bytes(in file: FrameReader) throws(StorageError) -> [UInt8]? {
+  func bytes(in file: UnitReader) throws(StorageError) -> [UInt8]? {
     switch value {
     case .inline(let bytes): return bytes
-    case .extent(let offset, let length, let checksum):
-      let reference = ExtentReference(offset: offset, length: UInt64(length), checksum: checksum)
-      guard reference.isWithin(file.size), let bytes = try file.reader.bytes(at: offset, count: length)
+    case .extent(let reference):
+      guard reference.isWithin(file.size),
+        let bytes = try file.reader.bytes(at: reference.offset, count: Int(reference.length))
       else { return nil }
-      let sum = bytes.withUnsafeBytes { XXH64.hash($0, seed: file.seed) }
-      return length == 0 || reference.matches(sum) ? bytes : nil
+      let sum = bytes.withUnsafeBytes { file.codec.sealExtent(at: reference.offset, $0) }
+      return bytes.isEmpty || sum == reference.checksum ? bytes : nil
     }
   }
 }

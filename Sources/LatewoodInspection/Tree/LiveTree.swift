@@ -22,10 +22,11 @@ package struct LiveTree {
   }
 
   package struct ExtentInfo {
-    package let offset: UInt64
-    package let length: UInt64
+    package let reference: ExtentReference
     package let keyspace: UInt32
-    package let checksum: UInt32
+
+    package var offset: UInt64 { reference.offset }
+    package var length: UInt64 { reference.length }
   }
 
   /// The share of one keyspace in the tree.
@@ -58,7 +59,7 @@ package struct LiveTree {
 
   /// Reads the tree. O(nodes), each read once. Throws any error of the device; damage is in
   /// `faults`.
-  package init(_ root: Subtree?, _ reader: NodeReader) throws(StorageError) {
+  package init(_ root: Subtree?, _ reader: UnitReader) throws(StorageError) {
     self.root = root
     var walk = TreeWalk(reader)
     try walk.run(root) { (visit) throws(StorageError) in
@@ -70,26 +71,28 @@ package struct LiveTree {
   /// Returns the faults of large values: those that the disk cannot read, or that do not match
   /// their checksums. Throws any other error of the device. O(bytes of large values), each read
   /// once, in the order of the file.
-  package func valueFaults(_ reader: NodeReader) throws(StorageError) -> [StorageError] {
+  package func valueFaults(_ reader: UnitReader) throws(StorageError) -> [StorageError] {
     var faults: [StorageError] = []
     for extent in extents.sorted(by: { $0.offset < $1.offset }) {
-      let (file, offset, length) = (reader.reader, extent.offset, extent.length)
-      guard offset >= FileLayout.logStart, file.holds(offset, length) else {
+      let (file, reference) = (reader.reader, extent.reference)
+      let offset = reference.offset
+      guard reference.isWithin(file.size) else {
         faults.append(.damaged(at: offset, "a large value does not lie within the file"))
         continue
       }
       do throws(StorageError) {
-        let hash = try file.hash(offset..<offset + length, seed: reader.seed)
-        if UInt32(truncatingIfNeeded: hash) == extent.checksum { continue }
+        try reader.verify(reference)
       } catch {
-        guard error.kind == .inputOutput else { throw error }
-        faults.append(error)
-        continue
+        switch error.kind {
+        case .inputOutput: faults.append(error)
+        case .damaged:
+          faults.append(
+            file.isUnreadable(offset, reference.length)
+              ? StorageError(.inputOutput, "the disk cannot read a large value", offset: offset)
+              : .damaged(at: offset, "a large value does not match its checksum"))
+        default: throw error
+        }
       }
-      faults.append(
-        file.isUnreadable(offset, length)
-          ? StorageError(.inputOutput, "the disk cannot read a large value", offset: offset)
-          : .damaged(at: offset, "a large value does not match its checksum"))
     }
     return faults
   }
@@ -98,7 +101,7 @@ package struct LiveTree {
   /// 7`.
   package func name(of keyspace: UInt32) -> String { names[keyspace] ?? "keyspace \(keyspace)" }
 
-  private mutating func take(_ visit: TreeWalk.Visit, _ reader: NodeReader) throws(StorageError) {
+  private mutating func take(_ visit: TreeWalk.Visit, _ reader: UnitReader) throws(StorageError) {
     let reference = visit.subtree.reference
     let level = Int(visit.subtree.level)
     if let fault = visit.fault { faults.append(reader.cause(of: fault, in: reference)) }
@@ -119,7 +122,7 @@ package struct LiveTree {
     if node.isLeaf { try takeLeaf(inspected, reader) }
   }
 
-  private mutating func takeLeaf(_ inspected: NodeCopy, _ reader: NodeReader) throws(StorageError) {
+  private mutating func takeLeaf(_ inspected: NodeCopy, _ reader: UnitReader) throws(StorageError) {
     let node = inspected.node
     defer { withExtendedLifetime(inspected) {} }
     entries &+= UInt64(node.count)
@@ -162,9 +165,7 @@ package struct LiveTree {
     keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
     if length > 0 {
-      extents.append(
-        ExtentInfo(
-          offset: value.extentOffset, length: length, keyspace: keyspace, checksum: value.extentChecksum))
+      extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace))
     }
   }
 

@@ -25,11 +25,11 @@ package struct TreeEstimate {
   /// a compaction fails.
   package private(set) var faults: [StorageError] = []
 
-  private let nodes: NodeReader
+  private let nodes: UnitReader
   private var readCount = 0
 
   /// Nodes that are damaged or cannot be read are left out.
-  package init(_ root: Subtree?, _ nodes: NodeReader) {
+  package init(_ root: Subtree?, _ nodes: UnitReader) {
     self.nodes = nodes
     guard let root else { return }
     divide(root, from: nil, to: nil)

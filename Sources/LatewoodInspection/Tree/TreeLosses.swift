@@ -21,9 +21,9 @@ package struct TreeLosses {
   /// - Parameter offsets: the offsets of damaged values to find.
   package init(_ file: InspectedFile, values offsets: Set<UInt64>) throws(StorageError) {
     let root = file.checkpoint?.record.root
-    tree = try LiveTree(root, file.nodes)
+    tree = try LiveTree(root, file.units)
     var found: [UInt64: Loss] = [:]
-    var walk = TreeWalk(file.nodes)
+    var walk = TreeWalk(file.units)
     try walk.run(root) { (visit) throws(StorageError) in
       guard let inspected = visit.node else {
         found[visit.subtree.reference.offset] = .entries(

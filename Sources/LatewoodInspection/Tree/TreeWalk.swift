@@ -20,13 +20,13 @@ package struct TreeWalk {
     package let high: [UInt8]?
   }
 
-  private let nodes: NodeReader
+  private let nodes: UnitReader
   private let readsLeaves: Bool
   private var seen: Set<UInt64> = []
 
   /// - Parameter readsLeaves: whether leaves are read. Otherwise they are reported from the
   ///   references in their parents, which takes a hundredth of the work.
-  package init(_ nodes: NodeReader, readsLeaves: Bool = true) {
+  package init(_ nodes: UnitReader, readsLeaves: Bool = true) {
     self.nodes = nodes
     self.readsLeaves = readsLeaves
   }

@@ -72,8 +72,8 @@ final class ReadBack: @unchecked Sendable {
       guard let count = try device.readFromDisk(into: target, at: offset) else { throw ReadBack.impossible }
       return count
     }
-    backgroundVerifier = RegionVerifier(seed: file.header.seed, read: read)
-    callerVerifier = RegionVerifier(seed: file.header.seed, read: read)
+    backgroundVerifier = RegionVerifier(codec: file.header.codec, read: read)
+    callerVerifier = RegionVerifier(codec: file.header.codec, read: read)
   }
 
   func start() { BackgroundThread.run { self.run() } }

@@ -49,7 +49,7 @@ extension CommandDescription {
       return .success
     }
     let tree: LiveTree
-    do { tree = try LiveTree(file.checkpoint?.record.root, file.nodes) } catch { throw Failure(error) }
+    do { tree = try LiveTree(file.checkpoint?.record.root, file.units) } catch { throw Failure(error) }
     let keyspace = try number(of: arguments.text(of: .keyspace), in: tree, file.path)
     let listing = TreeListing(
       tree: tree, shape: TreeShape(tree, keyspace: keyspace), keyspace: keyspace,

@@ -34,7 +34,7 @@ struct FileLayoutFacts {
       logBytes = try file.unmergedBytes()
       hasWriter = try file.hasWriter()
     } catch { throw Failure(error) }
-    tree = TreeEstimate(root, file.nodes)
+    tree = TreeEstimate(root, file.units)
     faults = [file.unreadableCheckpoint].compactMap(\.self) + tree.faults
     fixedBytes = min(file.size, FileLayout.logStart)
     // The numbers in the file are untrusted.

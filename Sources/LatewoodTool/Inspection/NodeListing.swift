@@ -7,7 +7,7 @@ struct NodeListing {
 
   init(at offset: UInt64, in file: InspectedFile) throws(Failure) {
     do {
-      guard let found = try file.nodes.node(at: offset) else {
+      guard let found = try file.units.node(at: offset) else {
         var failure = Failure(
           .no, code: "noSuchNode", "no sound node starts here",
           advice:

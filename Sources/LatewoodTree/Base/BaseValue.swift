@@ -14,7 +14,7 @@ package struct BaseValue {
   @inline(__always) package var extentChecksum: UInt32 { pointer.u32(8) }
 
   /// The reference to an extent.
-  @inline(__always) var extent: ExtentReference {
+  @inline(__always) package var extent: ExtentReference {
     ExtentReference(
       offset: extentOffset, length: UInt64(truncatingIfNeeded: length), checksum: extentChecksum)
   }

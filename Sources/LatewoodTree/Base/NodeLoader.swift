@@ -59,14 +59,9 @@ struct NodeLoader {
     try node(subtree.reference, level: subtree.level)
   }
 
-  /// Verifies a node and marks it as verified. Its reference must lie within the file.
+  /// Verifies a node and marks it as verified.
   @inline(never) func verify(_ reference: NodeReference) throws(StorageError) {
-    // SAFETY: the check of the reference proves that the node lies within the file.
-    let base = file.base + Int(truncatingIfNeeded: reference.offset)
-    try file.makeReadable(reference.offset, Int(reference.length))
-    try NodeValidation(
-      base: base, seed: file.seed, reference: reference, minimumKeyLength: minimumKeyLength
-    ).run()
+    try file.withNode(reference, minimumKeyLength: minimumKeyLength) { _ in }
     file.markVerified(reference.offset, Int(reference.length), FileView.Proof.node)
   }
 

@@ -9,22 +9,24 @@ import LatewoodFile
 package struct NodeValidation {
   /// The node, in memory of at least the length in the reference.
   package let base: UnsafeRawPointer
-  /// The file seed.
-  package let seed: UInt64
+  package let codec: UnitCodec
   package let reference: NodeReference
   /// The minimum length of a key in a leaf. A separator may be shorter.
   package let minimumKeyLength: Int
 
-  package init(base: UnsafeRawPointer, seed: UInt64, reference: NodeReference, minimumKeyLength: Int) {
+  package init(base: UnsafeRawPointer, codec: UnitCodec, reference: NodeReference, minimumKeyLength: Int) {
     self.base = base
-    self.seed = seed
+    self.codec = codec
     self.reference = reference
     self.minimumKeyLength = minimumKeyLength
   }
 
   private func damage(_ reason: String) -> StorageError { StorageError.damaged(at: reference.offset, reason) }
 
-  package func run() throws(StorageError) {
+  /// Returns the node. Throws `damaged` if the bytes are not that node.
+  ///
+  /// - Parameter level: the level that its parent implies; nil for any.
+  package func open(level: UInt8? = nil) throws(StorageError) -> Node {
     let length = Int(reference.length)
     guard length <= NodeLayout.maximumLength, length >= 48 else {
       throw damage("a node's length is not between 48 and 65,535 bytes")
@@ -33,7 +35,7 @@ package struct NodeValidation {
       throw damage("the length of a node contradicts the reference to it")
     }
     // SAFETY: the memory is at least that long.
-    let sum = XXH64.hash(base + NodeLayout.kind, length - NodeLayout.kind, seed: seed)
+    let sum = codec.checksum(.node, at: reference.offset, base, length)
     guard sum == base.u64(NodeLayout.checksum) else { throw damage("a node does not match its checksum") }
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else {
       throw damage("a node does not match the checksum in the reference to it")
@@ -42,6 +44,11 @@ package struct NodeValidation {
       throw damage("a node's own offset contradicts the reference to it")
     }
     try structure(base, length)
+    let node = Node(validated: base)
+    if let level, node.level != level {
+      throw damage("the level of a node contradicts the reference to it")
+    }
+    return node
   }
 
   private func structure(_ base: UnsafeRawPointer, _ length: Int) throws(StorageError) {
@@ -127,5 +134,39 @@ package struct NodeValidation {
       throw damage("a value extends beyond its node")
     }
     return (suffix, Int(keyLength))
+  }
+}
+
+/// Nodes in place: FORMAT.md, section 8. See `NodeCopy` for nodes in private memory.
+extension FileBytes {
+  /// Opens the node that `reference` refers to, and calls `body` with it. Bounds, checksum and
+  /// structure are verified each time.
+  ///
+  /// Throws `damaged` if the bytes are not that node, and errors of the device.
+  ///
+  /// - Parameters:
+  ///   - minimumKeyLength: the minimum length of a key in a leaf.
+  ///   - body: gets the node, which must not be kept.
+  package func withNode<R>(
+    _ reference: NodeReference, minimumKeyLength: Int = NodeLayout.minimumKeyLength,
+    _ body: (Node) throws(StorageError) -> R
+  ) throws(StorageError) -> R {
+    try reference.check(within: size)
+    let result = try withBytes(at: reference.offset, count: Int(reference.length)) {
+      (base) throws(StorageError) in
+      let validation = NodeValidation(
+        base: base, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength)
+      return try body(try validation.open())
+    }
+    guard let result else { throw reference.outside }
+    return result
+  }
+}
+
+extension NodeReference {
+  /// The reference to a node at `offset`, according to the header in its first bytes.
+  package init(to offset: UInt64, header: UnsafeRawPointer) {
+    self.init(
+      offset: offset, length: header.u32(NodeLayout.length), checksum: header.u32(NodeLayout.checksum))
   }
 }

@@ -22,7 +22,7 @@ final class RegionWriter {
   typealias Reserve = (_ length: Int) throws(StorageError) -> UInt64
   typealias Write = (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
 
-  private let seed: UInt64
+  private let codec: UnitCodec
   private let capacity: Int
   private let pieceLength: Int
   private let memory: UnsafeMutableRawPointer
@@ -38,17 +38,17 @@ final class RegionWriter {
   private(set) var bytesWritten: UInt64 = 0
 
   /// - Parameters:
-  ///   - seed: the file seed.
+  ///   - codec: seals the nodes.
   ///   - capacity: the capacity of a region, in bytes.
   ///   - reserve: reserves space in the file and returns its offset, a multiple of 64.
   ///   - write: writes a piece of a region to the file.
   ///   - didPlace: called after a region has been written.
   init(
-    seed: UInt64, capacity: Int = 1 << 20, pieceLength: Int = RegionWriter.pieceLength,
+    codec: UnitCodec, capacity: Int = 1 << 20, pieceLength: Int = RegionWriter.pieceLength,
     reserve: @escaping Reserve, write: @escaping Write,
     didPlace: ((_ region: Range<UInt64>) throws(StorageError) -> Void)? = nil
   ) {
-    self.seed = seed
+    self.codec = codec
     self.capacity = max(capacity, NodeLayout.maximumLength + 1)
     // SAFETY: freed in deinit. No pointer into it is used after the next call of `allocate`.
     memory = .allocate(byteCount: self.capacity, alignment: NodeLayout.alignment)
@@ -124,8 +124,7 @@ final class RegionWriter {
       }
     }
     let length = bytes.u32(NodeLayout.length)
-    let sum = XXH64.hash(bytes + NodeLayout.kind, Int(length) - NodeLayout.kind, seed: seed)
-    node.set(sum, at: NodeLayout.checksum)
+    let sum = codec.seal(.node, at: offset, node, Int(length))
     return NodeReference(offset: offset, length: length, checksum: UInt32(truncatingIfNeeded: sum))
   }
 }

@@ -63,8 +63,8 @@ final class LeafPrefetcher: @unchecked Sendable {
   }
 
   private let reads: VerifiedReads
-  /// The seed of the file that the extents will be written to; nil if they are not read here.
-  private let newSeed: UInt64?
+  /// The codec of the file that the extents will be written to; nil if they are not read here.
+  private let newCodec: UnitCodec?
   /// Subtrees to read, the next one last.
   private var pending: [Subtree]
   /// A leaf that was read but belongs to the next batch.
@@ -74,11 +74,11 @@ final class LeafPrefetcher: @unchecked Sendable {
 
   /// - Parameters:
   ///   - base: the tree, whose file the caller keeps mapped until `stop` has returned.
-  ///   - newSeed: the seed of the file that the extents will be written to; nil if the copying
+  ///   - newCodec: the codec of the file that the extents will be written to; nil if the copying
   ///     thread reads all extents itself.
-  init(_ base: Subtree?, in file: FileView, newSeed: UInt64?) {
+  init(_ base: Subtree?, in file: FileView, newCodec: UnitCodec?) {
     reads = VerifiedReads(NodeLoader(file: file))
-    self.newSeed = newSeed
+    self.newCodec = newCodec
     pending = base.map { [$0] } ?? []
     state = State(free: (0..<3).map { _ in Batch() })
   }
@@ -149,7 +149,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     while batch.leaves.count < Batch.greatestCount {
       guard let leaf = try nextLeaf() else { return true }
       let length = extentLength(of: leaf.node)
-      guard newSeed != nil, length <= Batch.capacity - batch.length else {
+      guard newCodec != nil, length <= Batch.capacity - batch.length else {
         if batch.leaves.isEmpty {
           batch.hasExtents = false
           batch.leaves.append(leaf)
@@ -189,11 +189,11 @@ final class LeafPrefetcher: @unchecked Sendable {
   }
 
   private func readExtents(of leaf: Node, into batch: Batch) throws(StorageError) {
-    guard let newSeed else { return }
+    guard let newCodec else { return }
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value
       guard value.isExtent else { continue }
-      batch.checksums.append(try reads.copy(value, to: batch.memory + batch.length, seed: newSeed))
+      batch.checksums.append(try reads.copy(value, to: batch.memory + batch.length, resealedBy: newCodec))
       batch.length += value.length
     }
   }

@@ -28,7 +28,7 @@ package final class NodeCopy {
     minimumKeyLength: Int = NodeLayout.minimumKeyLength
   ) throws(StorageError) {
     try reference.check(within: file.size)
-    try self.init(reference, level, file.seed, minimumKeyLength) { (target) throws(StorageError) in
+    try self.init(reference, level, file.codec, minimumKeyLength) { (target) throws(StorageError) in
       try file.read(into: target, at: reference.offset)
     }
   }
@@ -37,16 +37,16 @@ package final class NodeCopy {
   ///
   /// Throws `damaged` if the bytes are not that node.
   package convenience init(
-    _ reference: NodeReference, at start: UnsafeRawPointer, seed: UInt64
+    _ reference: NodeReference, at start: UnsafeRawPointer, codec: UnitCodec
   ) throws(StorageError) {
     try reference.check(within: .max)
-    try self.init(reference, nil, seed, NodeLayout.minimumKeyLength) { target in
+    try self.init(reference, nil, codec, NodeLayout.minimumKeyLength) { target in
       target.copyMemory(from: UnsafeRawBufferPointer(start: start, count: target.count))
     }
   }
 
   private init(
-    _ reference: NodeReference, _ level: UInt8?, _ seed: UInt64, _ minimumKeyLength: Int,
+    _ reference: NodeReference, _ level: UInt8?, _ codec: UnitCodec, _ minimumKeyLength: Int,
     fill: (UnsafeMutableRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
     let length = Int(reference.length)
@@ -55,14 +55,9 @@ package final class NodeCopy {
       try fill(UnsafeMutableRawBufferPointer(start: memory, count: length))
       // SAFETY: the memory has the length in the reference, and lives as long as this object, which
       // owns the view.
-      try NodeValidation(
-        base: memory, seed: seed, reference: reference, minimumKeyLength: minimumKeyLength
-      ).run()
-      node = Node(validated: memory)
-      if let level, node.level != level {
-        throw StorageError.damaged(
-          at: reference.offset, "the level of a node contradicts the reference to it")
-      }
+      node = try NodeValidation(
+        base: memory, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength
+      ).open(level: level)
     } catch {
       memory.deallocate()
       throw error

@@ -42,14 +42,14 @@ package final class RegionVerifier {
   private let extents: DiskBytes
 
   /// - Parameters:
-  ///   - seed: the file seed.
+  ///   - codec: opens the nodes and extents.
   ///   - read: reads from the disk. Address, length and offset are multiples of `directAlignment`.
   package init(
-    seed: UInt64,
+    codec: UnitCodec,
     read: @escaping (_ target: UnsafeMutableRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Int
   ) {
-    nodes = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
-    extents = DiskBytes(seed: seed, capacity: RegionVerifier.windowLength, read: read)
+    nodes = DiskBytes(codec: codec, capacity: RegionVerifier.windowLength, read: read)
+    extents = DiskBytes(codec: codec, capacity: RegionVerifier.windowLength, read: read)
   }
 
   /// - Parameters:
@@ -76,21 +76,23 @@ package final class RegionVerifier {
   private func readNode(
     at offset: UInt64, into region: inout VerifiedRegion
   ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
-    let header = try nodes.bytes(at: offset, NodeLayout.arrays)
-    let length = header.u32(NodeLayout.length)
-    guard length <= NodeLayout.maximumLength, UInt64(length) <= region.range.upperBound - offset else {
-      throw StorageError.damaged(at: offset, "a node does not lie within its region")
+    let reference = NodeReference(to: offset, header: try nodes.bytes(at: offset, NodeLayout.arrays))
+    guard reference.length <= NodeLayout.maximumLength,
+      UInt64(reference.length) <= region.range.upperBound - offset
+    else { throw StorageError.damaged(at: offset, "a node does not lie within its region") }
+    return try nodes.withNode(reference) { (node) throws(StorageError) in
+      try checkPrefix(of: node, offset)
+      return try describe(node, reference, into: &region)
     }
-    let base = try nodes.bytes(at: offset, Int(length))
-    let checksum = UInt32(truncatingIfNeeded: base.u64(NodeLayout.checksum))
-    let reference = NodeReference(offset: offset, length: length, checksum: checksum)
-    try NodeValidation(
-      base: base, seed: nodes.seed, reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
-    ).run()
-    let node = Node(validated: base)
-    try checkPrefix(of: node, offset)
+  }
+
+  /// Verifies the extents of a node, and returns what its parent has to agree with.
+  private func describe(
+    _ node: Node, _ reference: NodeReference, into region: inout VerifiedRegion
+  ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
     var verified = VerifiedRegion.VerifiedNode(
-      reference: reference, level: node.level, entries: UInt64(node.count), liveBytes: UInt64(length))
+      reference: reference, level: node.level, entries: UInt64(node.count),
+      liveBytes: UInt64(reference.length))
     if node.isLeaf {
       for index in 0..<node.count {
         let value = node.entry(index).value
@@ -101,7 +103,7 @@ package final class RegionVerifier {
       verified.first = node.key(0).bytes
       verified.last = node.key(node.count - 1).bytes
     } else {
-      verified.bytes = Array(UnsafeRawBufferPointer(start: base, count: Int(length)))
+      verified.bytes = Array(UnsafeRawBufferPointer(start: node.base, count: Int(reference.length)))
     }
     return verified
   }

@@ -96,7 +96,7 @@ package struct TreeCopy: ~Copyable {
   ) throws(StorageError) -> Subtree? {
     var copy = TreeCopy(file, target, rewriters)
     // With rewriters, it is not known in advance which extents are kept.
-    let leaves = LeafPrefetcher(base, in: file, newSeed: rewriters.isEmpty ? target.view.seed : nil)
+    let leaves = LeafPrefetcher(base, in: file, newCodec: rewriters.isEmpty ? target.view.codec : nil)
     BackgroundThread.run { leaves.run() }
     defer { leaves.stop() }
     while let batch = try leaves.next() {
@@ -111,12 +111,12 @@ package struct TreeCopy: ~Copyable {
     self.target = target
     self.rewriters = rewriters
     let sink = RegionWriter(
-      seed: target.view.seed, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
+      codec: target.view.codec, pieceLength: 1 << 20, reserve: target.reserve, write: target.write,
       didPlace: target.didPlace)
     builder = TreeBuilder(
       sink: sink, source: NodeLoader(file: target.view), nodeSize: target.nodeSize,
       transaction: target.transaction)
-    extents = ExtentWriter(seed: target.view.seed, write: target.write)
+    extents = ExtentWriter(codec: target.view.codec, write: target.write)
   }
 
   private mutating func take(_ batch: LeafPrefetcher.Batch) throws(StorageError) {
@@ -326,7 +326,7 @@ private struct RewrittenValues {
 final class ExtentWriter {
   private static let capacity = 1 << 20
 
-  private let seed: UInt64
+  private let codec: UnitCodec
   private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
   private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity, alignment: 64)
   private var used = 0
@@ -334,10 +334,10 @@ final class ExtentWriter {
   private var start: UInt64 = 0
 
   init(
-    seed: UInt64,
+    codec: UnitCodec,
     write: @escaping (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
   ) {
-    self.seed = seed
+    self.codec = codec
     self.write = write
   }
 
@@ -349,7 +349,8 @@ final class ExtentWriter {
 
   func append(_ value: UnsafeRawBufferPointer) throws(StorageError) -> (offset: UInt64, checksum: UInt32) {
     let offset = start + UInt64(used)
-    guard let bytes = value.baseAddress else { return (offset, checksum(of: memory, 0)) }
+    let checksum = codec.sealExtent(at: offset, value)
+    guard let bytes = value.baseAddress else { return (offset, checksum) }
     if value.count > ExtentWriter.capacity - used { try flush() }
     if value.count > ExtentWriter.capacity {
       try write(value, start)
@@ -358,7 +359,7 @@ final class ExtentWriter {
       (memory + used).copyMemory(from: bytes, byteCount: value.count)
       used += value.count
     }
-    return (offset, checksum(of: bytes, value.count))
+    return (offset, checksum)
   }
 
   /// Copies an extent of another file, verifying it in the memory from which it is written.
@@ -367,25 +368,21 @@ final class ExtentWriter {
   ) {
     if value.length <= ExtentWriter.capacity {
       if value.length > ExtentWriter.capacity - used { try flush() }
-      let checksum = try reads.copy(value, to: memory + used, seed: seed)
+      let checksum = try reads.copy(value, to: memory + used, resealedBy: codec)
       defer { used += value.length }
       return (start + UInt64(used), checksum)
     }
     let offset = start + UInt64(used)
-    var stream = XXH64.Stream(seed: seed)
+    var pieces = codec.pieces(of: .extent, at: offset, count: value.length)
     try reads.eachPiece(of: value) { bytes throws(StorageError) in
-      stream.update(bytes)
+      pieces.add(bytes)
       if bytes.count > ExtentWriter.capacity - used { try flush() }
       if let address = bytes.baseAddress {
         (memory + used).copyMemory(from: address, byteCount: bytes.count)
         used += bytes.count
       }
     }
-    return (offset, UInt32(truncatingIfNeeded: stream.finish()))
-  }
-
-  private func checksum(of bytes: UnsafeRawPointer, _ count: Int) -> UInt32 {
-    UInt32(truncatingIfNeeded: XXH64.hash(bytes, count, seed: seed))
+    return (offset, pieces.extentChecksum)
   }
 
   func flush() throws(StorageError) {

@@ -58,20 +58,18 @@ final class VerifiedReads {
   /// Verifies an extent. Throws `damaged`, and errors of the device.
   func verify(_ value: BaseValue) throws(StorageError) { try values.verify(value.extent) }
 
-  /// Copies an extent to the caller's memory, and verifies it there. Returns its checksum in a file
-  /// with another seed.
+  /// Copies an extent to the caller's memory and verifies it there. Returns its checksum in another
+  /// file.
   ///
   /// Throws `damaged` if the checksum differs.
   func copy(
-    _ value: BaseValue, to target: UnsafeMutableRawPointer, seed: UInt64
+    _ value: BaseValue, to target: UnsafeMutableRawPointer, resealedBy codec: UnitCodec
   ) throws(StorageError) -> UInt32 {
     let reference = value.extent
     try reference.check(within: values.size)
     try values.read(
       into: UnsafeMutableRawBufferPointer(start: target, count: value.length), at: reference.offset)
-    let (here, there) = XXH64.hashes(target, value.length, seeds: (file.seed, seed))
-    guard reference.matches(here) else { throw reference.mismatch }
-    return UInt32(truncatingIfNeeded: there)
+    return try file.codec.open(reference, target, resealedBy: codec)
   }
 
   /// Calls `body` with an extent piece by piece, in private memory, and then verifies its checksum.
@@ -82,12 +80,12 @@ final class VerifiedReads {
   ) throws(StorageError) {
     let reference = value.extent
     try reference.check(within: values.size)
-    var stream = XXH64.Stream(seed: file.seed)
+    var pieces = file.codec.pieces(of: .extent, at: reference.offset, count: value.length)
     try values.eachPiece(of: reference.offset..<reference.offset + reference.length) {
       (bytes) throws(StorageError) in
-      stream.update(bytes)
+      pieces.add(bytes)
       try body(bytes)
     }
-    guard reference.matches(stream.finish()) else { throw reference.mismatch }
+    guard pieces.extentChecksum == reference.checksum else { throw reference.mismatch }
   }
 }

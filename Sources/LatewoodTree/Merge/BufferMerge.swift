@@ -45,7 +45,7 @@ package struct BufferMerge: ~Copyable {
     // Only the region writer uses the closures, and it does not outlive this call.
     return try withoutActuallyEscaping(reserve) { (reserve) throws(StorageError) -> Subtree? in
       try withoutActuallyEscaping(write) { (write) throws(StorageError) -> Subtree? in
-        let sink = RegionWriter(seed: file.seed, reserve: reserve, write: write)
+        let sink = RegionWriter(codec: file.codec, reserve: reserve, write: write)
         var merge = BufferMerge(frozen, file: file, nodeSize: nodeSize, transaction: transaction, sink: sink)
         defer { left = merge.builder.dead }
         return try merge.run(base)

@@ -24,7 +24,7 @@ import Testing
     let sound = try header()
     #expect(sound == FileHeader(fileID: (7, 8), databaseID: DatabaseID(first: 5, last: 6), created: 9))
     #expect(
-      sound.seed
+      sound.codec.seed
         == XXH64.hash(UnsafeRawBufferPointer.of([7, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0, 0, 0, 0, 0]), seed: 0))
     #expect(faultKind { _ = try header { $0[8] = 2 } } == .tooNew)
     #expect(faultKind { _ = try header { $0[8] = 0 } } == .damaged)
@@ -38,22 +38,22 @@ import Testing
     slot.checkpointOffset = 20000
     slot.checkpointChecksum = 77
     var bytes = [UInt8](repeating: 1, count: 4096)
-    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, codec: UnitCodec(seed: 3)) }
     func decode(_ place: Int, _ seed: UInt64) throws -> RootSlot {
-      try bytes.withUnsafeBytes { try RootSlot.decode(from: $0, index: place, seed: seed) }
+      try bytes.withUnsafeBytes { try RootSlot.decode(from: $0, index: place, codec: UnitCodec(seed: seed)) }
     }
     #expect(try decode(0, 3) == slot)
     #expect(faultKind { _ = try decode(1, 3) } == .damaged)
     #expect(faultKind { _ = try decode(0, 4) } == .damaged)
     slot.oldestWhole = 20000
-    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, codec: UnitCodec(seed: 3)) }
     #expect(try decode(0, 3) == slot)
     slot.oldestWhole = 20008
-    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, codec: UnitCodec(seed: 3)) }
     #expect(faultKind { _ = try decode(0, 3) } == .damaged)
     slot.oldestWhole = 0
     slot.checkpointOffset = 0
-    bytes.withUnsafeMutableBytes { slot.encode(into: $0, seed: 3) }
+    bytes.withUnsafeMutableBytes { slot.encode(into: $0, codec: UnitCodec(seed: 3)) }
     #expect(faultKind { _ = try decode(0, 3) } == .damaged)
   }
 

@@ -36,7 +36,7 @@ struct MappedFileTests {
     let mapping = try MappedFile(device, covering: 1000)
     let first = mapping.space
     #expect(first.capacity == Self.least)
-    let view = FileView(base: first.base, verified: first.verified, seed: 1, limit: 1000)
+    let view = FileView(base: first.base, verified: first.verified, codec: UnitCodec(seed: 1), limit: 1000)
     view.markVerified(128, 64, FileView.Proof.node)
     // Exactly its capacity, and one more byte.
     #expect(try mapping.grown(toCover: Self.least) === first)
@@ -46,7 +46,7 @@ struct MappedFileTests {
     try [8].withUnsafeBytes { try device.write($0, at: 500) }
     for space in [first, second] { #expect(space.base.u8(500) == 8) }
     #expect(second.base.u8(Int(Self.least)) == 9)
-    let next = FileView(base: second.base, verified: second.verified, seed: 1, limit: 1000)
+    let next = FileView(base: second.base, verified: second.verified, codec: UnitCodec(seed: 1), limit: 1000)
     #expect(next.isVerified(128, FileView.Proof.node))
     #expect(!next.isVerified(128, FileView.Proof.extent) && !next.isVerified(192, FileView.Proof.node))
     device.close()
@@ -62,7 +62,7 @@ struct MappedFileTests {
     try [UInt8](repeating: 7, count: 1000).withUnsafeBytes { try device.write($0, at: 0) }
     let mapping = try MappedFile(device, covering: 1000)
     let first = mapping.space
-    FileView(base: first.base, verified: first.verified, seed: 1, limit: 1000)
+    FileView(base: first.base, verified: first.verified, codec: UnitCodec(seed: 1), limit: 1000)
       .markVerified(128, 64, FileView.Proof.node)
     var grown: [AddressSpace] = []
     for megabytes in [1, 2, 7, 40] as [UInt64] {
@@ -70,7 +70,7 @@ struct MappedFileTests {
       try [UInt8(megabytes)].withUnsafeBytes { try device.write($0, at: end) }
       let space = try mapping.grown(toCover: end + 1)
       #expect(space.capacity > end && space.base.u8(Int(end)) == UInt8(megabytes))
-      let view = FileView(base: space.base, verified: space.verified, seed: 1, limit: end)
+      let view = FileView(base: space.base, verified: space.verified, codec: UnitCodec(seed: 1), limit: end)
       #expect(view.isVerified(128, FileView.Proof.node) && !view.isVerified(192, FileView.Proof.node))
       grown.append(space)
     }
@@ -128,7 +128,7 @@ struct MappedFileTests {
     let device = try volume.open("a", .createExclusive(permissions: 0o600))
     try [UInt8](repeating: 7, count: 20_000).withUnsafeBytes { try device.write($0, at: 0) }
     let space = try MappedFile(device, covering: 20_000).space
-    let view = FileView(base: space.base, verified: space.verified, seed: 1, limit: 20_000)
+    let view = FileView(base: space.base, verified: space.verified, codec: UnitCodec(seed: 1), limit: 20_000)
     func checksum(_ count: Int) -> UInt32 {
       [UInt8](repeating: 7, count: count).withUnsafeBytes {
         UInt32(truncatingIfNeeded: XXH64.hash($0, seed: 1))

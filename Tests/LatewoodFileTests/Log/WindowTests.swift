@@ -23,7 +23,8 @@ import Testing
       try [UInt8](repeating: 7, count: 1).withUnsafeBytes { try device.write($0, at: size - 1) }
       let mapping = try MappedFile(device, covering: size)
       let view = FileView(
-        base: mapping.space.base, verified: mapping.space.verified, seed: 1, limit: size, owner: mapping)
+        base: mapping.space.base, verified: mapping.space.verified, codec: UnitCodec(seed: 1), limit: size,
+        owner: mapping)
       // Nearly all pages of some windows, few of others.
       let share = (0...Self.pages / 16).map { _ in [0, 1, 8, 15, 16][random.below(5)] }
       let cached = Set((0..<Self.pages).filter { random.below(16) < share[Int($0 / 16)] })
@@ -65,7 +66,8 @@ import Testing
     try [UInt8](repeating: 7, count: 1).withUnsafeBytes { try device.write($0, at: windows * length - 1) }
     let mapping = try MappedFile(device, covering: windows * length)
     let view = FileView(
-      base: mapping.space.base, verified: mapping.space.verified, seed: 1, limit: windows * length,
+      base: mapping.space.base, verified: mapping.space.verified, codec: UnitCodec(seed: 1),
+      limit: windows * length,
       owner: mapping)
     volume.plan.withLock { $0.cached = Set(0..<windows * length / Self.pageLength) }
     for offset in stride(from: 0, to: windows * length, by: 4096) { try view.makeReadable(offset, 4096) }
@@ -91,7 +93,8 @@ import Testing
     let mapping = try MappedFile(device, covering: length)
     mapping.compareWithMemory(log: length / 2)
     let view = FileView(
-      base: mapping.space.base, verified: mapping.space.verified, seed: 1, limit: length, owner: mapping)
+      base: mapping.space.base, verified: mapping.space.verified, codec: UnitCodec(seed: 1), limit: length,
+      owner: mapping)
     try body(volume, mapping, view)
     device.close()
   }

@@ -90,7 +90,7 @@ import Testing
       for place in 0..<2 {
         let at = Int(FileLayout.slotOffset(place))
         RootSlot(generation: UInt64(place), time: 0)
-          .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), seed: header.seed)
+          .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), codec: header.codec)
       }
     }
     try bench.install(bytes)
@@ -105,7 +105,7 @@ import Testing
     bytes.withUnsafeMutableBytes { all in
       let at = Int(FileLayout.slotOffset(1))
       RootSlot(generation: .max, time: 0)
-        .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), seed: header.seed)
+        .encode(into: UnsafeMutableRawBufferPointer(rebasing: all[at..<at + 4096]), codec: header.codec)
     }
     try bench.install(bytes)
     let log = try bench.open().log
@@ -157,7 +157,7 @@ import Testing
     slot.checkpointOffset = place
     slot.checkpointChecksum = 1
     var block = [UInt8](repeating: 0, count: FileLayout.slotBlockLength)
-    block.withUnsafeMutableBytes { slot.encode(into: $0, seed: log.header.seed) }
+    block.withUnsafeMutableBytes { slot.encode(into: $0, codec: log.header.codec) }
     try bench.patch(block, at: Int(FileLayout.slotOffset(slot.index)))
     #expect(try log.verify(through: log.writer.tail).faults == [])
     log.close()

@@ -48,7 +48,7 @@ import Testing
         payloadLength: 0)
       var frame = [UInt8](repeating: 0, count: FrameHeader.length)
       frame.withUnsafeMutableBytes { bytes in
-        if let base = bytes.baseAddress { _ = header.encode(into: base, seed: file.header.seed) }
+        if let base = bytes.baseAddress { _ = header.encode(into: base, codec: file.header.codec) }
       }
       file.close()
       var tail = [UInt8](repeating: 0, count: gap + 4096)

@@ -15,7 +15,7 @@ struct EntryPlaces {
 
   init(in bytes: [UInt8]) throws {
     let reader = try FileReader(DamagedFile(bytes))
-    let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)
+    let file = UnitReader(reader: reader, codec: try SalvageIdentity.find(in: reader).codec)
     let base = try SalvageBase(file, SalvageSurvey(file))
     bytes.withUnsafeBytes { bytes in
       if let root = base.checkpoint?.record.root, let start = bytes.baseAddress { visit(root, start) }

@@ -19,10 +19,10 @@ import Testing
   /// an older leaf can replace it.
   private func leaves(of bytes: [UInt8]) throws -> [Leaf] {
     let reader = try FileReader(DamagedFile(bytes))
-    let file = FrameReader(reader: reader, seed: try SalvageIdentity.find(in: reader).seed)
+    let file = UnitReader(reader: reader, codec: try SalvageIdentity.find(in: reader).codec)
     let base = try SalvageBase(file, SalvageSurvey(file))
     var leaves: [Leaf] = []
-    var walk = TreeWalk(file.nodes)
+    var walk = TreeWalk(file)
     try walk.run(base.checkpoint?.record.root) { visit in
       if let found = visit.node, found.node.isLeaf {
         let start = Int(found.offset)

@@ -108,8 +108,9 @@ import Testing
       try store.put("key-101", "new", in: keyspace)
     }
     let whole = try Salvage.all(of: bytes).entries
-    let file = FrameReader(
-      reader: try FileReader(DamagedFile(bytes)), seed: try SalvageIdentity(headerOf: DamagedFile(bytes)).seed
+    let file = UnitReader(
+      reader: try FileReader(DamagedFile(bytes)),
+      codec: try SalvageIdentity(headerOf: DamagedFile(bytes)).codec
     )
     let base = try SalvageBase(file, SalvageSurvey(file))
     let root = try #require(base.checkpoint?.record.root)
@@ -126,7 +127,7 @@ import Testing
     // Without the commits, only the older leaf is left, and its entries may have been deleted
     // since.
     var worse = bytes
-    var frames = FrameReader(reader: try FileReader(DamagedFile(bytes)), seed: file.seed)
+    var frames = UnitReader(reader: try FileReader(DamagedFile(bytes)), codec: file.codec)
       .soundFrames(from: FileLayout.logStart)
     while let piece = try frames.next() {
       guard case .frame(let header, _, _) = piece, header.kind == .commit, let end = header.end else {

@@ -30,7 +30,7 @@ import Testing
   {
     let file = file
     let sink = RegionWriter(
-      seed: file.header.seed, capacity: 1 << 16,
+      codec: file.header.codec, capacity: 1 << 16,
       reserve: { (length) throws(StorageError) in try file.writer.reserveNodes(length: length) },
       write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) },
       didPlace: { (region) throws(StorageError) in

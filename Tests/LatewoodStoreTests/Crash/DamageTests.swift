@@ -77,11 +77,11 @@ import Testing
 
   private func slotFloor(_ bytes: [UInt8]) throws -> Int {
     try bytes.withUnsafeBytes { all in
-      let seed = try FileHeader.decode(from: all).seed
+      let codec = try FileHeader.decode(from: all).codec
       return try (0..<2).reduce(0) { floor, place in
         let start = 8192 + place * 4096
         let slot = UnsafeRawBufferPointer(rebasing: all[start..<start + 4096])
-        return max(floor, Int(try RootSlot.decode(from: slot, index: place, seed: seed).durableThrough))
+        return max(floor, Int(try RootSlot.decode(from: slot, index: place, codec: codec).durableThrough))
       }
     }
   }
@@ -132,11 +132,11 @@ import Testing
   func `a slot with stale contents is not taken for the newest state`(_ fixture: DamageFixture) throws {
     let empty = try DamageRun(fixture.bytes)
     // If the write of a slot is lost, the slot of the new file still exists.
-    let seed = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
+    let codec = try fixture.bytes.withUnsafeBytes { try FileHeader.decode(from: $0).codec }
     for place in 0..<2 {
       let block = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 8)
       defer { block.deallocate() }
-      RootSlot(generation: UInt64(place), time: 1_700_000_000_000_000).encode(into: block, seed: seed)
+      RootSlot(generation: UInt64(place), time: 1_700_000_000_000_000).encode(into: block, codec: codec)
       let start = 8192 + place * 4096
       let outcome = try empty.open { volume in
         for at in 0..<64 where block[at] != fixture.bytes[start + at] {

@@ -53,14 +53,14 @@ import Testing
     // The third newest checkpoint names the oldest as its predecessor; the oldest names the second
     // oldest, which lies after it. Following a reference forward could loop.
     var bytes = try volume.liveBytes(of: CrashScript.path)
-    let seed = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).seed }
+    let codec = try bytes.withUnsafeBytes { try FileHeader.decode(from: $0).codec }
     for (checkpoint, previous) in [(2, whole[4].offset), (4, whole[3].offset), (3, 0)] {
       let offset = Int(whole[checkpoint].offset)
       try bytes.withUnsafeMutableBytes { all in
         let base = try #require(all.baseAddress)
         base.set(previous, at: offset + FrameHeader.length + CheckpointRecord.Offset.previousCheckpoint)
         let header = try #require(FrameHeader.decode(from: base + offset, at: UInt64(offset)))
-        _ = header.encode(into: base + offset, seed: seed)
+        _ = header.encode(into: base + offset, codec: codec)
       }
     }
     let other = SimulatedVolume()

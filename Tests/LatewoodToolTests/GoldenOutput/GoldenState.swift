@@ -82,7 +82,7 @@ private struct GoldenPlaces {
     var (leaves, branches): ([Range<Int>], [Range<Int>]) = ([], [])
     for region in map.regions where region.kind == .node {
       let range = Int(region.range.lowerBound)..<Int(region.range.upperBound)
-      guard let node = try file.nodes.node(at: region.range.lowerBound) else { continue }
+      guard let node = try file.units.node(at: region.range.lowerBound) else { continue }
       if node.node.isLeaf { leaves.append(range) } else { branches.append(range) }
     }
     guard map.faults.isEmpty, leaves.count > 1, let root = branches.last, let slot = file.newestSlot,

@@ -23,6 +23,7 @@ final class MemoryFile {
   let verified: UnsafeMutableRawPointer
   let capacity: Int
   let seed: UInt64
+  var codec: UnitCodec { UnitCodec(seed: seed) }
   var end: UInt64 = 16384
 
   init(capacity: Int = 64 << 20, seed: UInt64 = 7) {
@@ -49,7 +50,7 @@ final class MemoryFile {
   }
 
   var view: FileView {
-    FileView(base: UnsafeRawPointer(bytes), verified: verified, seed: seed, limit: end)
+    FileView(base: UnsafeRawPointer(bytes), verified: verified, codec: codec, limit: end)
   }
   /// The tree itself has no keyspaces, so its tests also use shorter keys.
   var source: NodeLoader { NodeLoader(file: view, minimumKeyLength: 0) }
@@ -59,7 +60,7 @@ final class MemoryFile {
 
   func writer(region: Int = 1 << 20) -> RegionWriter {
     RegionWriter(
-      seed: seed, capacity: region,
+      codec: codec, capacity: region,
       reserve: { (length: Int) throws(StorageError) -> UInt64 in
         // A frame header, as the log would write it, and the gap to the next multiple of 64.
         let start = (self.end + 56 + 63) & ~63

@@ -32,7 +32,7 @@ import Testing
       let verified = UnsafeMutableRawPointer.allocate(byteCount: 20_000 / 64 * 2 / 8 + 16, alignment: 8)
       verified.initializeMemory(as: UInt8.self, repeating: 0, count: 20_000 / 64 * 2 / 8 + 16)
       defer { verified.deallocate() }
-      let view = FileView(base: base, verified: verified, seed: 1, limit: 20_000)
+      let view = FileView(base: base, verified: verified, codec: UnitCodec(seed: 1), limit: 20_000)
       let loader = NodeLoader(file: view)
       for (offset, length, reason) in NodeReferenceTests.refused {
         let reference = NodeReference(offset: offset, length: length, checksum: 0)

@@ -15,7 +15,7 @@ final class RecordLog {
   /// The records have no extents, so proof bits are not used.
   var space: RecordSpace {
     RecordSpace(
-      FileView(base: memory, verified: memory, seed: 1, limit: UInt64(Self.capacity)))
+      FileView(base: memory, verified: memory, codec: UnitCodec(seed: 1), limit: UInt64(Self.capacity)))
   }
 
   func append(_ key: [UInt8], isDelete: Bool = false) -> RecordReference {

@@ -41,7 +41,7 @@ import Testing
   /// The fault found in these regions; nil if there is none.
   private func fault(_ regions: [Range<UInt64>]) -> StorageError? {
     do throws(StorageError) {
-      let proof = RegionVerifier(seed: file.seed, read: reader())
+      let proof = RegionVerifier(codec: file.codec, read: reader())
       var tree = CopyVerifier()
       for region in regions { try tree.take(proof.read(region, below: file.end)) }
       return nil

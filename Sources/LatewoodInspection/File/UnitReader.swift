@@ -2,15 +2,11 @@ import LatewoodBytes
 import LatewoodDevice
 import LatewoodFile
 
-/// Reads and verifies frames and root slots in bounded memory, regardless of the lengths they
-/// claim.
-package struct FrameReader {
+/// Reads and verifies the units of a file: root slots, frames, nodes and values. Takes bounded
+/// memory, regardless of the lengths that they claim.
+package struct UnitReader {
   package let reader: FileReader
-  /// The file seed.
-  package let seed: UInt64
-
-  /// A reader for the nodes of the same file.
-  package var nodes: NodeReader { NodeReader(reader: reader, seed: seed) }
+  package let codec: UnitCodec
 
   /// Returns a scan for sound frames from `offset` to the end of the file, continuing past damage.
   func soundFrames(from offset: UInt64) -> FrameScan {
@@ -20,29 +16,31 @@ package struct FrameReader {
   /// Returns the contents of a root slot, or the reason why they are not valid. The checkpoint that
   /// the slot refers to is not checked.
   func slot(_ index: Int) throws(StorageError) -> Result<RootSlot, StorageError> {
-    let bytes = Array(try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length))
+    let bytes = try reader.some(at: FileLayout.slotOffset(index), count: RootSlot.length)
     return bytes.withUnsafeBytes { bytes in
-      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, seed: seed) }
+      Result { () throws(StorageError) in try RootSlot.decode(from: bytes, index: index, codec: codec) }
     }
   }
 }
 
-extension FrameReader: FileBytes {
+extension UnitReader: FileBytes {
   package var size: UInt64 { reader.size }
-  package var unpinned: FrameReader { self }
+  package var unpinned: UnitReader { self }
 
   package func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R? {
-    try reader.withBytes(at: offset, count: count, body)
+    try reader.window.withBytes(at: offset, count: count, body)
   }
 
-  package func checksum(of range: Range<UInt64>) throws(StorageError) -> UInt64 {
-    try reader.hash(range, seed: seed)
+  package func eachPiece(
+    of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
+  ) throws(StorageError) {
+    try reader.window.eachPiece(of: range, body)
   }
 
   package func read(into target: UnsafeMutableRawBufferPointer, at offset: UInt64) throws(StorageError) {
-    try reader.read(into: target, at: offset)
+    try reader.window.read(into: target, at: offset)
   }
 
   package func storedRanges(in range: Range<UInt64>) -> StoredRanges { reader.storedRanges(in: range) }

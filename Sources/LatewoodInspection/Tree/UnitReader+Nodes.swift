@@ -2,16 +2,11 @@ import LatewoodBytes
 import LatewoodFile
 import LatewoodTree
 
-/// Reads nodes into private memory.
-package struct NodeReader {
-  package let reader: FileReader
-  /// The file seed.
-  package let seed: UInt64
-
+extension UnitReader {
   /// Returns the node that a reference refers to, at the level that its parent implies. Throws
   /// `damaged`.
   package func node(_ reference: NodeReference, level: UInt8) throws(StorageError) -> NodeCopy {
-    try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
+    try NodeCopy(reference, level: level, in: self)
   }
 
   /// Returns the reason why a node could not be read: the fault, unless it only follows from blocks
@@ -26,7 +21,7 @@ package struct NodeReader {
   /// - Parameter level: the level that the node must have; nil for any.
   func soundNode(_ reference: NodeReference, level: UInt8?) throws(StorageError) -> NodeCopy? {
     do throws(StorageError) {
-      return try NodeCopy(reference, level: level, in: FrameReader(reader: reader, seed: seed))
+      return try NodeCopy(reference, level: level, in: self)
     } catch {
       if error.kind == .damaged { return nil }
       throw error
@@ -44,13 +39,12 @@ package struct NodeReader {
   /// not valid.
   func reference(at offset: UInt64) throws(StorageError) -> NodeReference? {
     guard offset % FileLayout.nodeAlignment == 0, offset >= FileLayout.logStart else { return nil }
-    let found = try reader.withBytes(at: offset, count: NodeLayout.arrays) { base in
+    let found = try withBytes(at: offset, count: NodeLayout.arrays) { base in
       let kind = base.u8(NodeLayout.kind)
       guard base.u64(NodeLayout.ownOffset) == offset,
         kind == NodeLayout.leafKind || kind == NodeLayout.branchKind
       else { return nil as NodeReference? }
-      return NodeReference(
-        offset: offset, length: base.u32(NodeLayout.length), checksum: base.u32(NodeLayout.checksum))
+      return NodeReference(to: offset, header: base)
     }
     return found ?? nil
   }
