@@ -36,10 +36,16 @@
   static func destroy(_ condition: UnsafeMutablePointer<NativeCondition>) { pthread_cond_destroy(condition) }
 
   @inlinable static func lock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
+    #if DEBUG
+      LockCount.add()
+    #endif
     pthread_mutex_lock(mutex)
   }
   @inlinable static func tryLock(_ mutex: UnsafeMutablePointer<NativeMutex>) -> Bool {
-    pthread_mutex_trylock(mutex) == 0
+    #if DEBUG
+      LockCount.add()
+    #endif
+    return pthread_mutex_trylock(mutex) == 0
   }
   @inlinable static func unlock(_ mutex: UnsafeMutablePointer<NativeMutex>) {
     pthread_mutex_unlock(mutex)
@@ -101,6 +107,33 @@ extension timespec {
     tv_nsec = .init(truncatingIfNeeded: nanoseconds % 1_000_000_000)
   }
 }
+
+#if DEBUG
+  /// The locks that each thread has taken, for tests that hold the number of locks of an operation.
+  /// Release builds do not count.
+  @usableFromInline package enum LockCount {
+    /// The key under which a thread stores its count; nil if the system has no key left.
+    private static let key: pthread_key_t? = {
+      var key = pthread_key_t()
+      return pthread_key_create(&key, nil) == 0 ? key : nil
+    }()
+
+    @usableFromInline static func add() {
+      if let key { pthread_setspecific(key, UnsafeRawPointer(bitPattern: count(of: key) &+ 1)) }
+    }
+
+    private static func count(of key: pthread_key_t) -> UInt { UInt(bitPattern: pthread_getspecific(key)) }
+
+    /// Returns the number of locks that this thread takes in `body`. A wait counts as one lock with
+    /// the lock around it.
+    package static func of(_ body: () throws -> Void) rethrows -> UInt {
+      guard let key else { preconditionFailure("the system has no key for a count") }
+      let before = count(of: key)
+      try body()
+      return count(of: key) &- before
+    }
+  }
+#endif
 
 // Threads started by the engine itself.
 extension ThreadCalls {

@@ -96,7 +96,7 @@ import Testing
     do {
       engine.head.lock()
       defer { engine.head.unlock() }
-      first = try Transaction(engine: engine)
+      first = try Transaction(engine: engine, engine.file)
       try first.put("first", "1", in: space)
       try engine.commit(first)
       engine.head.beginSettling()
@@ -110,7 +110,7 @@ import Testing
     }
     Patience.wait { volume.callCount != call }
     Monitor.sleep(milliseconds: 50)
-    engine.versions.publish(first.committed)
+    engine.versions.publish(first.committed, in: first.file)
     engine.head.endSettling()
     try #require(group.wait(timeout: Patience.deadline) == .success)
     try store.put("last", "1", in: space)

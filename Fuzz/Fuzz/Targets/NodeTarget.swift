@@ -18,7 +18,6 @@ final class NodeTarget: FuzzTarget {
 
   private let file: MemoryRange
   private let space: AddressSpace
-  private let registry = VersionRegistry()
   /// The number of bytes that the previous input has used.
   private var used = 0
 
@@ -40,8 +39,7 @@ final class NodeTarget: FuzzTarget {
       limit: UInt64(used))
     let version = Version(
       number: 1, transaction: 1, base: root, active: BufferState(), frozen: nil, known: ValidatedKeyspaces(),
-      file: view,
-      mapping: space, registry: registry)
+      file: view, mapping: space)
     let report = version.verifyBase(progress: nil)
     clearProofs()
     read(version, isSound: report.faults.isEmpty, entries: report.entries)

@@ -1,6 +1,7 @@
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
+import Synchronization
 
 /// Writes and syncs commits on behalf of many threads.
 ///
@@ -46,6 +47,8 @@ final class GroupCommit: @unchecked Sendable {
   private let progress: SharedProgress
   private let path: PathCheck
   private let turns: UnsafeMutablePointer<Turns>
+  /// The `Preallocation.tailToZero`, for transactions that have no reason to take the monitor.
+  private let tailToZero = Atomic<UInt64>(.max)
 
   init(_ frames: FrameWriter, _ progress: SharedProgress) {
     self.frames = frames
@@ -140,10 +143,8 @@ final class GroupCommit: @unchecked Sendable {
         try frames.write(waiting, open, from: from, through: through)
       }
     }
-    if let failure {
-      progress.held.fail(failure)
-    } else {
-      progress.held.finishWriting(through: through, open: open)
+    progress.change {
+      if let failure { $0.fail(failure) } else { $0.finishWriting(through: through, open: open) }
     }
     turns.pointee.writing.end(isDone: failure == nil, isLast: progress.held.isStopped)
   }
@@ -188,9 +189,9 @@ final class GroupCommit: @unchecked Sendable {
         // Some file systems do not report a full disk before the sync. Unlike after a refused
         // write, the written frames are then lost, so writing cannot continue.
         if failure.kind == .outOfSpace { failure.kind = .inputOutput }
-        progress.held.end(with: failure)
+        progress.change { $0.end(with: failure) }
       } else {
-        progress.held.finishSync(through: through)
+        progress.change { $0.finishSync(through: through) }
       }
     }
     let isDone = isSyncable && progress.held.failure == nil
@@ -207,8 +208,9 @@ final class GroupCommit: @unchecked Sendable {
 
   /// Returns the range to preallocate before a write. Called with the monitor held.
   private func rangeToReserve(from: UInt64, through: UInt64) -> Range<UInt64>? {
-    turns.pointee.preallocation.rangeToReserve(
-      from: from, through: through, isZeroed: frames.device.prefersZeroedSpace)
+    let isZeroed = frames.device.prefersZeroedSpace
+    defer { if isZeroed { tailToZero.store(turns.pointee.preallocation.tailToZero, ordering: .relaxed) } }
+    return turns.pointee.preallocation.rangeToReserve(from: from, through: through, isZeroed: isZeroed)
   }
 
   /// Runs `body` without holding the monitor; returns the error that it threw, or nil.
@@ -261,8 +263,11 @@ final class GroupCommit: @unchecked Sendable {
   /// *Writer.* Fills space after `tail` with zeros for the next transactions, where that makes
   /// their syncs cheaper (``Preallocation``).
   func writeZeros(ahead tail: UInt64) throws(StorageError) {
-    guard frames.device.prefersZeroedSpace else { return }
-    let range = progress.monitor.withLock { turns.pointee.preallocation.rangeToZero(at: tail) }
+    guard tail > tailToZero.load(ordering: .relaxed) else { return }
+    let range = progress.monitor.withLock {
+      defer { tailToZero.store(turns.pointee.preallocation.tailToZero, ordering: .relaxed) }
+      return turns.pointee.preallocation.rangeToZero(at: tail)
+    }
     guard let range else { return }
     do throws(StorageError) {
       try frames.writeZeros(range)

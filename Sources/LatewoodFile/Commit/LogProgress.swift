@@ -109,7 +109,7 @@ struct LogProgress {
     if let failure { stage = .ended(failure, after: nil) } else { stage = .writing }
     isStopped = failure != nil || isClosed
     needsCheckpoint = true
-    rewind(to: tail)
+    open = .empty(open.chunk, at: tail)
   }
 
   // MARK: Errors
@@ -179,27 +179,19 @@ struct LogProgress {
 
   // MARK: Appending
 
-  /// Marks the open segment as complete up to `length`.
-  mutating func completeFrames(length: Int) {
-    open.length = length
-    open.end = open.offset + UInt64(length)
-    open.readable = open.end
-    completedThrough = open.end
+  /// Replaces the open segment with the same one after more frames, or with another one that starts
+  /// at its end, once all frames of the earlier one are written.
+  mutating func completeFrames(of segment: Segment) {
+    open = segment
+    completedThrough = segment.end
   }
 
-  /// Ends the open segment at `length` and opens `next`. The bytes in between, up to `end`, are
-  /// written separately.
-  mutating func endSegment(length: Int, end: UInt64, readable: UInt64, next: Segment) {
-    completeFrames(length: length)
-    open.end = end
-    open.readable = readable
-    completedThrough = end
-    if end > writtenThrough { waiting.append(open) }
+  /// Ends the open segment and opens `next`.
+  mutating func endSegment(_ segment: Segment, next: Segment) {
+    completeFrames(of: segment)
+    if segment.end > writtenThrough { waiting.append(segment) }
     open = next
   }
-
-  /// Reuses the open segment's chunk, which has no unwritten frames, for frames starting at `tail`.
-  mutating func rewind(to tail: UInt64) { open = .empty(open.chunk, at: tail) }
 
   /// Returns the unwritten segment that contains the byte at `offset`.
   func waitingSegment(at offset: UInt64) -> Segment? {
@@ -228,7 +220,7 @@ struct LogProgress {
     needsCheckpoint = hasGap
     gapStart = end
     if hasGap { chainStart = tail }
-    rewind(to: tail)
+    open = .empty(open.chunk, at: tail)
   }
 
   // MARK: Gaps

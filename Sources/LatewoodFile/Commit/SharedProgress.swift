@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodConcurrency
+import Synchronization
 
 /// The progress of the log (``LogProgress``) and the monitor that guards it.
 ///
@@ -9,14 +10,37 @@ import LatewoodConcurrency
 /// segments, empties chunks       how far they have come          and notes what is done
 /// ```
 ///
+/// Offsets and flags are also published when the monitor is released, each in an atomic of its own,
+/// so that the start of a transaction, a view of the file and most questions take no lock.
+///
+/// Invariants:
+/// 1. A thread that finds an offset published sees all bytes of the log before it.
+/// 2. The flags may be older than the progress, unless the caller has the lock that they change
+///    under. So a frame that was begun can still be refused when it is handed over, under the
+///    monitor.
+///
 /// Thread safety: all calls from any thread. Only the thread that has the store's writer lock
 /// changes the segments; only a thread that has a turn of ``GroupCommit`` records progress of
 /// writes and syncs.
 // SAFETY: the pointer `state` never changes, and the monitor guards the memory it points to.
 final class SharedProgress: @unchecked Sendable {
+  /// The flags of `signals`.
+  private enum Signal {
+    static let stopped: UInt8 = 1
+    static let outOfSpace: UInt8 = 2
+    static let needsCheckpoint: UInt8 = 4
+  }
+
   /// Guards the progress and the turns at writing and syncing.
   let monitor = Monitor()
   private let state: UnsafeMutablePointer<LogProgress>
+  // The progress as of the last change.
+  private let completed = Atomic<UInt64>(FileLayout.logStart)
+  private let written = Atomic<UInt64>(FileLayout.logStart)
+  private let synced = Atomic<UInt64>(FileLayout.logStart)
+  private let durable = Atomic<UInt64>(FileLayout.logStart)
+  private let readable = Atomic<UInt64>(FileLayout.logStart)
+  private let signals = Atomic<UInt8>(0)
 
   init(open: Segment) {
     state = .allocate(capacity: 1)
@@ -32,24 +56,40 @@ final class SharedProgress: @unchecked Sendable {
   @inline(__always) func locked<Result>(_ body: (inout LogProgress) -> Result) -> Result {
     monitor.lock()
     defer { monitor.unlock() }
-    return body(&state.pointee)
+    return change(body)
   }
 
   /// The progress. The caller must hold the monitor.
-  @inline(__always) var held: LogProgress {
-    _read { yield state.pointee }
-    _modify { yield &state.pointee }
+  @inline(__always) var held: LogProgress { _read { yield state.pointee } }
+
+  /// Changes the progress. The caller must hold the monitor.
+  @inline(__always) func change<Result>(_ body: (inout LogProgress) -> Result) -> Result {
+    defer { publish() }
+    return body(&state.pointee)
   }
+
+  private func publish() {
+    completed.store(held.completedThrough, ordering: .releasing)
+    written.store(held.writtenThrough, ordering: .releasing)
+    synced.store(held.syncedThrough, ordering: .releasing)
+    durable.store(held.durableMark, ordering: .releasing)
+    readable.store(held.readableThrough, ordering: .releasing)
+    var flags = held.needsCheckpoint ? Signal.needsCheckpoint : 0
+    if held.isStopped { flags |= held.shortage == nil ? Signal.stopped : Signal.stopped | Signal.outOfSpace }
+    signals.store(flags, ordering: .releasing)
+  }
+
+  private func has(_ flags: UInt8) -> Bool { signals.load(ordering: .acquiring) & flags != 0 }
 
   // MARK: Offsets
 
-  var committedThrough: UInt64 { locked { $0.completedThrough } }
-  var writtenThrough: UInt64 { locked { $0.writtenThrough } }
-  var durableThrough: UInt64 { locked { $0.syncedThrough } }
+  var committedThrough: UInt64 { completed.load(ordering: .acquiring) }
+  var writtenThrough: UInt64 { written.load(ordering: .acquiring) }
+  var durableThrough: UInt64 { synced.load(ordering: .acquiring) }
   /// The offset up to which frames and slots may claim durability.
-  var durableMark: UInt64 { locked { $0.durableMark } }
+  var durableMark: UInt64 { durable.load(ordering: .acquiring) }
   /// The number of bytes of the file that exist and may be read.
-  var readableThrough: UInt64 { locked { $0.readableThrough } }
+  var readableThrough: UInt64 { readable.load(ordering: .acquiring) }
 
   /// Notes that the bytes before `end` exist.
   func extendReadable(through end: UInt64) { locked { $0.extendReadable(through: end) } }
@@ -64,17 +104,26 @@ final class SharedProgress: @unchecked Sendable {
 
   /// Throws if the file is closed or writing has ended.
   func check() throws(StorageError) {
-    if let error = locked({ $0.refusal }) { throw error }
+    if has(Signal.stopped), let error = locked({ $0.refusal }) { throw error }
+  }
+
+  /// Throws if a frame cannot be begun now.
+  ///
+  /// - Parameter isTransaction: whether a transaction begins, which must wait for a needed
+  ///   checkpoint.
+  func checkBeginning(ofTransaction isTransaction: Bool) throws(StorageError) {
+    if has(Signal.stopped), let error = locked({ $0.isStopped ? $0.reasonToStop() : nil }) { throw error }
+    if isTransaction, needsCheckpoint { throw .checkpointNeeded }
   }
 
   /// The error that ended all writing; nil if it has not ended.
-  var failure: StorageError? { locked { $0.failure } }
+  var failure: StorageError? { has(Signal.stopped) ? locked { $0.failure } : nil }
 
   /// Whether writing is stopped for lack of space until the log restarts.
-  var isOutOfSpace: Bool { locked { $0.shortage != nil } }
+  var isOutOfSpace: Bool { has(Signal.outOfSpace) }
 
   /// Whether a lack of space, or a gap, prevents transactions from beginning.
-  var isInterrupted: Bool { locked { $0.shortage != nil || $0.needsCheckpoint } }
+  var isInterrupted: Bool { has(Signal.outOfSpace | Signal.needsCheckpoint) }
 
   /// Ends all writing for good.
   func end(with error: StorageError) { locked { $0.end(with: error) } }
@@ -93,7 +142,7 @@ final class SharedProgress: @unchecked Sendable {
 
   // MARK: Gaps
 
-  var needsCheckpoint: Bool { locked { $0.needsCheckpoint } }
+  var needsCheckpoint: Bool { has(Signal.needsCheckpoint) }
 
   /// The gap beyond which the needed checkpoint must replay; nil if no checkpoint is needed.
   var gap: Range<UInt64>? { locked { $0.gap } }

@@ -36,6 +36,8 @@ struct LogBuffer: ~Copyable {
     var commitOffset: UInt64 = 0
   }
 
+  /// The chunk that contains `memory`.
+  private var chunk: UnsafeMutableRawPointer
   private var memory: UnsafeMutableRawPointer
   private var capacity: Int
   private var position = 0
@@ -63,6 +65,7 @@ struct LogBuffer: ~Copyable {
     _ chunk: UnsafeMutableRawPointer, _ mapping: MappedFile, _ group: GroupCommit,
     _ progress: SharedProgress, codec: UnitCodec, path: String, isReadOnly: Bool
   ) {
+    self.chunk = chunk
     memory = chunk
     capacity = LogChunks.length(isReadOnly: isReadOnly)
     self.codec = codec
@@ -93,56 +96,37 @@ struct LogBuffer: ~Copyable {
   mutating func begin(
     at tail: UInt64, after end: UInt64, floor: UInt64, hasGap: Bool, checksum: UInt64, isSeal: Bool
   ) {
-    let chunk = progress.locked { progress in
-      progress.begin(at: tail, after: end, floor: floor, hasGap: hasGap)
-      return progress.open.chunk
-    }
-    begin(in: chunk, at: tail, after: LastFrame(checksum: checksum, isSeal: isSeal))
+    progress.locked { $0.begin(at: tail, after: end, floor: floor, hasGap: hasGap) }
+    begin(at: tail, after: LastFrame(checksum: checksum, isSeal: isSeal))
   }
 
   /// Discards everything that has not been written, and continues at `tail`, after a gap.
   mutating func restart(at tail: UInt64) {
-    let chunk = progress.locked { progress in
-      progress.restart(at: tail)
-      return progress.open.chunk
-    }
-    begin(in: chunk, at: tail, after: LastFrame())
+    progress.locked { $0.restart(at: tail) }
+    begin(at: tail, after: LastFrame())
   }
 
-  private mutating func begin(in chunk: UnsafeMutableRawPointer, at tail: UInt64, after frame: LastFrame) {
+  private mutating func begin(at tail: UInt64, after frame: LastFrame) {
     last = frame
-    reuse(chunk, at: tail)
+    startOver(at: tail)
     // Earlier frames are not known here, so they all count as commits.
     last.commitOffset = tail &- 1
   }
 
   /// Takes note of flushes by other threads, and makes space for a new frame. No frame may be open.
+  /// Takes no lock, unless a chunk is full.
   ///
   /// - Parameter isTransaction: whether a transaction begins. If so, throws if a checkpoint is
   ///   needed, and preallocates space.
   mutating func prepare(isTransaction: Bool) throws(StorageError) {
-    let tail = tail
-    let isUsed = frameStart > 0
-    var refusal: StorageError?
-    var emptied: UnsafeMutableRawPointer?
-    let (written, durable) = progress.locked { progress in
-      if progress.isStopped {
-        refusal = progress.reasonToStop()
-      } else if isTransaction, progress.needsCheckpoint {
-        refusal = .checkpointNeeded
-      } else if isUsed, progress.writtenThrough == progress.completedThrough {
-        // Everything is in the file: start over at the beginning of the chunk, so that small
-        // transactions stay in the CPU cache.
-        progress.rewind(to: tail)
-        emptied = progress.open.chunk
-      }
-      return (progress.writtenThrough, progress.durableMark)
-    }
-    if let refusal { throw refusal }
+    try progress.checkBeginning(ofTransaction: isTransaction)
     if isTransaction { try group.writeZeros(ahead: tail) }
-    flushedThrough = written
-    durableThrough = durable
-    if let emptied { reuse(emptied, at: tail) }
+    flushedThrough = progress.writtenThrough
+    durableThrough = progress.durableMark
+    // Everything is in the file: start over at the beginning of the chunk, so that small
+    // transactions stay in the CPU cache. The open segment of `progress` stays the old one until a
+    // frame is handed over, but there is nothing left in it to write.
+    if frameStart > 0, flushedThrough == tail { startOver(at: tail) }
     if capacity &- position < LogBuffer.minimumFree { try switchChunk() }
     try cover(0)
   }
@@ -211,10 +195,10 @@ struct LogBuffer: ~Copyable {
   mutating func commitFrame() throws(StorageError) {
     let before = (position, frameStart, last)
     closeFrame(continues: false)
-    let length = frameStart
+    let segment = segment(length: frameStart)
     let refusal = progress.locked { progress -> StorageError? in
       if progress.isStopped { return progress.reasonToStop() }
-      progress.completeFrames(length: length)
+      progress.completeFrames(of: segment)
       return nil
     }
     guard let refusal else { return }
@@ -339,24 +323,35 @@ struct LogBuffer: ~Copyable {
   ///
   /// - Parameter exists: whether the rest has been written.
   private mutating func endSegment(after length: Int, of end: UInt64, exists: Bool) {
-    let readable = exists ? end : tail + UInt64(length)
     let used = frameStart + length
     let skipped = (used + 7) & ~7
-    let (next, tail) = (memory + skipped, (end + 7) & ~7)
-    move(to: next, at: tail, capacity: capacity - skipped)
-    progress.locked { progress in
-      var segment = Segment.empty(progress.open.chunk, at: tail)
-      segment.memory = UnsafeRawPointer(next)
-      progress.endSegment(length: used, end: tail, readable: readable, next: segment)
-    }
+    var ended = segment(length: used)
+    ended.readable = exists ? end : tail + UInt64(length)
+    ended.end = (end + 7) & ~7
+    move(to: memory + skipped, at: ended.end, capacity: capacity - skipped)
+    open(after: ended)
+  }
+
+  /// The open segment, up to `length` bytes of it.
+  private func segment(length: Int) -> Segment {
+    let end = segmentOffset + UInt64(length)
+    return Segment(
+      memory: UnsafeRawPointer(memory), offset: segmentOffset, length: length, end: end, readable: end,
+      chunk: chunk)
+  }
+
+  /// Hands an ended segment over, after which this one follows.
+  private func open(after ended: Segment) {
+    let next = segment(length: 0)
+    progress.locked { $0.endSegment(ended, next: next) }
   }
 
   // MARK: Chunks
 
   /// Hands the complete frames over to `GroupCommit`.
   private func handOver() {
-    let length = frameStart
-    progress.locked { $0.completeFrames(length: length) }
+    let segment = segment(length: frameStart)
+    progress.locked { $0.completeFrames(of: segment) }
   }
 
   /// Hands the chunk's frames over and continues in an empty chunk.
@@ -365,28 +360,22 @@ struct LogBuffer: ~Copyable {
   /// While another thread is writing, however, the writer takes a spare or new chunk and continues.
   mutating func switchChunk() throws(StorageError) {
     handOver()
-    guard group.isWriting, let chunk = chunks.next(progress) else { return try flush() }
-    let (length, tail) = (frameStart, tail)
-    progress.locked {
-      $0.endSegment(length: length, end: tail, readable: tail, next: .empty(chunk, at: tail))
-    }
-    move(to: chunk, at: tail, capacity: LogChunks.length)
+    guard group.isWriting, let next = chunks.next(progress) else { return try flush() }
+    let ended = segment(length: frameStart)
+    chunk = next
+    move(to: next, at: ended.end, capacity: LogChunks.length)
+    open(after: ended)
   }
 
   /// Writes everything that was handed over, and starts over at the beginning of the chunk.
   mutating func flush() throws(StorageError) {
-    let tail = tail
     try group.flush(through: tail, durable: false)
-    let chunk = progress.locked { progress in
-      progress.rewind(to: tail)
-      return progress.open.chunk
-    }
-    reuse(chunk, at: tail)
+    startOver(at: tail)
   }
 
-  /// Continues at the start of a chunk, at `tail` in the file. Everything before `tail` is in the
+  /// Continues at the start of the chunk, at `tail` in the file. Everything before `tail` is in the
   /// file.
-  private mutating func reuse(_ chunk: UnsafeMutableRawPointer, at tail: UInt64) {
+  private mutating func startOver(at tail: UInt64) {
     move(to: chunk, at: tail, capacity: LogChunks.length)
     flushedThrough = max(flushedThrough, tail)
   }

@@ -49,16 +49,19 @@ struct Preallocation {
     return extend(from: start, beyond: end)
   }
 
+  /// The offset at or before which no transaction begins for which `rangeToZero` returns a range.
+  var tailToZero: UInt64 {
+    let isDue = syncs > Self.syncsBefore && syncedLength < Self.longLength && syncs - syncsAtLast >= 4
+    return isDue ? through - min(through, syncedLength) : .max
+  }
+
   /// Returns the range to fill with zeros before the next transaction, which begins at `tail`; nil
   /// if there is no need.
   ///
   /// Only called by the writer: other threads do not write at or after `tail`, except into regions
   /// that the writer has reserved for them.
   mutating func rangeToZero(at tail: UInt64) -> Range<UInt64>? {
-    guard syncs > Self.syncsBefore, tail + syncedLength > through,
-      syncedLength < Self.longLength, syncs - syncsAtLast >= 4
-    else { return nil }
-    return extend(from: tail, beyond: tail)
+    tail > tailToZero ? extend(from: tail, beyond: tail) : nil
   }
 
   private mutating func extend(from start: UInt64, beyond end: UInt64) -> Range<UInt64> {

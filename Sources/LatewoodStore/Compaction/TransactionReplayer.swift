@@ -24,7 +24,7 @@ struct TransactionReplayer {
         try target.checkpoint(isForced: false)
       }
       target.file.writer.continueTransactions(after: number - 1)
-      transaction = try Transaction(engine: target)
+      transaction = try Transaction(engine: target, target.file)
       self.number = number
       count += 1
     }
@@ -61,7 +61,7 @@ struct TransactionReplayer {
       try target.commit(open)
       // The file has no readers, but while an older version is published, the write buffer keeps
       // every value replaced since.
-      target.versions.publish(target.head.newest)
+      target.versions.publish(target.head.newest, in: target.file)
     } catch {
       target.abort(open)
       throw error

@@ -6,36 +6,39 @@ import LatewoodFile
 /// A compaction replaces the file while no checkpoint and no transaction runs. A thread that may
 /// run at that time must read `file` once and keep the result.
 ///
-/// Thread safety: all methods may be called from any thread.
-final class CurrentFile: Sendable {
-  private struct State {
-    var file: DatabaseFile
-    var checkpoint: UInt64
-  }
-  private let state: Guarded<State>
+/// Thread safety: all methods may be called from any thread, unless their comment says otherwise.
+final class CurrentFile: @unchecked Sendable {
+  private let monitor = Monitor()
+  // SAFETY: changed under both the writer lock and `monitor`, and read under either.
+  private var open: DatabaseFile
+  // SAFETY: accessed under `monitor`.
+  private var newest: UInt64
 
   /// - Parameter checkpoint: the offset of the newest checkpoint's frame; 0 if there is no
   ///   checkpoint.
   init(_ file: DatabaseFile, checkpoint: UInt64 = 0) {
-    state = Guarded(State(file: file, checkpoint: checkpoint))
+    open = file
+    newest = checkpoint
   }
 
-  var file: DatabaseFile { state.withLock { $0.file } }
+  var file: DatabaseFile { monitor.withLock { open } }
+
+  /// The file, without another lock. For the thread that has the writer lock.
+  var fileForWriter: DatabaseFile { open }
 
   /// The offset of the newest checkpoint's frame; 0 if there is no checkpoint.
-  var checkpoint: UInt64 { state.withLock { $0.checkpoint } }
+  var checkpoint: UInt64 { monitor.withLock { newest } }
 
   /// The file and the newest checkpoint in it, which belong together.
-  var fileAndCheckpoint: (file: DatabaseFile, checkpoint: UInt64) {
-    state.withLock { ($0.file, $0.checkpoint) }
-  }
+  var fileAndCheckpoint: (file: DatabaseFile, checkpoint: UInt64) { monitor.withLock { (open, newest) } }
 
-  func didWriteCheckpoint(at offset: UInt64) { state.withLock { $0.checkpoint = offset } }
+  func didWriteCheckpoint(at offset: UInt64) { monitor.withLock { newest = offset } }
 
+  /// Called under the writer lock.
   func replace(with next: DatabaseFile, checkpoint: UInt64) {
-    let old = state.withLock { state in
-      defer { state = State(file: next, checkpoint: checkpoint) }
-      return state.file
+    let old = monitor.withLock {
+      defer { (open, newest) = (next, checkpoint) }
+      return open
     }
     // Releasing the last reference closes the file, which is forbidden under the lock.
     withExtendedLifetime(old) {}

@@ -27,7 +27,7 @@ extension Engine {
       outcome = try file.refresh(
         begin: {
           let writer = BufferWriter(state: active, version: number, file: $0)
-          writer.reclaim(published: published, registry: versions.registry)
+          writer.reclaim(published: published) { versions.live(lookingAtMost: $0) }
           buffer = writer
         },
         apply: { (transaction, offset, record) throws(StorageError) in
@@ -48,7 +48,7 @@ extension Engine {
       // The other process may have dropped keyspaces, so handles must be validated again.
       if changesCatalog { next.known = ValidatedKeyspaces() }
       head.replace(with: next)
-      versions.publish(next)
+      versions.publish(next, in: file)
       return true
     case .newCheckpoint:
       buffer?.abort()

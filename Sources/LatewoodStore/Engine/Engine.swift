@@ -250,7 +250,7 @@ import Synchronization
     let newest = head.newest
     // Publish for threads that still wait for the old file, so that they do not publish this state
     // with the new one.
-    versions.publish(newest)
+    versions.publish(newest, in: file)
     let base = other.versions.held()?.base
     var next = other.head.newest
     // Version numbers never decrease, neither here nor in the buffer of `other`.

@@ -18,14 +18,19 @@ import LatewoodTree
 final class VersionPublisher: Sendable {
   /// The newest version; empty once the store is closed.
   private let newest: VersionReference
-  /// The versions that may still be read, whose buffer nodes are immutable.
-  let registry = VersionRegistry()
+  /// The versions that may still be read, whose buffer nodes are immutable. Its lock is held from
+  /// the look at the newest version until the next one is published.
+  private let live = Guarded(LiveVersions())
   private let currentFile: CurrentFile
+  private let readers: ReaderRegistry
 
   init(_ currentFile: CurrentFile, readers: ReaderRegistry) {
     self.currentFile = currentFile
+    self.readers = readers
     newest = VersionReference(nil, readers: readers)
   }
+
+  // MARK: Reading
 
   /// The newest version for a registered read; nil once the store is closed. Valid only until that
   /// read leaves.
@@ -42,53 +47,78 @@ final class VersionPublisher: Sendable {
     return version
   }
 
+  /// The numbers of all live versions, ascending. O(live versions).
+  var liveNumbers: [UInt64] { live.withLock { $0.numbers } }
+
+  /// Returns `liveNumbers`, or nil in O(1) if there may be more than `most`.
+  func live(lookingAtMost most: Int) -> [UInt64]? { live.withLock { $0.numbers(lookingAtMost: most) } }
+
+  // MARK: Publishing
+
   /// Publishes a committed state, unless a newer one is already published.
-  func publish(_ head: Head) {
-    newest.update { old in
+  ///
+  /// - Parameter file: the file that it was committed to.
+  func publish(_ head: Head, in file: DatabaseFile) {
+    update { old, live in
       guard head.number > old.number else { return nil }
-      return version(of: head, base: old.base, frozen: old.frozen, pin: old.pin)
+      return old.followed(
+        by: head.number, transaction: head.transaction, active: head.active, known: head.known, in: file.view,
+        life: live.add(head.number))
     }
   }
 
   /// Publishes a state with another base tree, or another frozen buffer.
   func publish(_ head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?) {
-    newest.update { _ in version(of: head, base: base, frozen: frozen, pin: pin) }
+    update { _, live in version(of: head, base: base, frozen: frozen, pin: pin, &live) }
   }
 
   /// Publishes the recovered state.
   func start(with head: Head, base: Subtree?, pin: BasePin?) {
-    newest.set(version(of: head, base: base, frozen: nil, pin: pin))
+    retire(live.withLock { newest.exchange(version(of: head, base: base, frozen: nil, pin: pin, &$0)) })
   }
 
   /// Publishes a state whose active buffer has become the frozen one.
   func publish(_ head: Head, freezing frozen: BufferState) {
-    newest.update { old in version(of: head, base: old.base, frozen: frozen, pin: old.pin) }
+    update { old, live in version(of: head, base: old.base, frozen: frozen, pin: old.pin, &live) }
   }
 
   /// Publishes the same state with the base tree that includes its frozen buffer.
   func publish(merged base: Subtree?, pin: BasePin?) {
-    let file = currentFile.file
-    newest.update { old in
-      Version(
-        number: old.number, transaction: old.transaction, base: base, active: old.active, frozen: nil,
-        known: old.known, file: file.view, mapping: file.pin, registry: registry, pin: pin)
+    update { old, live in
+      let state = Head(number: old.number, transaction: old.transaction, active: old.active, known: old.known)
+      return version(of: state, base: base, frozen: nil, pin: pin, &live)
     }
   }
 
   /// Publishes a state again, with a view of everything written to the file.
   func publishAgain(_ head: Head) {
-    newest.update { old in version(of: head, base: old.base, frozen: old.frozen, pin: old.pin) }
+    update { old, live in version(of: head, base: old.base, frozen: old.frozen, pin: old.pin, &live) }
   }
 
   /// Withdraws the published version. Reads then throw `closed`.
-  func close() { newest.clear() }
+  func close() { retire(live.withLock { _ in newest.exchange(nil) }) }
+
+  /// Replaces the newest version, unless the closure returns nil or there is no version.
+  private func update(_ next: (_ old: Version, _ live: inout LiveVersions) -> Version?) {
+    retire(
+      live.withLock { live in
+        guard let old = newest.held(), let next = next(old, &live) else { return nil }
+        return newest.exchange(next)
+      })
+  }
+
+  /// Releases a version once no reader can use it: outside of the lock, because releasing the last
+  /// reference to a file closes it.
+  private func retire(_ old: Unmanaged<Version>?) {
+    if let old { readers.retire(old) }
+  }
 
   private func version(
-    of head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?
+    of head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?, _ live: inout LiveVersions
   ) -> Version {
     let file = currentFile.file
     return Version(
       number: head.number, transaction: head.transaction, base: base, active: head.active, frozen: frozen,
-      known: head.known, file: file.view, mapping: file.pin, registry: registry, pin: pin)
+      known: head.known, file: file.view, mapping: file.pin, life: live.add(head.number), pin: pin)
   }
 }

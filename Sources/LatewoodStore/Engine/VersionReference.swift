@@ -6,15 +6,13 @@ import Synchronization
 /// A reference to a version, or to none, that readers load without a lock and without counting
 /// references.
 ///
-/// Thread safety: any thread. A change that depends on the current version uses `update`, one
-/// thread at a time; `clear` may be called at any time.
+/// Thread safety: any thread.
 // SAFETY: the memory at `pointer` never changes, and is freed only when no registered reader could
 // have loaded its address.
 struct VersionReference: ~Copyable, @unchecked Sendable {
   /// The address of the version's pointers. This owns one reference to its version.
   private let pointer: Atomic<UnsafePointer<VersionPointers>?>
   private let readers: ReaderRegistry
-  private let updating = Monitor()
 
   init(_ version: Version?, readers: ReaderRegistry) {
     pointer = Atomic(Self.retained(version))
@@ -39,28 +37,16 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     return load(ticket)?.pointee.version.takeUnretainedValue()
   }
 
-  /// Replaces the version, unless the closure returns nil or there is no version.
-  func update(_ change: (_ old: Version) -> Version?) {
-    let old = updating.withLock { () -> Unmanaged<Version>? in
-      guard let old = held(), let next = change(old) else { return nil }
-      return exchange(next)
-    }
-    if let old { readers.retire(old) }
-  }
-
-  /// Sets the version, whether or not one existed before.
-  func set(_ version: Version) {
-    if let old = updating.withLock({ exchange(version) }) { readers.retire(old) }
-  }
-
   /// Releases the version. Returns false if it was already empty.
-  @discardableResult func clear() -> Bool {
-    guard let old = updating.withLock({ exchange(nil) }) else { return false }
+  func clear() -> Bool {
+    guard let old = exchange(nil) else { return false }
     readers.retire(old)
     return true
   }
 
-  private func exchange(_ next: Version?) -> Unmanaged<Version>? {
+  /// Refers to another version from now on. Returns the old one, with the reference that readers
+  /// may still use: the caller must retire it, outside of locks.
+  func exchange(_ next: Version?) -> Unmanaged<Version>? {
     pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
   }
 

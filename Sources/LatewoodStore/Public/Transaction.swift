@@ -34,16 +34,16 @@ public final class Transaction: Readable, ReadGate {
   private var activeBorrows = 0
 
   /// Begins a transaction. Called under the writer lock.
-  init(engine: Engine) throws(StorageError) {
+  init(engine: Engine, _ file: DatabaseFile) throws(StorageError) {
     self.engine = engine
-    file = engine.file
+    self.file = file
     writer = file.writer
     version = try engine.versions.current()
     committed = engine.head.newest
     known = Unmanaged.passUnretained(committed.known)
     committed.number += 1
     buffer = BufferWriter(state: committed.active, version: committed.number, appendingTo: file)
-    buffer.reclaim(published: version.number, registry: engine.versions.registry)
+    buffer.reclaim(published: version.number) { engine.versions.live(lookingAtMost: $0) }
   }
 
   /// Whether the commit must survive a power cut although the caller requested less, because

@@ -427,12 +427,9 @@ final class SpaceReclaimer: Sendable {
 extension Version {
   /// Creates the state of a checkpoint, without later commits.
   convenience init(of record: CheckpointRecord, in file: DatabaseFile, pin: BasePin) {
-    // This version has no write buffer and so does not keep buffer nodes. It needs a separate
-    // registry: the writer's registry accepts only ascending numbers, and transactions continue.
     self.init(
       number: 0, transaction: record.transaction, base: record.root, active: BufferState(), frozen: nil,
-      known: ValidatedKeyspaces(), file: file.view, mapping: file.pin, registry: VersionRegistry(),
-      pin: pin)
+      known: ValidatedKeyspaces(), file: file.view, mapping: file.pin, pin: pin)
   }
 }
 

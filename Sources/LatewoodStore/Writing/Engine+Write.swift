@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodFile
 
 extension Engine {
   /// The outcome of a transaction whose closure has run.
@@ -21,9 +22,9 @@ extension Engine {
     do {
       let ended: TransactionOutcome
       do {
-        try lockForTransaction()
+        let file = try lockForTransaction()
         defer { unlockTransaction() }
-        ended = try run(durability ?? options.durability, body)
+        ended = try run(in: file, durability ?? options.durability, body)
       } catch let refused as RefusedTransaction {
         ended = try runAgain(refused)
       }
@@ -47,33 +48,53 @@ extension Engine {
   // MARK: Under the writer lock
 
   /// Takes the writer lock for a transaction, after repairing the log, freeing space and throttling
-  /// as needed.
+  /// as needed. Returns the file that the transaction commits to.
   ///
   /// The caller must have no unsettled commits, because the owner of the lock may be waiting for
   /// all of them.
   ///
   /// - Parameter longest: the maximum number of live bytes of a file on a full disk in which to
   ///   look for dead blocks of earlier sessions.
-  func lockForTransaction(sweepingUpTo longest: UInt64 = Engine.greatestSweptWhenTight) throws(StorageError) {
+  func lockForTransaction(
+    sweepingUpTo longest: UInt64 = Engine.greatestSweptWhenTight
+  ) throws(StorageError) -> DatabaseFile {
     if isReadOnly { throw StorageError(.readOnly, "the store was opened read-only") }
     try refuseInsideTransaction("a transaction was started")
+    var file = lockIfUnhindered()
+    if file == nil { file = try lockWhenReady(sweepingUpTo: longest) }
+    guard let file, !isClosed else {
+      head.unlock()
+      throw Engine.closedError
+    }
+    head.beginClosures()
+    return file
+  }
+
+  /// Takes the writer lock, unless there is something to wait for or to repair first. Returns nil
+  /// without the lock in that case.
+  private func lockIfUnhindered() -> DatabaseFile? {
+    guard !pacer.isOwed, !disk.isTight, !disk.loan.isUnderWay else { return nil }
+    head.lock()
+    let file = currentFile.fileForWriter
+    if !file.isInterrupted, !disk.loan.isUnderWay { return file }
+    head.unlock()
+    return nil
+  }
+
+  private func lockWhenReady(sweepingUpTo longest: UInt64) throws(StorageError) -> DatabaseFile {
     while true {
       let isRestored = try restoreLog()
       try freeSpaceIfDue(sweepingUpTo: longest)
       let mayWait = waitForReserve()
       slowDown()
       head.lock()
+      let file = currentFile.fileForWriter
       // The previous transaction may have filled the disk, a checkpoint may have failed after
       // undoing unwritten commits, or a compaction may have borrowed the reserve.
       let isUsable = !file.isInterrupted || !isRestored && file.isOutOfSpace
-      if isUsable, !mayWait || !disk.loan.isUnderWay { break }
+      if isUsable, !mayWait || !disk.loan.isUnderWay { return file }
       head.unlock()
     }
-    if isClosed {
-      head.unlock()
-      throw Engine.closedError
-    }
-    head.beginClosures()
   }
 
   func unlockTransaction() {
@@ -92,8 +113,10 @@ extension Engine {
   /// yet. Its caller may act on that commit, so later reads must also see it.
   ///
   /// Throws `RefusedTransaction` if `runAgain` may find space for the changes.
-  func run(_ durability: Durability, _ body: (Transaction) throws -> Void) throws -> TransactionOutcome {
-    let transaction = try Transaction(engine: self)
+  func run(
+    in file: DatabaseFile, _ durability: Durability, _ body: (Transaction) throws -> Void
+  ) throws -> TransactionOutcome {
+    let transaction = try Transaction(engine: self, file)
     do {
       try body(transaction)
       if let error = transaction.failure { throw error }
@@ -101,7 +124,7 @@ extension Engine {
       if transaction.failure?.kind == .outOfSpace, !file.isOutOfSpace { wasRefusedSpace(by: file) }
       leave(transaction)
       checkpointIfDue()
-      let isHidden = (try? hasPublishedHead()) == false
+      let isHidden = (try? hasPublishedHead(of: file)) == false
       return ended(transaction, error, isHidden ? .relaxed : nil)
     }
     let durability = transaction.isSynchronous ? .synchronous : durability
@@ -119,7 +142,7 @@ extension Engine {
       }
     }
     leave(transaction)
-    let isSettled = try hasPublishedHead() && durability == .relaxed
+    let isSettled = try hasPublishedHead(of: file) && durability == .relaxed
     return ended(transaction, nil, isSettled ? nil : durability)
   }
 
@@ -153,10 +176,11 @@ extension Engine {
   func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> TransactionOutcome {
     // Frees space, as for every transaction after a refused one.
     // A delete is not refused before every dead block was found, however long that takes.
-    try lockForTransaction(sweepingUpTo: refused.freesSpace ? .max : Engine.greatestSweptWhenTight)
+    let longest = refused.freesSpace ? .max : Engine.greatestSweptWhenTight
+    let file = try lockForTransaction(sweepingUpTo: longest)
     defer { unlockTransaction() }
     guard head.newest.transaction == refused.seen, !file.isInterrupted else { throw refused.error }
-    let transaction = try Transaction(engine: self)
+    let transaction = try Transaction(engine: self, file)
     do throws(StorageError) {
       try transaction.reapply(refused)
     } catch {
@@ -184,7 +208,7 @@ extension Engine {
 
   /// Returns whether the newest state is published. Throws if it never will be, because writing has
   /// ended. Called under the writer lock.
-  private func hasPublishedHead() throws(StorageError) -> Bool {
+  private func hasPublishedHead(of file: DatabaseFile) throws(StorageError) -> Bool {
     if let version = versions.held(), version.number >= head.newest.number { return true }
     try file.checkWriting()
     return false
@@ -209,7 +233,7 @@ extension Engine {
   func settle(_ transaction: Transaction, _ durability: Durability) throws(StorageError) {
     defer { head.endSettling() }
     try transaction.file.flush(through: transaction.position, durable: durability == .synchronous)
-    versions.publish(transaction.committed)
+    versions.publish(transaction.committed, in: transaction.file)
   }
 
   /// Starts the background work that becomes due with a commit.

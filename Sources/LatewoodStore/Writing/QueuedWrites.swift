@@ -41,13 +41,14 @@ final class QueuedWrites: Sendable {
   }
 
   private func runNext(in engine: Engine) {
+    let file: DatabaseFile
     do throws(StorageError) {
-      try engine.lockForTransaction()
+      file = try engine.lockForTransaction()
     } catch {
       waiting.takeFirst()?.refuse(engine.publicError(error))
       return
     }
-    var outcomes = runBatch(in: engine)
+    var outcomes = runBatch(in: engine, file)
     engine.unlockTransaction()
     let refused = outcomes.last?.refused
     let last = refused == nil ? nil : outcomes.popLast()
@@ -82,14 +83,13 @@ final class QueuedWrites: Sendable {
   /// lock, or the log cannot continue. Called under the writer lock, and never waits: the lock is
   /// not released between two closures, because its next owner may be waiting for finished
   /// transactions to be settled.
-  private func runBatch(in engine: Engine) -> [QueuedOutcome] {
+  private func runBatch(in engine: Engine, _ file: DatabaseFile) -> [QueuedOutcome] {
     var outcomes: [QueuedOutcome] = []
-    let file = engine.file
     let start = file.writer.tail
     while outcomes.count < QueuedWrites.batchLimit, file.writer.tail - start < QueuedWrites.batchBytes,
       !file.isInterrupted, let next = waiting.takeFirst()
     {
-      if let outcome = next.run(in: engine) {
+      if let outcome = next.run(in: engine, file) {
         outcomes.append(outcome)
         if outcome.refused != nil { break }
       }
@@ -153,7 +153,7 @@ final class QueuedWrites: Sendable {
 /// A queued transaction, without the type of its result.
 protocol QueuedTransaction: Sendable {
   /// Runs the closure. Called under the writer lock. Returns nil if its task was cancelled.
-  func run(in engine: Engine) -> QueuedOutcome?
+  func run(in engine: Engine, _ file: DatabaseFile) -> QueuedOutcome?
   /// Fails the task because the closure cannot run.
   func refuse(_ error: any Error)
 }
@@ -227,11 +227,11 @@ final class QueuedWrite<R: Sendable>: QueuedTransaction {
     }
   }
 
-  func run(in engine: Engine) -> QueuedOutcome? {
+  func run(in engine: Engine, _ file: DatabaseFile) -> QueuedOutcome? {
     guard let tell = leave(for: .taken) else { return nil }
     var value: R?
     do {
-      let ended = try engine.run(durability) { value = try body($0) }
+      let ended = try engine.run(in: file, durability) { value = try body($0) }
       return outcome(
         of: value, ended.failure, in: engine, tell, ended.awaited.map { (ended.transaction, $0) })
     } catch let refused as RefusedTransaction {

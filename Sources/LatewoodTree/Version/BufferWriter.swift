@@ -44,10 +44,14 @@ package final class BufferWriter {
   ///
   /// Looks at all live versions, and so waits for as many replaced nodes: each costs O(log of the
   /// live versions), amortized.
-  package func reclaim(published: UInt64, registry: VersionRegistry) {
+  ///
+  /// - Parameters:
+  ///   - published: the number of the published version.
+  ///   - live: returns the numbers of all live versions, as `LiveVersions.numbers(lookingAtMost:)`.
+  package func reclaim(published: UInt64, live: (_ most: Int) -> [UInt64]?) {
     let waiting = tree.pointee.retired.count
-    guard waiting >= 256, waiting >= registry.count else { return }
-    tree.pointee.reclaim(&state.layer.reclaim, published: published, live: registry.live)
+    guard waiting >= 256, let live = live(waiting) else { return }
+    tree.pointee.reclaim(&state.layer.reclaim, published: published, live: live)
     tree.pointee.begin(version: tree.pointee.version)
   }
 

@@ -28,14 +28,15 @@ package final class Version: @unchecked Sendable {
   package let file: FileView
   /// The owner of the mapping of `file`.
   private let mapping: any AnyObject & Sendable
-  private let registry: VersionRegistry
+  /// The entry that keeps the nodes of its write buffers; nil for a version without write buffers.
+  private let life: LiveVersion?
   /// The pin on the parts of the file that `base` and the buffers refer to; nil if space is never
   /// reclaimed.
   package let pin: BasePin?
 
   package init(
     number: UInt64, transaction: UInt64, base: Subtree?, active: BufferState, frozen: BufferState?,
-    known: ValidatedKeyspaces, file: FileView, mapping: any AnyObject & Sendable, registry: VersionRegistry,
+    known: ValidatedKeyspaces, file: FileView, mapping: any AnyObject & Sendable, life: LiveVersion? = nil,
     pin: BasePin? = nil
   ) {
     self.number = number
@@ -46,7 +47,7 @@ package final class Version: @unchecked Sendable {
     self.known = known
     self.file = file
     self.mapping = mapping
-    self.registry = registry
+    self.life = life
     self.pin = pin
     let pointers = UnsafeMutablePointer<VersionPointers>.allocate(capacity: 1)
     self.pointers = UnsafePointer(pointers)
@@ -55,12 +56,23 @@ package final class Version: @unchecked Sendable {
     pointers.initialize(
       to: VersionPointers(
         reads: reads, known: Unmanaged.passUnretained(known), version: Unmanaged.passUnretained(self)))
-    registry.add(number, transaction: transaction)
   }
 
   deinit {
-    registry.remove(number)
+    life?.end()
     pointers.deallocate()
+  }
+
+  /// Returns a version of later commits, which pins the same parts of the same file.
+  ///
+  /// - Parameter view: a newer view of that file.
+  package func followed(
+    by number: UInt64, transaction: UInt64, active: BufferState, known: ValidatedKeyspaces, in view: FileView,
+    life: LiveVersion
+  ) -> Version {
+    Version(
+      number: number, transaction: transaction, base: base, active: active, frozen: frozen, known: known,
+      file: view, mapping: mapping, life: life, pin: pin)
   }
 
   package var reads: ReadView { pointers.pointee.reads }

@@ -48,13 +48,13 @@ import Testing
     for number in 0..<commits { try store.put("\(number % count)", "w", in: space) }
     // A commit replaces a leaf and its branches.
     #expect(layer.reclaim.visits - before <= 12 * commits)
-    #expect(store.engine.versions.registry.count == count + 1)
+    #expect(store.engine.versions.liveNumbers.count == count + 1)
     for (number, snapshot) in snapshots.enumerated() {
       #expect(try snapshot.get("\(number)", in: space) == Array("v".utf8))
       if number + 1 < count { #expect(try snapshot.get("\(number + 1)", in: space) == nil) }
       snapshot.close()
     }
-    #expect(store.engine.versions.registry.count == 1)
+    #expect(store.engine.versions.liveNumbers.count == 1)
     #expect(try store.verify().faults == [])
     try store.close()
   }

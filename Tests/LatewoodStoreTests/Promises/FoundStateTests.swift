@@ -24,7 +24,7 @@ import Testing
   /// Simulates another thread whose commit is in memory and not written yet.
   private func commitInMemory() throws {
     try store.engine.head.withMaintenance {
-      let transaction = try Transaction(engine: store.engine)
+      let transaction = try Transaction(engine: store.engine, store.engine.file)
       try transaction.put("k", "new", in: space)
       try store.engine.commit(transaction)
     }

@@ -98,12 +98,12 @@ import Testing
       }
       try store.checkpoint()
       #expect(Self.bytes(value) == Self.bytes("0"))
-      return store.engine.versions.registry.live.count
+      return store.engine.versions.liveNumbers.count
     }
     // The version of the read, and the newest one.
     #expect(live == 2)
     store.engine.readers.collect()
-    #expect(store.engine.versions.registry.live.count == 1)
+    #expect(store.engine.versions.liveNumbers.count == 1)
     #expect(store.engine.readers.waitingCount == 0)
   }
 
@@ -171,7 +171,7 @@ import Testing
     }
     store.engine.readers.collect()
     #expect(store.engine.readers.waitingCount == 0)
-    #expect(store.engine.versions.registry.live.count == 1)
+    #expect(store.engine.versions.liveNumbers.count == 1)
     #expect(try store.verify().faults == [])
     try store.close()
   }

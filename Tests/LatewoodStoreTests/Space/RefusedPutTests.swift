@@ -105,7 +105,7 @@ import Testing
       engine.head.lock()
       defer { engine.head.unlock() }
       do {
-        let ended = try engine.run(.synchronous) { transaction in
+        let ended = try engine.run(in: engine.file, .synchronous) { transaction in
           try transaction.put("often", [UInt8](repeating: 2, count: 100_000), in: space)
           try body(transaction, space)
         }
