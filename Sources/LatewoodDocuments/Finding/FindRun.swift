@@ -138,9 +138,9 @@ struct FindRun<Sink: ResultSink> {
   private mutating func runSorted() throws {
     let (reads, skip) = (reads, request.skip)
     var skipped = 0
-    try TopEntries.inParts(wanted: request.needed, memory: request.sortMemory) { best in
+    try PartSorter.sort(limit: request.needed, memory: request.sortMemory) { sorter in
       try forEachMatch { run, document in
-        try best.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
+        try sorter.add(SortKey(key: try document.key(for: run.request.order), id: document.id))
         return true
       }
     } _: { (entry: SortKey) in
@@ -153,10 +153,10 @@ struct FindRun<Sink: ResultSink> {
   /// Sorts the ids of an index before reading any document.
   private mutating func runByID() throws {
     guard isCovering else { return try forEachCandidate { run, document in try run.take(document) } }
-    try TopEntries.inParts(memory: request.sortMemory) { best in
+    try PartSorter.sort(memory: request.sortMemory) { sorter in
       for access in plan.accesses {
         try forEachEntry(access, in: access.ranges) { _, entry in
-          try best.add(IndexEntry(entry))
+          try sorter.add(IndexEntry(entry))
           return true
         }
       }
@@ -265,12 +265,12 @@ struct FindRun<Sink: ResultSink> {
       try ids.visit { id in try look(at: id, body) }
       return
     }
-    try TopEntries.inParts(memory: request.sortMemory) { best in
+    try PartSorter.sort(memory: request.sortMemory) { sorter in
       for access in plan.accesses {
         for range in access.ranges {
           try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
             try steps?.spend(batch.count)
-            for entry in batch { try best.add(SortKey(id: StoredEntry(entry).id)) }
+            for entry in batch { try sorter.add(SortKey(id: StoredEntry(entry).id)) }
             return true
           }
         }

@@ -15,10 +15,12 @@ import LatewoodFleece
   /// - Parameter isWhole: whether only whole numbers are accepted.
   package init(isWhole: Bool) { self.isWhole = isWhole }
 
-  package var sum: Double { Double(carry) * 0x1p64 + Double(integers) + (rest + lost) }
+  package var sum: Double { Double(wholeSum) + (rest + lost) }
   package var average: Double? { count == 0 ? nil : sum / Double(count) }
   /// The sum of the whole numbers; nil if it does not fit into an `Int`.
   package var whole: Int? { carry == 0 ? integers : nil }
+  /// The exact sum of the whole numbers of 64 bits, signed or unsigned.
+  package var wholeSum: Int128 { Int128(carry) << 64 + Int128(integers) }
 
   /// Adds a number. Returns false if the value is not accepted.
   package mutating func add(_ value: ScalarValue) -> Bool {
@@ -37,10 +39,17 @@ import LatewoodFleece
     return add(value)
   }
 
-  @inline(__always) private mutating func add(_ number: FleeceValue.Number) -> Bool {
+  /// Adds a number. Returns false if it is not accepted.
+  @discardableResult
+  @inline(__always) package mutating func add(_ number: FleeceValue.Number) -> Bool {
     guard let integer = number.integral else {
       if isWhole { return false }
-      add(number.double)
+      if case .unsigned(let integer) = number {
+        add(whole: Int(truncatingIfNeeded: integer))
+        carry += 1
+      } else {
+        add(number.double)
+      }
       return true
     }
     add(whole: integer)

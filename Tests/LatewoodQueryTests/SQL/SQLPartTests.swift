@@ -223,7 +223,7 @@ import Testing
       #expect(parts.flatMap { $0 }.count == 1000, "\(order)")
     }
     // Sorted groups need as many parts as the groups alone.
-    bench.limits.memory = 100_000
+    bench.limits.memory = 120_000
     let alone = try bench.parts("SELECT n, COUNT(*) AS k FROM c GROUP BY n").parts.count
     let sorted = try bench.parts("SELECT n, COUNT(*) AS k FROM c GROUP BY n ORDER BY n DESC").parts
     #expect(sorted.count == alone)

@@ -9,10 +9,11 @@ struct SQLAccumulator {
   private var known: Set<[UInt8]> = []
   /// Whether only distinct values count. A minimum or maximum is the same either way.
   let isDistinct: Bool
+  /// The number of values that count.
   private var count = 0
-  private var whole: Int128 = 0
-  private var fraction = 0.0
-  private var hasFraction = false
+  private var total = NumberTotal(isWhole: false)
+  /// Whether a value is stored as a floating-point number. The sum is then one, too.
+  private var isFloatingPoint = false
   private var best: (key: [UInt8], value: SQLLiteral)?
 
   init(_ kind: SQLAggregate.Kind, isDistinct: Bool) {
@@ -87,13 +88,8 @@ struct SQLAccumulator {
 
   private mutating func add(_ number: FleeceValue.Number) {
     count += 1
-    if let more = number.whole {
-      // 2^63 rows of 64 bits each cannot overflow.
-      whole += more
-    } else {
-      hasFraction = true
-      fraction += number.double
-    }
+    total.add(number)
+    if case .double = number { isFloatingPoint = true }
   }
 
   private mutating func keep(_ value: SQLValue) throws -> Int {
@@ -113,8 +109,8 @@ struct SQLAccumulator {
     case .count: return .integer(count)
     case .sum:
       if count == 0 { return .null }
-      return hasFraction ? .double(Double(whole) + fraction) : SQLCalculation.number(whole)
-    case .avg: return count == 0 ? .null : .double((Double(whole) + fraction) / Double(count))
+      return isFloatingPoint ? .double(total.sum) : SQLCalculation.number(total.wholeSum)
+    case .avg: return total.average.map { .double($0) } ?? .null
     case .min, .max: return best?.value ?? .null
     }
   }

@@ -30,7 +30,9 @@ package struct SQLRun {
   private let check: @Sendable () throws -> Void
   private var evaluator: SQLEvaluator
   private var groups: SQLGroups?
-  private var sorter: SQLSorter?
+  private var sorter: PartSorter<SQLRow>?
+  /// The number of rows that were offered to the sorter in this part.
+  private var offered = 0
   /// The rows so far, for DISTINCT without an order.
   private var distinct: SQLDistinct?
   /// The keys of some rows in the sorter, for DISTINCT with an order: most repeated rows are known
@@ -59,7 +61,7 @@ package struct SQLRun {
         $0, order: program.groupOrder, memory: program.isDistinct ? share : memory, partMemory: share)
     }
     if sortsRows {
-      sorter = SQLSorter(
+      sorter = PartSorter(
         skip: program.skip, limit: program.limit, memory: program.isDistinct ? share - share / 8 : share,
         isDistinct: program.isDistinct)
     } else if program.isDistinct {
@@ -113,8 +115,11 @@ package struct SQLRun {
       if try !project(body) || hasEnough { return false }
     }
     if groups?.beginNextPart() == true || distinct?.beginNextPart() == true { return true }
-    for row in try sorter?.takePart() ?? [] where try !body(row) { return false }
+    for entry in try sorter?.takePart() ?? [] {
+      if let row = entry.row, try !body(row) { return false }
+    }
     forgetSorted()
+    offered = 0
     return sorter?.beginNextPart() == true
   }
 
@@ -179,21 +184,21 @@ package struct SQLRun {
       try key.append(evaluator.value(term.value), isDescending: term.isDescending)
     }
     try evaluator.spend(key.bytes.count)
-    guard var position = sorter?.position(key.bytes) else { return true }
+    var entry = SQLRow(key: key.bytes, number: offered)
+    offered += 1
     if program.isDistinct {
       // Equal rows have equal sort keys; sorted by their contents too, they are neighbours.
-      guard sorter?.isBeforeEnd(position) == true else { return true }
+      guard sorter?.isBeforeEnd(entry) == true else { return true }
       let columns = try columnValues()
       try append(columns, to: &key)
-      position = SQLSorter.Position(key: key.bytes, place: position.place)
-      if sorter?.wants(position) == true, isNewToSorter(key.bytes) {
-        let row = try row(of: columns)
-        try sorter?.add(position, row)
-      }
-    } else if sorter?.wants(position) == true {
-      let row = sorter?.keepsRows == true ? try row(of: columnValues()) : nil
-      try sorter?.add(position, row)
+      entry.key = key.bytes
+      guard sorter?.wants(entry) == true, isNewToSorter(key.bytes) else { return true }
+      entry.row = try row(of: columns)
+    } else {
+      guard sorter?.wants(entry) == true else { return true }
+      if sorter?.keepsContents == true { entry.row = try row(of: columnValues()) }
     }
+    try sorter?.add(entry)
     return true
   }
 
@@ -270,6 +275,27 @@ package struct SQLRun {
       try writer.value(member.value)
     }
   }
+}
+
+/// A row that is being sorted.
+struct SQLRow: SortedEntry {
+  var key: [UInt8]
+  /// The index of the row among all rows, so that the sort is stable.
+  let number: Int
+  /// Nil if only the key is kept.
+  var row: FleeceBody?
+
+  var byteCount: Int {
+    key.count + (row?.bytes.count ?? 0) + MemoryLayout<SQLRow>.stride + SQLMemory.entry
+  }
+
+  mutating func keepOnlyKey() { row = nil }
+
+  static func precedes(_ left: SQLRow, _ right: SQLRow) -> Bool {
+    left.key == right.key ? left.number < right.number : left.key.lexicographicallyPrecedes(right.key)
+  }
+
+  static func repeats(_ row: SQLRow, _ earlier: SQLRow) -> Bool { row.key == earlier.key }
 }
 
 extension CollationKey {

@@ -1,11 +1,10 @@
 import LatewoodConcurrency
+import LatewoodQuery
 import LatewoodSimulation
 import Testing
 
-@testable import LatewoodDocuments
-
 /// Sorting in parts that fit into memory, compared with sorting everything.
-@Suite struct TopEntriesTests {
+@Suite struct PartSorterTests {
   /// Counts the memory of all entries that exist.
   private final class Meter: Sendable {
     private let bytes = Guarded((now: 0, most: 0))
@@ -50,9 +49,9 @@ import Testing
       let stop = random.oneIn(3) ? random.below(100) : .max
       let meter = Meter()
       var (taken, parts): ([Int], Int) = ([], 0)
-      try TopEntries<Entry>.inParts(wanted: wanted, memory: memory) { best in
+      try PartSorter<Entry>.sort(limit: wanted, memory: memory) { sorter in
         parts += 1
-        for number in numbers { try best.add(Entry(content: Content(number, 1 + number % longest, meter))) }
+        for number in numbers { try sorter.add(Entry(content: Content(number, 1 + number % longest, meter))) }
       } _: { entry in
         taken.append(entry.content.number)
         return taken.count < stop
