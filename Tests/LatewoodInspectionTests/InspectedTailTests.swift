@@ -20,7 +20,7 @@ import Testing
 
   /// Returns the log of the file with other bytes after it, and the engine's verdict about them.
   private func log(
-    followedBy tail: [UInt8], limit: UInt64 = TornTail.searchLimit
+    followedBy tail: [UInt8], limit: UInt64 = LogRemainder.searchLimit
   ) throws -> (log: InspectedLog, isDamageForEngine: Bool) {
     let bytes = beginning + tail
     let reader = try FileReader(DamagedFile(bytes), searchLimit: limit)

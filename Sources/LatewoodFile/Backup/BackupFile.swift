@@ -282,7 +282,7 @@ private struct BackupEnd {
 extension DatabaseFile {
   /// Finds the end of the backup; nil if the file does not end like a backup.
   fileprivate func endOfBackup() throws(StorageError) -> BackupEnd? {
-    var disk = DiskView(of: device, codec: header.codec)
+    var disk = DiskComparison(of: device, codec: header.codec)
     let found = try findNewest(&disk)
     guard found.reader.hasEnded, let seal = found.reader.lastFrame else { return nil }
     var reader = LogReader(

@@ -78,9 +78,7 @@ import Synchronization
     let start = base + Int(truncatingIfNeeded: offset)
     let count = Int(truncatingIfNeeded: length)
     // Two values of less than 64 bytes could share a bit, so these are checked each time.
-    if count > 0, count < 64 || !isVerified(offset, Proof.extent) {
-      try verify(reference)
-    }
+    if count < 64 || !isVerified(offset, Proof.extent) { try verify(reference) }
     return UnsafeRawBufferPointer(start: start, count: count)
   }
 
@@ -95,13 +93,14 @@ import Synchronization
     (start + (length &- 1)).touch()
   }
 
-  /// Verifies an extent within the file and marks it as verified.
+  /// Verifies an extent within the file and marks it as verified, unless the bit could be of a
+  /// longer one beside it.
   @usableFromInline func verify(_ reference: ExtentReference) throws(StorageError) {
     let (offset, count) = (reference.offset, Int(truncatingIfNeeded: reference.length))
     try makeReadable(offset, count)
     let start = base + Int(truncatingIfNeeded: offset)
     try codec.open(reference, start)
-    markVerified(offset, count, Proof.extent)
+    if count >= 64 { markVerified(offset, count, Proof.extent) }
   }
 }
 

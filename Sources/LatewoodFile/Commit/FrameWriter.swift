@@ -71,6 +71,18 @@ final class FrameWriter: Sendable {
     if end > from { try device.pinMapped(max(from, segment.offset)..<end) }
   }
 
+  /// Writes bytes that are not part of waiting frames, piece by piece, and lets frames pass before
+  /// each piece.
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
+    var at = 0
+    while at < bytes.count {
+      let count = min(pieces, bytes.count - at)
+      yieldToFrames()
+      try device.write(UnsafeRawBufferPointer(rebasing: bytes[at..<at + count]), at: offset + UInt64(at))
+      at += count
+    }
+  }
+
   /// Writes zeros, which a walk treats as unused space.
   func writeZeros(_ range: Range<UInt64>) throws(StorageError) {
     var offset = range.lowerBound

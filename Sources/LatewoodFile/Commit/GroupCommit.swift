@@ -246,14 +246,7 @@ final class GroupCommit: @unchecked Sendable {
   func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
     try progress.check()
     do throws(StorageError) {
-      var at = 0
-      while at < bytes.count {
-        let count = min(pieces, bytes.count - at)
-        frames.yieldToFrames()
-        let piece = UnsafeRawBufferPointer(rebasing: bytes[at..<at + count])
-        try frames.device.write(piece, at: offset + UInt64(at))
-        at += count
-      }
+      try frames.write(bytes, at: offset, pieces: pieces)
     } catch {
       if error.kind != .outOfSpace { progress.end(with: error) }
       throw error

@@ -42,7 +42,7 @@ extension DatabaseFile {
     let pin = device.cache?.pin()
     defer { withExtendedLifetime(pin) {} }
     // The end of the log is read twice: to find the end, and to decide where to append.
-    var disk = DiskView(of: device, codec: header.codec)
+    var disk = DiskComparison(of: device, codec: header.codec)
     let found = try findNewest(&disk)
     let size = found.size
     progress.setReadable(through: size)
@@ -96,7 +96,7 @@ extension DatabaseFile {
 
   /// Finds the newest state. A reader alongside a live writer can see a half-written frame or slot,
   /// so it retries before it reports damage.
-  func findNewest(_ disk: inout DiskView) throws(StorageError) -> Found {
+  func findNewest(_ disk: inout DiskComparison) throws(StorageError) -> Found {
     var pause: UInt64 = 2
     while true {
       do throws(StorageError) {
@@ -109,7 +109,7 @@ extension DatabaseFile {
     }
   }
 
-  private func findOnce(_ disk: inout DiskView) throws(StorageError) -> Found {
+  private func findOnce(_ disk: inout DiskComparison) throws(StorageError) -> Found {
     // The slots are read first: a checkpoint is written before the slot that refers to it, so it
     // lies below a size that is read after the slot.
     forgetCache(0..<FileLayout.logStart)
@@ -143,7 +143,7 @@ extension DatabaseFile {
   ///
   /// The payload of a nodes frame is not compared. Nodes have separate checksums, and are durable
   /// before a slot refers to them.
-  private func endWhereDiskEnds(_ found: inout Found, _ disk: inout DiskView) throws(StorageError) {
+  private func endWhereDiskEnds(_ found: inout Found, _ disk: inout DiskComparison) throws(StorageError) {
     let end = found.reader.position.offset
     guard end > found.floor else { return }
     var reader = LogReader(
@@ -223,7 +223,7 @@ extension DatabaseFile {
   /// Positions the writer at the end of the log, or past the end of the file if the space after the
   /// log cannot be used.
   private func startAppending(
-    after found: Found, lastTransaction: UInt64, _ disk: inout DiskView
+    after found: Found, lastTransaction: UInt64, _ disk: inout DiskComparison
   ) throws(StorageError) {
     let continuesInPlace = found.needsGap ? false : try reclaimPreallocation(behind: found, &disk)
     guard let tail = continuesInPlace ? found.reader.position.offset : beyond(found.size) else {
@@ -245,7 +245,8 @@ extension DatabaseFile {
   ///
   /// Readers see zeros in this space before and after. Throws errors of the device if a second read
   /// fails, too.
-  private func reclaimPreallocation(behind found: Found, _ disk: inout DiskView) throws(StorageError) -> Bool
+  private func reclaimPreallocation(behind found: Found, _ disk: inout DiskComparison) throws(StorageError)
+    -> Bool
   {
     let end = found.reader.position.offset
     let mask = device.blockLength - 1
@@ -269,7 +270,7 @@ extension DatabaseFile {
 
   /// Returns whether part of a block, which must be in the file, reached the disk. Returns false
   /// for zeros, which a failed write also leaves.
-  private func isWritten(_ part: Range<UInt64>, _ disk: inout DiskView) throws(StorageError) -> Bool {
+  private func isWritten(_ part: Range<UInt64>, _ disk: inout DiskComparison) throws(StorageError) -> Bool {
     if part.isEmpty { return true }
     let view = try view(through: part.upperBound)
     let pin = view.pin()

@@ -6,7 +6,7 @@ package struct LogVerification: Sendable, Equatable {
   package var frames: UInt64 = 0
   package var bytes: UInt64 = 0
   package var faults: [StorageError] = []
-  package var tornTail: TornTail?
+  package var tornTail: LogRemainder?
   /// Whether all frames are intact, so that the operations in them can be read.
   package var isLogIntact = true
 }
@@ -86,7 +86,7 @@ extension DatabaseFile {
 
   /// Continues the walk and compares each frame in the mapping with the disk.
   private func walkOnDisk(_ reader: inout LogReader<ViewedBytes>, through end: UInt64) throws(StorageError) {
-    var disk = DiskView(of: device, codec: header.codec)
+    var disk = DiskComparison(of: device, codec: header.codec)
     while reader.position.offset < end, let frame = try reader.next() {
       let start = frame.ownOffset
       guard let required = frame.requiredEnd else { return }

@@ -21,7 +21,7 @@ final class RootSlots {
 
   /// Returns the slots whose own bytes are valid, the newest first.
   ///
-  /// - Parameter fromDisk: whether to bypass the cache if the system can; see `DiskView`.
+  /// - Parameter fromDisk: whether to bypass the cache if the system can; see `DiskComparison`.
   func read(fromDisk: Bool = false) throws(StorageError) -> [RootSlot] {
     try withScratch(2 * FileLayout.slotBlockLength) { blocks throws(StorageError) in
       let offset = FileLayout.slotOffset(0)

@@ -90,16 +90,26 @@ import LatewoodBytes
     }
   }
 
-  /// Opens a value, and returns its checksum in another file, in one pass over its bytes.
+  /// A value that will be written to a file at an offset that is not known yet.
+  package struct UnplacedExtent: Sendable {
+    fileprivate let checksum: UInt64
+  }
+
+  /// Opens a value, and prepares it for another file, in one pass over its bytes.
   ///
   /// Throws `damaged` if it does not match the checksum in the reference.
   package func open(
-    _ reference: ExtentReference, _ start: UnsafeRawPointer, resealedBy other: UnitCodec
-  ) throws(StorageError) -> UInt32 {
+    _ reference: ExtentReference, _ start: UnsafeRawPointer, for other: UnitCodec
+  ) throws(StorageError) -> UnplacedExtent {
     let length = Int(truncatingIfNeeded: reference.length)
     let (here, there) = XXH64.hashes(start, length, seeds: (seed, other.seed))
     guard UInt32(truncatingIfNeeded: here) == reference.checksum else { throw reference.mismatch }
-    return UInt32(truncatingIfNeeded: there)
+    return UnplacedExtent(checksum: there)
+  }
+
+  /// Returns the checksum of a value that was prepared for this file.
+  package func sealExtent(at offset: UInt64, _ extent: UnplacedExtent) -> UInt32 {
+    UInt32(truncatingIfNeeded: extent.checksum)
   }
 
   // MARK: Units in pieces

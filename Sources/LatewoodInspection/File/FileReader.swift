@@ -28,7 +28,7 @@ package final class FileReader {
 
   /// Creates a reader. Reads only the size of the file.
   package init(
-    _ device: any Device, badBlocks: BadBlocks = .fail, searchLimit: UInt64 = TornTail.searchLimit
+    _ device: any Device, badBlocks: BadBlocks = .fail, searchLimit: UInt64 = LogRemainder.searchLimit
   ) throws(StorageError) {
     self.device = device
     self.searchLimit = searchLimit

@@ -68,7 +68,7 @@ package struct FileMap {
   /// The number of bytes of sound nodes and large values, even if the disk cannot read all blocks
   /// of a large value.
   package var live: UInt64 {
-    let extents = tree.extents.sorted { $0.offset < $1.offset }
+    let extents = tree.extents.filter { $0.length > 0 }.sorted { $0.offset < $1.offset }
     var (sum, next) = (0 as UInt64, 0)
     for region in regions {
       switch region.kind {

@@ -13,7 +13,7 @@ struct Overlay {
         node.isDamaged ? .damaged : .node, node.offset..<(overflow ? node.offset : end),
         keyspace: node.keyspace)
     }
-    found += tree.extents.map { extent in
+    found += tree.extents.filter { $0.length > 0 }.map { extent in
       let (end, overflow) = extent.offset.addingReportingOverflow(extent.length)
       return Region(.extent, extent.offset..<(overflow ? extent.offset : end), keyspace: extent.keyspace)
     }

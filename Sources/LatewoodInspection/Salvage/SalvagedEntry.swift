@@ -36,7 +36,7 @@ struct SalvagedEntry {
         let bytes = try file.reader.bytes(at: reference.offset, count: Int(reference.length))
       else { return nil }
       let sum = bytes.withUnsafeBytes { file.codec.sealExtent(at: reference.offset, $0) }
-      return bytes.isEmpty || sum == reference.checksum ? bytes : nil
+      return sum == reference.checksum ? bytes : nil
     }
   }
 }

@@ -25,7 +25,7 @@ struct SalvagedOperation {
 
   /// Returns whether a large value matches its own checksum; nil for an operation without one.
   func isValueVerified(in file: UnitReader) throws(StorageError) -> Bool? {
-    guard inspected.hasOwnChecksum, !inspected.value.isEmpty else { return nil }
+    guard inspected.hasOwnChecksum else { return nil }
     let value = inspected.value
     let sum = try file.checksum(of: .extent, at: value.lowerBound, over: value)
     return UInt32(truncatingIfNeeded: sum) == inspected.valueChecksum

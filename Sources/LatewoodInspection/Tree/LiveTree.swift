@@ -164,9 +164,7 @@ package struct LiveTree {
     keyspaces[keyspace, default: KeyspaceUsage()].extents &+= 1
     keyspaces[keyspace, default: KeyspaceUsage()].extentBytes &+= length
     extentBytes &+= length
-    if length > 0 {
-      extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace))
-    }
+    extents.append(ExtentInfo(reference: value.extent, keyspace: keyspace))
   }
 
   /// Notes a name in the catalog: by FORMAT.md, section 9, its key is `69`, then the number.

@@ -28,8 +28,8 @@ final class LeafPrefetcher: @unchecked Sendable {
     static let greatestCount = 32
 
     fileprivate(set) var leaves: [NodeCopy] = []
-    /// The checksums of the extents in the new file, in order.
-    fileprivate(set) var checksums: [UInt32] = []
+    /// The extents as they will be sealed in the new file, in order.
+    fileprivate(set) var unplaced: [UnitCodec.UnplacedExtent] = []
     /// Whether the extents were read. If not, there is only one leaf.
     fileprivate(set) var hasExtents = true
     /// The number of bytes of extents, which are adjacent in `memory`.
@@ -43,7 +43,7 @@ final class LeafPrefetcher: @unchecked Sendable {
 
     fileprivate func clear() {
       leaves.removeAll(keepingCapacity: true)
-      checksums.removeAll(keepingCapacity: true)
+      unplaced.removeAll(keepingCapacity: true)
       hasExtents = true
       length = 0
     }
@@ -193,7 +193,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value
       guard value.isExtent else { continue }
-      batch.checksums.append(try reads.copy(value, to: batch.memory + batch.length, resealedBy: newCodec))
+      batch.unplaced.append(try reads.copy(value, to: batch.memory + batch.length, for: newCodec))
       batch.length += value.length
     }
   }

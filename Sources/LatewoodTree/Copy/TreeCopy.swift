@@ -130,10 +130,10 @@ package struct TreeCopy: ~Copyable {
       offset = try target.reserve(batch.length)
       try target.write(batch.extents, offset)
     }
-    var checksums = batch.checksums[...]
+    var unplaced = batch.unplaced[...]
     for copy in batch.leaves {
       let start = offset
-      try append(copy, &offset, &checksums)
+      try append(copy, &offset, &unplaced)
       try target.step(UInt64(copy.node.length) + (offset - start))
     }
     try didWrite(extents: batch.length)
@@ -144,10 +144,9 @@ package struct TreeCopy: ~Copyable {
   /// - Parameters:
   ///   - offset: the offset of its first extent in the new file; updated to the offset of the next
   ///     leaf's first extent.
-  ///   - checksums: the checksums of its extents and the following ones; the checksums of this leaf
-  ///     are removed.
+  ///   - unplaced: its extents and the following ones; those of this leaf are removed.
   private mutating func append(
-    _ copy: NodeCopy, _ offset: inout UInt64, _ checksums: inout ArraySlice<UInt32>
+    _ copy: NodeCopy, _ offset: inout UInt64, _ unplaced: inout ArraySlice<UnitCodec.UnplacedExtent>
   ) throws(StorageError) {
     builder.releaseUnused()
     let leaf = copy.node
@@ -158,7 +157,8 @@ package struct TreeCopy: ~Copyable {
       let key = PrefixedKey(leaf.prefix, leaf.prefixCount, entry.suffix, entry.suffixCount)
       if entry.value.isExtent {
         let length = UInt64(entry.value.length)
-        try builder.append(key, extent: offset, length: length, checksum: checksums.removeFirst())
+        let checksum = target.view.codec.sealExtent(at: offset, unplaced.removeFirst())
+        try builder.append(key, extent: offset, length: length, checksum: checksum)
         offset += length
       } else {
         try builder.append(key, inline: entry.value.pointer, entry.value.length)
@@ -368,9 +368,10 @@ final class ExtentWriter {
   ) {
     if value.length <= ExtentWriter.capacity {
       if value.length > ExtentWriter.capacity - used { try flush() }
-      let checksum = try reads.copy(value, to: memory + used, resealedBy: codec)
-      defer { used += value.length }
-      return (start + UInt64(used), checksum)
+      let unplaced = try reads.copy(value, to: memory + used, for: codec)
+      let offset = start + UInt64(used)
+      used += value.length
+      return (offset, codec.sealExtent(at: offset, unplaced))
     }
     let offset = start + UInt64(used)
     var pieces = codec.pieces(of: .extent, at: offset, count: value.length)

@@ -58,18 +58,18 @@ final class VerifiedReads {
   /// Verifies an extent. Throws `damaged`, and errors of the device.
   func verify(_ value: BaseValue) throws(StorageError) { try values.verify(value.extent) }
 
-  /// Copies an extent to the caller's memory and verifies it there. Returns its checksum in another
-  /// file.
+  /// Copies an extent to the caller's memory, and verifies it there. Returns it as it will be
+  /// sealed in another file.
   ///
   /// Throws `damaged` if the checksum differs.
   func copy(
-    _ value: BaseValue, to target: UnsafeMutableRawPointer, resealedBy codec: UnitCodec
-  ) throws(StorageError) -> UInt32 {
+    _ value: BaseValue, to target: UnsafeMutableRawPointer, for codec: UnitCodec
+  ) throws(StorageError) -> UnitCodec.UnplacedExtent {
     let reference = value.extent
     try reference.check(within: values.size)
     try values.read(
       into: UnsafeMutableRawBufferPointer(start: target, count: value.length), at: reference.offset)
-    return try file.codec.open(reference, target, resealedBy: codec)
+    return try file.codec.open(reference, target, for: codec)
   }
 
   /// Calls `body` with an extent piece by piece, in private memory, and then verifies its checksum.

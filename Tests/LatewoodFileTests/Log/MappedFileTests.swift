@@ -123,7 +123,7 @@ struct MappedFileTests {
   }
 
   /// A bit of the bitmap stands for 64 bytes, in which several values may begin.
-  @Test func `a verified value does not make a short value beside it count as verified`() throws {
+  @Test func `a verified value does not make a value beside it count as verified`() throws {
     let volume = MemoryVolume()
     let device = try volume.open("a", .createExclusive(permissions: 0o600))
     try [UInt8](repeating: 7, count: 20_000).withUnsafeBytes { try device.write($0, at: 0) }
@@ -140,9 +140,20 @@ struct MappedFileTests {
       #expect(
         faultKind { _ = try view.extent(offset: 16384 + first, length: length, checksum: 1) } == .damaged)
     }
+    // The bit of a long value says nothing about a short one before it, nor the reverse.
+    for (index, (short, long)) in zip(1..., [(1, 64), (63, 64), (20, 500)] as [(UInt64, UInt64)]) {
+      let (start, next) = (16384 + UInt64(index) * 1024, 16384 + UInt64(index) * 1024 + short)
+      _ = try view.extent(offset: start, length: short, checksum: checksum(Int(short)))
+      #expect(faultKind { _ = try view.extent(offset: next, length: long, checksum: 1) } == .damaged)
+      _ = try view.extent(offset: next, length: long, checksum: checksum(Int(long)))
+      #expect(faultKind { _ = try view.extent(offset: start, length: short, checksum: 1) } == .damaged)
+    }
     // No two values of this length begin in the same 64 bytes.
     _ = try view.extent(offset: 16448, length: 64, checksum: checksum(64))
     _ = try view.extent(offset: 16448, length: 64, checksum: 1)
+    // An empty value has a checksum, too.
+    _ = try view.extent(offset: 16384, length: 0, checksum: checksum(0))
+    #expect(faultKind { _ = try view.extent(offset: 16384, length: 0, checksum: 1) } == .damaged)
     device.close()
   }
 }

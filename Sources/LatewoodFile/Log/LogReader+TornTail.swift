@@ -2,7 +2,7 @@ import LatewoodBytes
 import LatewoodDevice
 
 /// The bytes after the last complete frame of a log, if they are not preallocated zeros.
-package struct TornTail: Sendable, Equatable {
+package struct LogRemainder: Sendable, Equatable {
   /// The maximum number of bytes after the log that are searched, without large holes: more than a
   /// frame has whose value is as long as a value may be, so that the search meets the frame after a
   /// damaged one. Whatever follows counts as remains of writes, in which nothing was durable.
@@ -27,7 +27,7 @@ extension LogReader {
   ///   - floor: the offset up to which the root slots claim durability.
   ///   - limit: the maximum number of bytes to search.
   package func endsInDamage(
-    floor: UInt64, limit: UInt64 = TornTail.searchLimit
+    floor: UInt64, limit: UInt64 = LogRemainder.searchLimit
   ) throws(StorageError) -> Bool {
     let durable = max(floor, durableThrough)
     if position.offset < durable { return true }
@@ -36,7 +36,7 @@ extension LogReader {
 
   /// Returns whether the rest of the file is empty or all zeros, as preallocated space is. More
   /// zeros than are searched count as something else: then the log continues behind them.
-  package func isFollowedByZeros(limit: UInt64 = TornTail.searchLimit) throws(StorageError) -> Bool {
+  package func isFollowedByZeros(limit: UInt64 = LogRemainder.searchLimit) throws(StorageError) -> Bool {
     var isZero = true
     try eachPieceBeyond(overlap: 0, limit: limit) { (piece, _) throws(StorageError) in
       isZero = piece.firstNonZero == nil
@@ -74,7 +74,7 @@ extension LogReader {
   ) throws(StorageError) {
     var rest = limit
     if remainder.isEmpty { return }
-    try withScratch(TornTail.pieceLength) { block throws(StorageError) in
+    try withScratch(LogRemainder.pieceLength) { block throws(StorageError) in
       var ranges = bytes.storedRanges(in: remainder)
       while rest > 0, let range = ranges.next() {
         let count = min(rest, range.upperBound - range.lowerBound)
@@ -100,8 +100,8 @@ extension LogReader {
       try bytes.read(into: block, at: offset)
       return UnsafeRawBufferPointer(block)
     } catch {
-      guard block.count > TornTail.shortPieceLength else { throw error }
-      let start = block.part(0, TornTail.shortPieceLength)
+      guard block.count > LogRemainder.shortPieceLength else { throw error }
+      let start = block.part(0, LogRemainder.shortPieceLength)
       try bytes.read(into: start, at: offset)
       return UnsafeRawBufferPointer(start)
     }
@@ -162,7 +162,7 @@ extension DatabaseFile {
   ///   - reader: a walk over all of the log known to this process, but no further.
   ///   - floor: the offset up to which the root slots claim durability.
   /// - Throws: `inputOutput` if the disk cannot read those bytes.
-  func tornTail(behind reader: LogReader<ViewedBytes>, floor: UInt64) throws(StorageError) -> TornTail? {
+  func tornTail(behind reader: LogReader<ViewedBytes>, floor: UInt64) throws(StorageError) -> LogRemainder? {
     if reader.hasEnded { return nil }
     if isReadOnly { return try tailOfReadOnlyFile(behind: reader, floor: floor) }
     // Recovery found nothing durable in the gap. Bytes after a log without a gap are being written
@@ -172,12 +172,12 @@ extension DatabaseFile {
     let end = min(gap.upperBound, reader.size)
     let rest = LogReader(view: reader.view, below: end, from: reader.position)
     if try rest.isFollowedByZeros() { return nil }
-    return TornTail(range: gap.lowerBound..<end, isDamage: false)
+    return LogRemainder(range: gap.lowerBound..<end, isDamage: false)
   }
 
   /// Returns the torn tail of a file written by another process.
   private func tailOfReadOnlyFile(behind reader: LogReader<ViewedBytes>, floor: UInt64) throws(StorageError)
-    -> TornTail?
+    -> LogRemainder?
   {
     if try volume.isLockedForWriting(path) { return nil }
     var reader = reader
@@ -187,6 +187,6 @@ extension DatabaseFile {
     // A writer may have begun an incomplete frame in the meantime.
     if try volume.isLockedForWriting(path) { return nil }
     let start = reader.position.offset
-    return TornTail(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))
+    return LogRemainder(range: start..<reader.size, isDamage: try reader.endsInDamage(floor: floor))
   }
 }

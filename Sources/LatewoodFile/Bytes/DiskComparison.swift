@@ -8,7 +8,7 @@ import LatewoodDevice
 /// clean. The system drops them on request, but not while another process, or a snapshot in this
 /// one, has them mapped. Writing the same bytes again does not help: ext4 has been observed to
 /// report the second write as durable, but to contain zeros after the next mount.
-struct DiskView: ~Copyable {
+struct DiskComparison: ~Copyable {
   private static let impossible = StorageError(.unsupported, "this file system cannot read past the cache")
 
   private let disk: DiskBytes
@@ -17,7 +17,7 @@ struct DiskView: ~Copyable {
   init(of device: any Device, codec: UnitCodec) {
     disk = DiskBytes(codec: codec, size: .max) { (target, offset) throws(StorageError) in
       guard let count = try device.rereadFromDisk(into: target, at: offset) else {
-        throw DiskView.impossible
+        throw DiskComparison.impossible
       }
       return count
     }
@@ -47,7 +47,7 @@ struct DiskView: ~Copyable {
       guard !there.isEmpty else { return false }
       // SAFETY: the caller guarantees that the range is in the file and is not being written.
       let seen = UnsafeRawBufferPointer(start: base + Int(at), count: there.count)
-      guard DiskView.areEqual(there, seen) else { return false }
+      guard DiskComparison.areEqual(there, seen) else { return false }
       at += UInt64(there.count)
     }
     return true
