@@ -13,13 +13,13 @@ struct RevisionChange {
   let body: NewBody?
   /// The revision that the change adds; nil if it only removes revisions.
   let added: RevisionID?
-  let kind: DocumentChange.Kind
+  let kind: CollectionChange.Reason
   /// Whether the change was made here, so that unique indexes may refuse it.
   let isLocal: Bool
 
   @inline(__always) init(
     _ id: String, from old: DocumentRecord?, to new: DocumentRecord?, body: NewBody? = nil,
-    added: RevisionID? = nil, _ kind: DocumentChange.Kind, isLocal: Bool = false
+    added: RevisionID? = nil, _ kind: CollectionChange.Reason, isLocal: Bool = false
   ) {
     self.id = id
     self.old = old
@@ -48,9 +48,9 @@ struct RevisionChange {
   }
 
   /// The change as listeners learn of it.
-  @inline(__always) var announced: DocumentChange {
-    guard let entry else { return DocumentChange(gone: id, kind) }
-    return DocumentChange(entry, kind, added: added, isFromReplica: added != nil && !isLocal)
+  @inline(__always) var announced: CollectionChange.Entry {
+    guard let entry else { return CollectionChange.Entry(gone: id, kind) }
+    return CollectionChange.Entry(entry, kind, added: added, isFromReplica: added != nil && !isLocal)
   }
 }
 
