@@ -141,8 +141,11 @@ def translate_comments(product, imports):
         elif path is not None:
             set_up[path] = [*set_up.get(path, []), text]
     folder = root / "Sources" / product
+    # The document layer declares types that `Latewood` exports.
+    folders = [folder / "Public" if (folder / "Public").is_dir() else folder]
+    folders += [root / "Sources/LatewoodDocuments"] if product == "Latewood" else []
     text, count = [f"import {module}" for module in imports], 0
-    for file in sorted((folder / "Public" if (folder / "Public").is_dir() else folder).rglob("*.swift")):
+    for file in sorted(file for folder in folders for file in folder.rglob("*.swift")):
         own = set_up.get(str(file.relative_to(root)), [])
         for line, code in comment_examples(file):
             count += 1

@@ -13,7 +13,7 @@ import sys
 
 graphs, archive, product = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2]), sys.argv[3]
 root = pathlib.Path(__file__).resolve().parent.parent
-sources = root / "Sources" / product
+sources = root / "Sources"
 
 
 def throws(fragments):
@@ -49,7 +49,7 @@ for symbol in symbols():
     elif throws(symbol.get("declarationFragments", [])) and "- Throws:" not in text:
         faults.append(f"{where}: {path} does not say what it throws")
 
-catalog = sources / f"{product}.docc"
+catalog = sources / product / f"{product}.docc"
 pages = archive / "data/documentation"
 for article, page in [
     (catalog / f"{product}.md", f"{product}.json"),

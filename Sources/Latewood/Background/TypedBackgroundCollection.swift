@@ -1,3 +1,5 @@
+import LatewoodDocuments
+
 /// A collection of values of one `Codable` type, in the state in which a piece of background work
 /// began.
 ///

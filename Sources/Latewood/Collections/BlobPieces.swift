@@ -8,14 +8,14 @@ public struct BlobPieces: AsyncSequence, Sendable {
   let content: BlobContent
 
   /// Starts at the first byte, which is not read before it is requested.
-  public func makeAsyncIterator() -> Iterator { Iterator(LatewoodDocuments.BlobPieces(content.handle)) }
+  public func makeAsyncIterator() -> Iterator { Iterator(BlobReader(content.handle)) }
 
   /// A position in the content.
   public struct Iterator: AsyncIteratorProtocol {
     /// Nil once an error was thrown.
-    private var rest: LatewoodDocuments.BlobPieces?
+    private var rest: BlobReader?
 
-    init(_ pieces: LatewoodDocuments.BlobPieces) { rest = pieces }
+    init(_ pieces: BlobReader) { rest = pieces }
 
     /// Returns the next piece without blocking the caller's thread; nil after the last.
     ///

@@ -1,33 +1,6 @@
 import LatewoodDocuments
 import LatewoodQuery
 
-/// An index of a collection.
-public struct DocumentIndex: Sendable, Equatable {
-  /// The name.
-  public let name: String
-  /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
-  public let fields: [String]
-  /// Whether the index refuses two documents with the same values.
-  public let isUnique: Bool
-  /// Whether the index contains only documents that meet a condition.
-  public let isPartial: Bool
-  /// Whether the index is built, and has no ``problem``. Queries do not use it otherwise.
-  public let isReady: Bool
-  /// The number of entries.
-  public let count: Int
-  /// What is wrong with the index, and what to do; usually nil. An earlier release may have
-  /// accepted a regular expression in its condition that this one does not.
-  public let problem: String?
-}
-
-/// The progress of an index build.
-public struct IndexBuildProgress: Sendable, Equatable {
-  /// The number of documents processed so far, including deleted ones.
-  public let completed: Int
-  /// The number of documents, including deleted ones.
-  public let total: Int
-}
-
 /// Indexes: sorted fields of documents, updated by every save.
 extension DocumentCollection {
   /// Creates an index, which queries use automatically.
@@ -66,14 +39,14 @@ extension DocumentCollection {
   }
 
   /// Creates an index of the stored members of a type: see
-  /// ``createIndex(_:on:where:unique:progress:)-1og8p``.
+  /// ``createIndex(_:on:where:unique:progress:)-714oc``.
   ///
   /// ```swift
   /// try movies.createIndex("by year", of: Movie.self) { ($0.year.descending, $0.title) }
   /// try movies.createIndex("by actor", of: Movie.self) { $0.cast.each }
   /// ```
   ///
-  /// - Throws: the same as ``createIndex(_:on:where:unique:progress:)-1og8p``; `invalidParameter`
+  /// - Throws: the same as ``createIndex(_:on:where:unique:progress:)-714oc``; `invalidParameter`
   ///   also if a member is not stored under the name of its property.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
@@ -138,9 +111,7 @@ extension DocumentCollection {
   ) throws {
     do {
       try documents.createIndex(
-        name, definition, in: handle,
-        progress: { try progress(IndexBuildProgress(completed: $0.documents, total: $0.total)) },
-        check: check)
+        name, definition, in: handle, progress: progress, check: check)
     } catch { throw DatabaseError.translated(error) }
   }
 
@@ -198,12 +169,7 @@ extension DocumentCollection {
     get throws {
       let reads = try reads()
       return try translating { () throws(DocumentError) in
-        try reads.indexList().map { index in
-          DocumentIndex(
-            name: index.name, fields: index.definition.parts.map(\.text),
-            isUnique: index.definition.isUnique, isPartial: index.definition.condition != nil,
-            isReady: index.isReady, count: index.entries, problem: index.problem)
-        }
+        try reads.indexList()
       }
     }
   }

@@ -1,14 +1,6 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The rule for saving a document that someone else has saved since it was read.
-public enum ConcurrencyControl: Sendable, Equatable {
-  /// Saving throws `conflict`.
-  case failOnConflict
-  /// The last save wins.
-  case lastWriteWins
-}
-
 /// A named collection of documents in a database.
 ///
 /// After the collection is dropped, every call throws `notFound`, even if another collection has
@@ -295,12 +287,6 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
-}
-
-extension ConcurrencyControl {
-  var policy: LatewoodDocuments.ConcurrencyControl {
-    self == .lastWriteWins ? .lastWriteWins : .failOnConflict
-  }
 }
 
 extension RevisionID {

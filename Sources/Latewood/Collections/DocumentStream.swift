@@ -9,7 +9,7 @@ public struct DocumentStream: AsyncSequence, Sendable {
   let query: AllDocumentsQuery
 
   /// Starts at the first document, which is not read before it is requested.
-  public func makeAsyncIterator() -> Iterator { Iterator(collection, query.query) }
+  public func makeAsyncIterator() -> Iterator { Iterator(collection, query) }
 
   /// A position in the sequence. As long as it exists, it pins the state of the database that it
   /// reads, and the space of that state.
@@ -17,12 +17,12 @@ public struct DocumentStream: AsyncSequence, Sendable {
     private static let pageSize = 100
 
     private let collection: DocumentCollection
-    private var rest: DocumentQuery
+    private var rest: AllDocumentsQuery
     private var state: DocumentSnapshot?
     /// The documents that have been read but not returned yet, the next one last.
     private var page: [Document] = []
 
-    init(_ collection: DocumentCollection, _ query: DocumentQuery) {
+    init(_ collection: DocumentCollection, _ query: AllDocumentsQuery) {
       self.collection = collection
       rest = query
     }

@@ -7,7 +7,7 @@ struct PreparedEdit: Sendable {
   let body: [UInt8]
   let parent: RevisionID?
   let isDeleted: Bool
-  let policy: LatewoodDocuments.ConcurrencyControl
+  let policy: ConcurrencyControl
   /// The blobs that the body refers to, and the number of references to each.
   let blobs: [(digest: BlobDigest, count: Int)]
 
@@ -23,7 +23,7 @@ struct PreparedEdit: Sendable {
     self.body = body
     self.parent = parent ?? document.revision
     isDeleted = parent != nil || document.isDeleted
-    policy = control.policy
+    policy = control
     blobs = BlobReferences.places(in: body)
   }
 

@@ -80,9 +80,9 @@ extension Database {
     let report = try translating { () throws(DocumentError) in
       try documents.verify(deep: true, progress: progress)
     }
-    let damage = report.store?.faults.map { DatabaseFault($0) } ?? []
+    let damage = report.store?.faults.map { DatabaseFault($0.what, at: $0.offset) } ?? []
     return DatabaseVerification(
-      faults: report.faults.map { DatabaseFault($0) } + damage, documents: report.documents,
+      faults: report.faults + damage, documents: report.documents,
       bodies: report.bodies, blobs: report.blobs, missingBlobs: report.missingBlobs,
       tornTail: report.store?.tornTail)
   }

@@ -89,7 +89,7 @@ struct MigrationRun: Sendable {
 extension DocumentCollection {
   /// Returns the ids of undeleted documents that follow a given id, in order.
   fileprivate func ids(after id: String?, limit: Int) throws -> [String] {
-    var query = DocumentQuery()
+    var query = AllDocumentsQuery()
     query.range = .after(id)
     query.limit = limit
     let reads = try reads()
@@ -104,7 +104,7 @@ extension DocumentCollection {
   }
 
   fileprivate func count(after id: String?) throws -> Int {
-    var query = DocumentQuery()
+    var query = AllDocumentsQuery()
     query.range = .after(id)
     let reads = try reads()
     return try translating { () throws(DocumentError) in try reads.count(query) }

@@ -25,9 +25,9 @@ import LatewoodQuery
 /// order, except that it orders strings by the rules of ICU.
 ///
 /// A query uses an index of the collection
-/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-1og8p``) if that costs less; the
+/// (``DocumentCollection/createIndex(_:on:where:unique:progress:)-714oc``) if that costs less; the
 /// results are the same. Without an index it reads every document whose id its conditions do not
-/// exclude: O(documents). ``explain()-2cp1a`` describes the choice. A sort without an index keeps
+/// exclude: O(documents). ``explain()-4g792`` describes the choice. A sort without an index keeps
 /// the keys of all matching documents in memory or, with a limit, those of limit + offset
 /// documents. If they need more than 64 MiB, it reads the documents again for each further part.
 ///
@@ -286,7 +286,7 @@ extension Query: RowSource {
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan {
     let find = try preparedFind()
     let reads = try collection.reads()
-    return try translating { () throws(DocumentError) in QueryPlan(try reads.explain(find, columns)) }
+    return try translating { () throws(DocumentError) in try reads.explain(find, columns) }
   }
 }
 

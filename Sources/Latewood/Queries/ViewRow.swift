@@ -13,7 +13,7 @@ public struct ViewRow: Sendable {
   /// The current revision of the document, if the query includes documents.
   public internal(set) var document: Document?
 
-  init(_ row: LatewoodDocuments.ViewRow) throws(DocumentError) {
+  init(_ row: StoredRow) throws(DocumentError) {
     documentID = row.id
     key = try DocumentValue(fleece: row.emittedKey())
     let value = row.copiedValue

@@ -1,3 +1,5 @@
+import LatewoodDocuments
+
 /// Calls that do not block the caller's thread. Changes run one after the other on a Dispatch
 /// queue, and those that wait at the same time share a sync.
 extension TypedCollection {

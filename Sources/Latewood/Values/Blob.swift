@@ -1,3 +1,4 @@
+import LatewoodDocuments
 import LatewoodFleece
 
 /// Binary content that is stored outside of documents. A document only contains its description:
@@ -47,7 +48,7 @@ public struct Blob: Sendable, Hashable {
   package var sum: [UInt8]? { Blob.sum(of: digest, Blob.sha256) }
 
   private typealias DigestKind = (prefix: String, length: Int)
-  private static let sha256: DigestKind = ("sha256-", 32)
+  private static let sha256: DigestKind = (BlobDigest.textPrefix, 32)
   private static let digestKinds: [DigestKind] = [sha256, ("sha1-", 20)]
 
   private static func sum(of digest: String, _ kind: DigestKind) -> [UInt8]? {

@@ -147,9 +147,9 @@ public struct DocumentView: Sendable {
     guard definition.reduction == .sum || definition.reduction == .stats else { throw missingReduction }
     let (reads, ranges) = (try reads(), try query.ranges)
     return try translating { () throws(DocumentError) in
-      var stats = ViewStats()
+      var stats = ViewStatistics()
       for range in ranges { stats.add(try reads.stats(in: range)) }
-      return ViewStatistics(stats)
+      return stats
     }
   }
 
@@ -190,7 +190,7 @@ public struct DocumentView: Sendable {
     case .none: return .null
     case .count: return DocumentValue(try reads.count(of: group))
     case .sum: return number(try reads.stats(of: group).sum)
-    case .stats: return ViewStatistics(try reads.stats(of: group)).documentValue
+    case .stats: return try reads.stats(of: group).documentValue
     case .custom(let reduce, let rereduce):
       var custom = CustomReduction(reduce, rereduce)
       try reads.forEachRow(of: group) { row in

@@ -15,9 +15,9 @@ import LatewoodFleece
 /// 8,192 bytes) or a value that cannot be stored makes the document fail, like an error that the
 /// map throws.
 public struct ViewEmitter {
-  private let rows: LatewoodDocuments.ViewEmitter
+  private let rows: RowCollector
 
-  init(_ rows: LatewoodDocuments.ViewEmitter) { self.rows = rows }
+  init(_ rows: RowCollector) { self.rows = rows }
 
   /// Emits a row. O(bytes).
   ///

@@ -39,7 +39,7 @@ public struct ViewReduction: Sendable {
     ViewReduction(kind: .custom(reduce: reduce, rereduce: rereduce))
   }
 
-  var stored: LatewoodDocuments.ViewReduction {
+  var stored: StoredReduction {
     switch kind {
     case .none: .none
     case .count: .count
@@ -50,27 +50,7 @@ public struct ViewReduction: Sendable {
   }
 }
 
-/// The sum, number, extremes and sum of squares of the values of rows.
-public struct ViewStatistics: Sendable, Equatable {
-  /// The sum of the values.
-  public let sum: Double
-  /// The number of values.
-  public let count: Int
-  /// The minimum value; nil if there are none.
-  public let min: Double?
-  /// The maximum value; nil if there are none.
-  public let max: Double?
-  /// The sum of the squares of the values.
-  public let sumOfSquares: Double
-
-  init(_ stats: ViewStats) {
-    sum = stats.sum
-    count = stats.count
-    min = stats.count > 0 ? stats.least : nil
-    max = stats.count > 0 ? stats.greatest : nil
-    sumOfSquares = stats.sumOfSquares
-  }
-
+extension ViewStatistics {
   /// The statistics under the names of CouchDB's `_stats`.
   var documentValue: DocumentValue {
     [

@@ -1,3 +1,5 @@
+import LatewoodFleece
+
 /// The name of a blob: the SHA-256 of its bytes.
 package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
   /// The 32 bytes of the hash.
@@ -17,6 +19,12 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
   }
 
   init(_ hash: inout SHA256) { bytes = hash.finish() }
+
+  /// The beginning of `text`.
+  package static let textPrefix = "sha256-"
+
+  /// The digest as documents contain it: `sha256-` and the bytes in base64.
+  package var text: String { BlobDigest.textPrefix + Base64.encode(bytes) }
 
   /// The digest as 64 hexadecimal digits.
   package var description: String {

@@ -91,7 +91,7 @@ package final class BlobHandle: Sendable {
   /// Like `forEachVerifiedPiece`, but with copies, so that the closure may write to the database
   /// even if that is inside a batch.
   package func forEachVerifiedCopy(_ body: ([UInt8]) throws -> Bool) throws {
-    var pieces = BlobPieces(self)
+    var pieces = BlobReader(self)
     while let piece = try pieces.next() {
       guard try body(piece) else { return }
     }
@@ -125,7 +125,7 @@ package final class BlobHandle: Sendable {
 }
 
 /// A position in the bytes of a blob, which it returns a piece at a time.
-package struct BlobPieces: Sendable {
+package struct BlobReader: Sendable {
   private let handle: BlobHandle
   private var hash = SHA256()
   private var at: UInt64 = 0

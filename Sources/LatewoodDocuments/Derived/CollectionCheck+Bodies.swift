@@ -44,7 +44,7 @@ extension CollectionCheck {
       let bytes = key.withUnsafeBytes { Array($0) }
       report.require(
         try source.contains(bytes, in: spaces.bodies),
-        DocumentFault("a superseded body is missing", collection: name, sequence: Self.number(bytes)))
+        DatabaseFault("a superseded body is missing", collection: name, sequence: Self.number(bytes)))
       return true
     }
     try source.forEach(in: spaces.bodies) { key, value in
@@ -54,7 +54,7 @@ extension CollectionCheck {
     }
     report.require(
       wanted.bodies == leafBodies + wanted.superseded,
-      DocumentFault(
+      DatabaseFault(
         "there are \(wanted.bodies) bodies, \(leafBodies) of leaves and \(wanted.superseded) superseded",
         collection: name))
   }
@@ -69,8 +69,8 @@ extension CollectionCheck {
       let (sequence, document) = (Array(owner.prefix(8)), Array(owner.dropFirst(8)))
       let digest = Array(bytes.dropFirst(owner.count))
       let blob = BlobDigest(digest)
-      func fault(_ what: String) -> DocumentFault {
-        DocumentFault(
+      func fault(_ what: String) -> DatabaseFault {
+        DatabaseFault(
           what, collection: name,
           document: document.isEmpty ? nil : String(decoding: document, as: UTF8.self),
           sequence: document.isEmpty ? Self.number(sequence) : nil, blob: blob)
@@ -102,11 +102,11 @@ extension CollectionCheck {
       return true
     }
     for sequence in superseded {
-      try checkBody(sequence, nil, of: DocumentFault("", collection: name, sequence: sequence))
+      try checkBody(sequence, nil, of: DatabaseFault("", collection: name, sequence: sequence))
     }
     try source.forEach(in: spaces.local) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      let fault = DocumentFault("", collection: name, document: id)
+      let fault = DatabaseFault("", collection: name, document: id)
       let body = value.withUnsafeBytes { Array($0) }
       if let reason = Self.damage(body) {
         report.add(fault.saying("the local document: \(reason)"))
@@ -121,7 +121,7 @@ extension CollectionCheck {
   /// - Parameters:
   ///   - body: the body if it is in the record of its document.
   ///   - owner: the owner of the body, given as a fault without a text.
-  private mutating func checkBody(_ place: UInt64, _ body: [UInt8]?, of owner: DocumentFault) throws {
+  private mutating func checkBody(_ place: UInt64, _ body: [UInt8]?, of owner: DatabaseFault) throws {
     // A missing body has already been reported.
     guard let body = try body ?? source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
@@ -140,7 +140,7 @@ extension CollectionCheck {
   ///   - named: the blobs that a body refers to.
   ///   - listed: the blobs that are listed for it.
   private mutating func compareBlobs(
-    _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DocumentFault
+    _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DatabaseFault
   ) throws {
     for digest in listed.subtracting(named) {
       report.add(owner.saying("the body is listed as referring to the blob, but does not", digest))
@@ -158,13 +158,5 @@ extension CollectionCheck {
       try root.validate()
       return try root.kind == .dictionary ? nil : "it is not a dictionary"
     } catch { return "\(error)" }
-  }
-}
-
-extension DocumentFault {
-  fileprivate func saying(_ what: String, _ blob: BlobDigest? = nil) -> DocumentFault {
-    var fault = self
-    (fault.what, fault.blob) = (what, blob)
-    return fault
   }
 }

@@ -51,8 +51,8 @@ extension CollectionCheck {
   fileprivate mutating func checkFeed() throws {
     try source.forEach(in: spaces.sequences) { key, value in
       let sequence = Self.number(key.withUnsafeBytes { Array($0) })
-      func fault(_ what: String, _ id: String? = nil) -> DocumentFault {
-        DocumentFault(what, collection: name, document: id, sequence: sequence)
+      func fault(_ what: String, _ id: String? = nil) -> DatabaseFault {
+        DatabaseFault(what, collection: name, document: id, sequence: sequence)
       }
       do throws(DocumentError) {
         let entry = try key.reading { (key) throws(DocumentError) in

@@ -18,7 +18,7 @@ struct RevisionChange {
   let removed: RevisionTree?
   /// The revision that the change adds; nil if it only removes revisions.
   let added: RevisionID?
-  let kind: DocumentChange.Kind
+  let kind: CollectionChange.Reason
   /// Whether the change was made here, so that unique indexes may refuse it.
   let isLocal: Bool
 
@@ -44,7 +44,7 @@ struct RevisionChange {
   /// Any change of a document.
   init(
     _ id: String, from old: DocumentRecord?, to new: DocumentRecord?, body: NewBody? = nil,
-    added: RevisionID? = nil, _ kind: DocumentChange.Kind, isLocal: Bool = false
+    added: RevisionID? = nil, _ kind: CollectionChange.Reason, isLocal: Bool = false
   ) {
     self.id = id
     oldHead = old?.head
@@ -93,9 +93,9 @@ struct RevisionChange {
   }
 
   /// The change as listeners learn of it.
-  @inline(__always) var announced: DocumentChange {
-    guard let entry else { return DocumentChange(gone: id, kind) }
-    return DocumentChange(entry, kind, added: added, isFromReplica: added != nil && !isLocal)
+  @inline(__always) var announced: CollectionChange.Entry {
+    guard let entry else { return CollectionChange.Entry(gone: id, kind) }
+    return CollectionChange.Entry(entry, kind, added: added, isFromReplica: added != nil && !isLocal)
   }
 }
 

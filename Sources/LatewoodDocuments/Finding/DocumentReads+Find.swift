@@ -156,7 +156,7 @@ extension DocumentReads {
   }
 
   /// Returns the plan for a request. O(log n) for each index.
-  package func explain(_ request: FindRequest) throws(DocumentError) -> FindExplanation {
+  package func explain(_ request: FindRequest) throws(DocumentError) -> QueryPlan {
     try FindPlanner(self, request).explained()
   }
 
@@ -165,7 +165,7 @@ extension DocumentReads {
   /// - Parameter columns: the fields to find; nil for whole documents.
   package func explain(
     _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
-  ) throws(DocumentError) -> FindExplanation {
+  ) throws(DocumentError) -> QueryPlan {
     try FindPlanner(self, prepared, columns).explained()
   }
 

@@ -104,7 +104,7 @@ extension DocumentReads {
 
   /// Returns the plan for the documents of a statement, including the filtering and sorting of its
   /// rows. O(log n) for each index.
-  package func explain(_ program: SQLProgram) throws(DocumentError) -> FindExplanation {
+  package func explain(_ program: SQLProgram) throws(DocumentError) -> QueryPlan {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
     // The documents of a scan that was chosen without alternatives have not been counted.

@@ -79,7 +79,7 @@ struct FindPlanner {
   }
 
   /// Explains the cheapest plan, with all counts filled in.
-  func explained() throws(DocumentError) -> FindExplanation {
+  func explained() throws(DocumentError) -> QueryPlan {
     if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part))) }
     if let few = try few() { return explain(plan(few)) }
     return explain(best(of: try all()))
@@ -265,17 +265,17 @@ struct FindPlanner {
 
   // MARK: Explaining
 
-  func explain(_ plan: FindPlan) -> FindExplanation {
+  func explain(_ plan: FindPlan) -> QueryPlan {
     var sorts = false
     if case .sorted = plan.ordering { sorts = !request.order.isEmpty }
     let uses = plan.accesses.map {
-      FindExplanation.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
+      QueryPlan.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
     }
     let isCovering = plan.isCovered && !sorts && isCovered(by: plan.accesses[0].index.definition)
     // The ids of all documents are one range without bounds.
     let isPart = plan.isScan && choices.ids != [.all]
     let filters = !choices.conditions.parts.isEmpty && !plan.isCovered && !plan.isExactScan
-    return FindExplanation(
+    return QueryPlan(
       uses: uses, idRanges: isPart ? choices.ids.count : nil, isCovering: isCovering, filters: filters,
       sorts: sorts,
       candidates: plan.candidates,

@@ -242,7 +242,7 @@ struct FindRun<Sink: ResultSink> {
   ) throws {
     switch plan.access {
     case .scan(let ranges):
-      var query = DocumentQuery()
+      var query = AllDocumentsQuery()
       if case .index(let isReversed) = plan.ordering { query.descending = isReversed }
       var goesOn = true
       for range in query.descending ? ranges.reversed() : ranges where goesOn {

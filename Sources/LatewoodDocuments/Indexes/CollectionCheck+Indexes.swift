@@ -11,7 +11,7 @@ extension CollectionCheck {
   /// Reads the definitions even if the check is not deep, because they are counted.
   fileprivate mutating func checkIndexes() throws {
     let name = name
-    func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
+    func fault(_ what: String) -> DatabaseFault { DatabaseFault(what, collection: name) }
     for (index, found) in try IndexRecord.all(of: name, in: shared.database, source) {
       wanted.indexes += 1
       let record: IndexRecord
@@ -47,7 +47,7 @@ extension CollectionCheck {
         if found != nil { count += 1 }
         if found == IndexEntry.value(key) || (found == nil && !record(index, has: id)) { continue }
         report.add(
-          DocumentFault(
+          DatabaseFault(
             "the index \(index.name) lacks an entry of the document, or has another", collection: name,
             document: id))
       }
@@ -56,7 +56,7 @@ extension CollectionCheck {
     let found = try source.count(in: index.entries)
     if found == count { return }
     report.add(
-      DocumentFault(
+      DatabaseFault(
         "the index \(index.name) has \(found) entries, and \(count) of them are documents'",
         collection: name))
   }

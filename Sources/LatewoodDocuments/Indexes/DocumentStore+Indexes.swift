@@ -1,16 +1,25 @@
 import LatewoodQuery
 import LatewoodStore
 
-/// The public description of an index.
-package struct IndexInfo: Sendable {
-  package var name: String
-  package var definition: IndexDefinition
-  /// Whether the build is complete; queries do not use the index before that.
-  package var isReady: Bool
-  /// What is wrong with the index, and what to do; nil if nothing is. Queries do not use it then.
-  package var problem: String?
-  /// The number of entries so far.
-  package var entries: Int
+/// An index of a collection.
+public struct DocumentIndex: Sendable, Equatable {
+  /// The name.
+  public let name: String
+  package let definition: IndexDefinition
+  /// Whether the index is built, and has no ``problem``. Queries do not use it otherwise.
+  public let isReady: Bool
+  /// The number of entries.
+  public let count: Int
+  /// What is wrong with the index, and what to do; usually nil. An earlier release may have
+  /// accepted a regular expression in its condition that this one does not.
+  public let problem: String?
+
+  /// The fields in their text form: `address.city`, `age:desc`, `cast[]`.
+  public var fields: [String] { definition.parts.map(\.text) }
+  /// Whether the index refuses two documents with the same values.
+  public var isUnique: Bool { definition.isUnique }
+  /// Whether the index contains only documents that meet a condition.
+  public var isPartial: Bool { definition.condition != nil }
 }
 
 extension DocumentStore {
@@ -32,7 +41,7 @@ extension DocumentStore {
   ///   which case the index is dropped.
   package func createIndex(
     _ name: String, _ definition: IndexDefinition, in collection: CollectionHandle,
-    progress: (IndexProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
+    progress: (IndexBuildProgress) throws -> Void = { _ in }, check: () throws -> Void = {}
   ) throws {
     try build(IndexBuild(name, definition, of: collection), progress: progress, check: check)
   }
@@ -98,14 +107,14 @@ extension DocumentReads {
   }
 
   /// All indexes, by name.
-  package func indexList() throws(DocumentError) -> [IndexInfo] {
-    var list: [IndexInfo] = []
+  package func indexList() throws(DocumentError) -> [DocumentIndex] {
+    var list: [DocumentIndex] = []
     for index in try indexes().all {
       try DocumentError.typed {
         list.append(
-          IndexInfo(
+          DocumentIndex(
             name: index.name, definition: index.definition, isReady: index.isUsable,
-            problem: index.problem, entries: try source.count(in: index.entries)))
+            count: try source.count(in: index.entries), problem: index.problem))
       }
     }
     return list

@@ -3,11 +3,12 @@ import LatewoodQuery
 import LatewoodStore
 
 /// The progress of an index build.
-package struct IndexProgress: BuildProgress, Equatable {
-  /// The number of examined documents and of all documents; both include tombstones.
-  package var documents: Int
-  package var total: Int
-  package var isReady: Bool
+public struct IndexBuildProgress: BuildProgress, Equatable {
+  /// The number of documents processed so far, including deleted ones.
+  public let completed: Int
+  /// The number of documents, including deleted ones.
+  public let total: Int
+  package let isReady: Bool
   /// Whether the index was complete before this step, which then did nothing.
   package var wasReady = false
 
@@ -39,7 +40,7 @@ struct IndexBuild: StepwiseBuild {
 
   var durability: Durability? { .relaxed }
 
-  func step(in batch: DocumentBatch) throws(DocumentError) -> IndexProgress {
+  func step(in batch: DocumentBatch) throws(DocumentError) -> IndexBuildProgress {
     try batch.refuseInMap("an index is created")
     return try Indexes(batch, of: collection).step(self)
   }
@@ -47,7 +48,7 @@ struct IndexBuild: StepwiseBuild {
   /// Drops the index, unless another caller created or completed it or the next attempt may
   /// succeed.
   func giveUp(
-    after error: any Error, last: IndexProgress?, in store: DocumentStore
+    after error: any Error, last: IndexBuildProgress?, in store: DocumentStore
   ) throws(DocumentError) {
     if error is StoreError { return }
     if let error = error as? DocumentError, error.code != .notUnique { return }
@@ -67,7 +68,7 @@ extension Indexes {
   /// - Returns: the progress of the build.
   /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
   ///   an invalid name; `notUnique`.
-  fileprivate func step(_ build: IndexBuild) throws(DocumentError) -> IndexProgress {
+  fileprivate func step(_ build: IndexBuild) throws(DocumentError) -> IndexBuildProgress {
     let (name, definition) = (build.name, build.definition)
     if let reason = NameRules.objection(toIndex: name) {
       throw DocumentError(.badArgument, "the name of the index \(reason)")
@@ -161,12 +162,12 @@ extension Indexes {
     return last
   }
 
-  private func progress(through last: String?) throws(DocumentError) -> IndexProgress {
+  private func progress(through last: String?) throws(DocumentError) -> IndexBuildProgress {
     try DocumentError.typed {
       let total = try transaction.count(in: spaces.documents)
-      guard let last else { return IndexProgress(documents: total, total: total, isReady: true) }
+      guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
       let done = try transaction.count(in: spaces.documents, .through(last))
-      return IndexProgress(documents: done, total: total, isReady: false)
+      return IndexBuildProgress(completed: done, total: total, isReady: false)
     }
   }
 

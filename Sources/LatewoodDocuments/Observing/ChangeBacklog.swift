@@ -4,7 +4,7 @@ import LatewoodStore
 enum Announcement: Sendable {
   /// The changes of one batch, or the end of a collection or the database; with the source from
   /// which changes of documents can be read again.
-  case event(CollectionEvent, ChangeSource?)
+  case event(CollectionChange, ChangeSource?)
   /// Changes that are read only when they are due.
   case range(ChangeRange)
 
@@ -17,11 +17,11 @@ enum Announcement: Sendable {
   }
 
   /// The event without reading the collection. The event of a range does not list changes.
-  var unread: CollectionEvent {
+  var unread: CollectionChange {
     switch self {
     case .event(let event, _): event
     case .range(let range):
-      CollectionEvent(kind: .changed, collection: range.collection, isComplete: false)
+      CollectionChange(kind: .changed, collection: range.collection, isComplete: false)
     }
   }
 
@@ -56,7 +56,7 @@ struct ChangeBacklog: Sendable {
 
   mutating func append(_ announcement: Announcement) {
     waiting.append(announcement)
-    if case .event(let event, _) = announcement { documents += event.changes.count }
+    if case .event(let event, _) = announcement { documents += event.entries.count }
     if count > 1, documents > Self.limit || count > Self.limit + 2 * gathered { gather() }
   }
 
@@ -64,7 +64,7 @@ struct ChangeBacklog: Sendable {
     guard start < waiting.count else { return nil }
     let first = waiting[start]
     start += 1
-    if case .event(let event, _) = first { documents -= event.changes.count }
+    if case .event(let event, _) = first { documents -= event.entries.count }
     // Removed in large parts, so that each costs O(1) amortized.
     if 2 * start >= waiting.count {
       waiting.removeFirst(start)
@@ -135,12 +135,12 @@ struct ChangeRange: Sendable {
     self.isComplete = isComplete
   }
 
-  fileprivate init(_ event: CollectionEvent, _ source: ChangeSource) {
+  fileprivate init(_ event: CollectionChange, _ source: ChangeSource) {
     self.init(source, since: .max, through: 0, isComplete: event.isComplete)
-    for change in event.changes {
-      if change.sequence > 0 {
-        since = min(since, change.sequence - 1)
-        through = max(through, change.sequence)
+    for change in event.entries {
+      if let sequence = change.sequence {
+        since = min(since, sequence - 1)
+        through = max(through, sequence)
       } else {
         isComplete = false
       }
@@ -156,16 +156,16 @@ struct ChangeRange: Sendable {
   }
 
   /// Reads the changes and calls a closure with a page at a time, until it returns false.
-  func forEachEvent(_ body: (CollectionEvent) -> Bool) {
-    var event = CollectionEvent(kind: .changed, collection: collection, isComplete: isComplete)
+  func forEachEvent(_ body: (CollectionChange) -> Bool) {
+    var event = CollectionChange(kind: .changed, collection: collection, isComplete: isComplete)
     var last = since
     var isTold = isComplete
     do throws(DocumentError) {
       while last < through {
         let page = try source.reads().changes(since: last, limit: Self.pageSize)
-        event.changes = page.filter { $0.sequence <= through }.map { DocumentChange($0, .saved) }
-        guard let end = event.changes.last else { break }
-        last = end.sequence
+        event.entries = page.filter { $0.sequence <= through }.map { CollectionChange.Entry($0, .saved) }
+        guard let end = event.entries.last?.sequence else { break }
+        last = end
         event.lastSequence = last
         isTold = true
         if !body(event) { return }
@@ -176,7 +176,7 @@ struct ChangeRange: Sendable {
       // The collection cannot be read: announce only that something has changed.
       (event.isComplete, isTold) = (false, false)
     }
-    event.changes = []
+    event.entries = []
     if !isTold { _ = body(event) }
   }
 }

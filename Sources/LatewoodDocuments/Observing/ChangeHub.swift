@@ -44,7 +44,7 @@ final class ChangeHub: Sendable {
       let ended = ChangeListener.inOrder(state.handles.removeValue(forKey: handle) ?? [:])
       for listener in ended { state.forget(listener) }
       let bells = ended.filter { listener in
-        listener.add(.event(CollectionEvent(kind: .closed, collection: listener.collection ?? ""), nil))
+        listener.add(.event(CollectionChange(kind: .closed, collection: listener.collection ?? ""), nil))
       }
       return (ended, bells)
     }
@@ -143,24 +143,23 @@ extension DocumentStore {
   /// choice.
   ///
   /// Up to a limit, events wait in memory for a slow handler; beyond that, its changes are read
-  /// from the collection when their turn comes: see ``CollectionEvent/isComplete``. In a read-only
+  /// from the collection when their turn comes: see ``CollectionChange/isComplete``. In a read-only
   /// database, the handler is called within 100 ms after another process has committed.
   ///
   /// - Parameters:
   ///   - collection: the name of the collection; nil for all.
   ///   - queue: should be serial, so that calls are made in the order of the commits.
-  /// - Returns: a token whose `cancel` ends the observation, which otherwise lasts until
-  ///   ``close()``.
+  /// - Returns: a token, which the caller must retain: the listener ends with it.
   package func addListener(
     collection: String? = nil, on queue: DispatchQueue,
-    _ handler: @escaping @Sendable (CollectionEvent) -> Void
+    _ handler: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DocumentError) -> ListenerToken {
     try addListener(ChangeListener(of: handle, collection, on: queue, handler))
   }
 
   /// Listens with a bell: see ``ChangeListener``.
   func addListener(
-    bell collection: String, note: @escaping @Sendable (CollectionEvent) -> Void,
+    bell collection: String, note: @escaping @Sendable (CollectionChange) -> Void,
     ring: @escaping @Sendable () -> Void
   ) throws(DocumentError) -> ListenerToken {
     try addListener(ChangeListener(of: handle, bell: collection, note: note, ring: ring))
@@ -178,9 +177,8 @@ extension DocumentStore {
   }
 }
 
-/// The handle of an observation. After `cancel` has returned on the listener's own queue, the
-/// handler is not called again.
-package final class ListenerToken: Sendable {
+/// The handle of a listener, which ends with ``cancel()`` or with the last reference to the token.
+public final class ListenerToken: Sendable {
   private let listener: ChangeListener
   private let hub: ChangeHub
 
@@ -189,8 +187,11 @@ package final class ListenerToken: Sendable {
     self.hub = hub
   }
 
-  /// Ends the observation. Idempotent.
-  package func cancel() {
+  deinit { cancel() }
+
+  /// Ends the listener. Once this returns on the listener's queue, the handler is not called again.
+  /// Idempotent.
+  public func cancel() {
     hub.remove(listener)
     listener.end()
   }

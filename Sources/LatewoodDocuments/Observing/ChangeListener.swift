@@ -15,7 +15,7 @@ import Synchronization
 /// Thread safety: all calls from any thread. A handler is called and released without a lock; the
 /// handler of a bell is called under one.
 final class ChangeListener: Sendable {
-  typealias Handler = @Sendable (CollectionEvent) -> Void
+  typealias Handler = @Sendable (CollectionChange) -> Void
 
   private struct State {
     /// Nil once the listener has ended.
@@ -115,7 +115,7 @@ final class ChangeListener: Sendable {
 
   /// Calls the handler; returns false if the listener has ended.
   @discardableResult
-  private func tell(_ event: CollectionEvent) -> Bool {
+  private func tell(_ event: CollectionChange) -> Bool {
     guard let handler = state.withLock({ $0.handler }) else { return false }
     handler(event)
     return true

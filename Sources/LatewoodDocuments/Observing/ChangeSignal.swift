@@ -16,13 +16,11 @@ final class ChangeSignal: Sendable {
   ///   and under a lock: see ``ChangeListener``. It has been told of all commits that
   ///   `deliver` has announced.
   init(
-    _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionEvent) -> Void
+    _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionChange) -> Void
   ) throws(DocumentError) {
     let token = try store.addListener(bell: collection, note: note) { [weak self] in self?.signal() }
     self.token.withLock { $0 = token }
   }
-
-  deinit { token.withLock { $0 }?.cancel() }
 
   /// Takes back a signal that nobody has waited for.
   func reset() {

@@ -20,18 +20,18 @@ struct PendingChanges: Sendable {
   var isEmpty: Bool { commits.isEmpty && !isIncomplete }
   var lastSequence: UInt64 { commits.last?.lastSequence ?? 0 }
 
-  mutating func add(_ event: CollectionEvent) {
+  mutating func add(_ event: CollectionChange) {
     // Reading the collection again reveals whether it was dropped or closed.
-    guard event.kind == .changed, event.isComplete, count + event.changes.count <= Self.limit else {
+    guard event.kind == .changed, event.isComplete, count + event.entries.count <= Self.limit else {
       (commits, count, isIncomplete) = ([], 0, true)
       return
     }
     if isIncomplete { return }
-    count += event.changes.count
+    count += event.entries.count
     commits.append(
       Commit(
-        ids: event.changes.map(\.id), lastSequence: event.lastSequence,
-        hasPurges: event.changes.contains { $0.sequence == 0 }))
+        ids: event.entries.map(\.id), lastSequence: event.lastSequence,
+        hasPurges: event.entries.contains { $0.sequence == nil }))
   }
 
   mutating func take() -> PendingChanges {

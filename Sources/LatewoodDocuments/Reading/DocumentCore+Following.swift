@@ -121,7 +121,7 @@ extension DocumentCore {
     let new = try knownCollections()
     var announcements: [Announcement] = []
     for name in old.keys.sorted() where new[name]?.identity != old[name]?.identity {
-      announcements.append(.event(CollectionEvent(kind: .dropped, collection: name), nil))
+      announcements.append(.event(CollectionChange(kind: .dropped, collection: name), nil))
     }
     for name in new.keys.sorted() {
       guard let now = new[name], let collection = try collection(name) else { continue }

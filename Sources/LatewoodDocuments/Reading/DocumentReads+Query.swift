@@ -7,14 +7,14 @@ extension DocumentReads {
   ///
   /// O(log n + documents in the range); with `onlyConflicts`, O(log n + documents in conflict).
   package func forEachDocument(
-    _ query: DocumentQuery = DocumentQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
+    _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (String, DocumentRecord.Head) throws -> Bool
   ) throws {
     try forEachStoredDocument(query) { id, head, _ in try body(String(decoding: id, as: UTF8.self), head) }
   }
 
   /// Like `forEachDocument`, but also passes the body of each winner; nil if it is not stored.
   package func forEachWholeDocument(
-    _ query: DocumentQuery = DocumentQuery(),
+    _ query: AllDocumentsQuery = AllDocumentsQuery(),
     _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
   ) throws {
     try forEachStoredDocument(query) { id, head, record in
@@ -28,7 +28,7 @@ extension DocumentReads {
   ///
   /// In a batch, keeps the ids and heads of all matching documents in memory.
   package func forEachKeptDocument(
-    _ query: DocumentQuery = DocumentQuery(),
+    _ query: AllDocumentsQuery = AllDocumentsQuery(),
     _ body: (String, DocumentRecord.Head, [UInt8]?) throws -> Bool
   ) throws {
     guard case .transaction = source else { return try forEachWholeDocument(query, body) }
@@ -52,7 +52,7 @@ extension DocumentReads {
   /// Like `forEachDocument`, but passes the bytes of the id and of the record, which must not leave
   /// the call.
   func forEachStoredDocument(
-    _ query: DocumentQuery,
+    _ query: AllDocumentsQuery,
     _ body: (UnsafeRawBufferPointer, DocumentRecord.Head, UnsafeRawBufferPointer) throws -> Bool
   ) throws {
     guard query.limit > 0 else { return }
@@ -88,13 +88,13 @@ extension DocumentReads {
     }
   }
 
-  private func isListed(_ head: DocumentRecord.Head, _ query: DocumentQuery) -> Bool {
+  private func isListed(_ head: DocumentRecord.Head, _ query: AllDocumentsQuery) -> Bool {
     (query.includesDeleted || !head.isDeleted) && !head.isExpired(at: now)
   }
 
   /// Returns the number of documents that match a query, ignoring its limit. O(log n), plus the
   /// number of unmerged changes in the range and of expired documents that are not purged yet.
-  package func count(_ query: DocumentQuery = DocumentQuery()) throws(DocumentError) -> Int {
+  package func count(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DocumentError) -> Int {
     let stored = try storedCount(query)
     var expired = try expired().filter { query.range.contains($0) }
     if query.onlyConflicts, !expired.isEmpty {
@@ -107,12 +107,12 @@ extension DocumentReads {
 
   /// Returns the number of undeleted documents in a range of ids, including expired ones.
   func storedCount(in range: KeyRange) throws(DocumentError) -> Int {
-    var query = DocumentQuery()
+    var query = AllDocumentsQuery()
     query.range = range
     return try storedCount(query)
   }
 
-  private func storedCount(_ query: DocumentQuery) throws(DocumentError) -> Int {
+  private func storedCount(_ query: AllDocumentsQuery) throws(DocumentError) -> Int {
     try DocumentError.typed {
       if query.onlyConflicts {
         // A document in conflict is never deleted.
@@ -129,7 +129,7 @@ extension DocumentReads {
   package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
     // A batch writes its counters only at its end.
     if case .transaction = source {
-      var all = DocumentQuery()
+      var all = AllDocumentsQuery()
       all.includesDeleted = true
       let documents = try count()
       return (documents, try count(all) - documents)

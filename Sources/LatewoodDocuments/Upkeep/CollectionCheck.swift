@@ -37,7 +37,7 @@ struct CollectionCheck {
       state = try DatabaseRecords.state(of: name, in: shared, source) ?? wanted
     } catch {
       // Everything else can still be checked.
-      report.add(DocumentFault(error.message, collection: name))
+      report.add(DatabaseFault(error.message, collection: name))
     }
     wanted = CollectionState(state.identity)
     wanted.lastSequence = state.lastSequence
@@ -49,13 +49,13 @@ struct CollectionCheck {
         try DocumentError.typed {
           try check(id, record, deepest == nil ? nil : value.reading { Array($0) })
         }
-      } catch { report.add(DocumentFault(error.message, collection: name, document: id)) }
+      } catch { report.add(DatabaseFault(error.message, collection: name, document: id)) }
       return true
     }
     for kind in kinds { try kind.check(&self) }
     try require(spaces.documents, Int(clamping: wanted.documents + wanted.tombstones), "documents")
     report.require(
-      state == wanted, DocumentFault("it counts \(state), and there is \(wanted)", collection: name))
+      state == wanted, DatabaseFault("it counts \(state), and there is \(wanted)", collection: name))
     report.documents += Int(clamping: wanted.documents)
     report.bodies += Int(clamping: wanted.bodies)
   }
@@ -84,7 +84,7 @@ struct CollectionCheck {
   mutating func require(_ keyspace: Keyspace, _ count: Int, _ what: String) throws {
     let found = try source.count(in: keyspace)
     report.require(
-      found == count, DocumentFault("there are \(found) \(what) instead of \(count)", collection: name))
+      found == count, DatabaseFault("there are \(found) \(what) instead of \(count)", collection: name))
   }
 
   /// Returns the number in a key of 8 bytes; nil for other keys.
@@ -100,7 +100,7 @@ struct CheckedDocument {
   let head: DocumentRecord.Head
   let collection: String
 
-  func fault(_ what: String, _ revision: RevisionID? = nil) -> DocumentFault {
-    DocumentFault(what, collection: collection, document: id, revision: revision)
+  func fault(_ what: String, _ revision: RevisionID? = nil) -> DatabaseFault {
+    DatabaseFault(what, collection: collection, document: id, revision: revision)
   }
 }

@@ -5,7 +5,7 @@ package struct DocumentVerification: Sendable {
   /// The maximum number of faults to collect.
   static let faultLimit = 10_000
 
-  package internal(set) var faults: [DocumentFault] = []
+  package internal(set) var faults: [DatabaseFault] = []
   package internal(set) var documents = 0
   package internal(set) var bodies = 0
   /// The number of blobs whose content is in this database.
@@ -18,11 +18,11 @@ package struct DocumentVerification: Sendable {
 
   package var isSound: Bool { faults.isEmpty && store?.isSound != false }
 
-  mutating func add(_ fault: DocumentFault) {
+  mutating func add(_ fault: DatabaseFault) {
     if faults.count < DocumentVerification.faultLimit { faults.append(fault) }
   }
 
-  mutating func require(_ isSo: Bool, _ fault: @autoclosure () -> DocumentFault) {
+  mutating func require(_ isSo: Bool, _ fault: @autoclosure () -> DatabaseFault) {
     if !isSo { add(fault()) }
   }
 }
@@ -74,13 +74,13 @@ struct DatabaseCheck {
     var deepest: UInt64?
     do throws(DocumentError) {
       deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, snapshot)
-    } catch { report.add(DocumentFault(error.message)) }
+    } catch { report.add(DatabaseFault(error.message)) }
     for name in try core.collectionNames(in: snapshot) {
       let missing = try CollectionSpaces.names.filter {
         try snapshot.existingKeyspace("\($0)/\(name)") == nil
       }
       guard missing.isEmpty else {
-        report.add(DocumentFault("it lacks \(missing.joined(separator: ", "))", collection: name))
+        report.add(DatabaseFault("it lacks \(missing.joined(separator: ", "))", collection: name))
         continue
       }
       let spaces = try CollectionSpaces(name) { keyspace in
@@ -105,7 +105,7 @@ struct DatabaseCheck {
       try DocumentError.typed { try check(&self) }
     } catch {
       guard error.code == .corruptData || error.code == .corruptRevisions else { throw error }
-      report.add(DocumentFault(error.message, collection: collection, blob: blob))
+      report.add(DatabaseFault(error.message, collection: collection, blob: blob))
     }
   }
 
@@ -115,7 +115,7 @@ struct DatabaseCheck {
     var wanted: [UInt64: UInt64] = [:]
     try snapshot.forEach(in: shared.blobs) { key, value in
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
-        report.add(DocumentFault("a blob has a name of \(key.byteCount) bytes"))
+        report.add(DatabaseFault("a blob has a name of \(key.byteCount) bytes"))
         return true
       }
       do throws(DocumentError) {
@@ -127,8 +127,8 @@ struct DatabaseCheck {
         records.append((digest, record))
         let isFirst = wanted.updateValue(record.chunkCount, forKey: record.number) == nil
         report.require(
-          isFirst, DocumentFault("it shares the number \(record.number) with another blob", blob: digest))
-      } catch { report.add(DocumentFault(error.message, blob: digest)) }
+          isFirst, DatabaseFault("it shares the number \(record.number) with another blob", blob: digest))
+      } catch { report.add(DatabaseFault(error.message, blob: digest)) }
       return true
     }
     var chunks: UInt64 = 0
@@ -149,7 +149,7 @@ struct DatabaseCheck {
     }
     let count = try snapshot.count(in: shared.chunks)
     report.require(
-      chunks == UInt64(count), DocumentFault("there are \(count) chunks of blobs, and \(chunks) are wanted"))
+      chunks == UInt64(count), DatabaseFault("there are \(count) chunks of blobs, and \(chunks) are wanted"))
     if isDeep || chunks != UInt64(count) { try checkChunks(wanted) }
   }
 
@@ -159,14 +159,14 @@ struct DatabaseCheck {
     while try cursor.next() {
       let key = try cursor.key()
       guard key.count == 12 else {
-        report.add(DocumentFault("a chunk has a key of \(key.count) bytes"))
+        report.add(DatabaseFault("a chunk has a key of \(key.count) bytes"))
         continue
       }
       let number = key[..<8].reduce(0) { $0 << 8 | UInt64($1) }
       let place = key[8...].reduce(0) { $0 << 8 | UInt64($1) }
       report.require(
         place < wanted[number] ?? 0,
-        DocumentFault("chunk \(place) of the number \(number) belongs to no blob"))
+        DatabaseFault("chunk \(place) of the number \(number) belongs to no blob"))
     }
   }
 
@@ -180,8 +180,8 @@ struct DatabaseCheck {
     }
     report.require(
       length == record.length,
-      DocumentFault("it has \(length) bytes instead of \(record.length)", blob: digest))
+      DatabaseFault("it has \(length) bytes instead of \(record.length)", blob: digest))
     report.require(
-      BlobDigest(&hash) == digest, DocumentFault("it has other bytes than its name says", blob: digest))
+      BlobDigest(&hash) == digest, DatabaseFault("it has other bytes than its name says", blob: digest))
   }
 }

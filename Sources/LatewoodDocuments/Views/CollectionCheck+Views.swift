@@ -10,7 +10,7 @@ extension CollectionCheck {
   /// Reads the records even if the check is not deep, because they are counted.
   fileprivate mutating func checkViews() throws {
     let name = name
-    func fault(_ what: String) -> DocumentFault { DocumentFault(what, collection: name) }
+    func fault(_ what: String) -> DatabaseFault { DatabaseFault(what, collection: name) }
     for (view, found) in try ViewRecord.all(of: name, in: shared.database, source) {
       wanted.views += 1
       let record: ViewRecord
@@ -43,8 +43,8 @@ extension CollectionCheck {
     var (count, failures): (Int, UInt64) = (0, 0)
     try source.forEach(in: view.emitted) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      func fault(_ what: String) -> DocumentFault {
-        DocumentFault("the view \(view.name) \(what)", collection: name, document: id)
+      func fault(_ what: String) -> DatabaseFault {
+        DatabaseFault("the view \(view.name) \(what)", collection: name, document: id)
       }
       do throws(DocumentError) {
         let emitted = try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
@@ -52,7 +52,7 @@ extension CollectionCheck {
         try DocumentError.typed {
           if case .rows(let keys) = emitted {
             for (place, key) in keys.enumerated() {
-              let isThere = try isRow(ViewRow.key(key, id, place), keyCount: key.count, of: view)
+              let isThere = try isRow(StoredRow.key(key, id, place), keyCount: key.count, of: view)
               if isThere { count += 1 }
               report.require(isThere, fault("lacks a row of the document, or has another"))
             }
@@ -66,11 +66,11 @@ extension CollectionCheck {
     let found = try source.count(in: view.rows)
     report.require(
       found == count,
-      DocumentFault(
+      DatabaseFault(
         "the view \(view.name) has \(found) rows, and \(count) of them are documents'", collection: name))
     report.require(
       failures == view.record.failures,
-      DocumentFault(
+      DatabaseFault(
         "the view \(view.name) counts \(view.record.failures) failures, and there are \(failures)",
         collection: name))
     try checkSums(of: view)
@@ -80,8 +80,8 @@ extension CollectionCheck {
   private mutating func checkSums(of view: CollectionView) throws {
     guard let keyspace = view.sums else { return }
     let (name, sums) = (name, ViewSums(rows: view.rows, sums: keyspace))
-    func fault(_ what: String) -> DocumentFault {
-      DocumentFault("the view \(view.name) \(what)", collection: name)
+    func fault(_ what: String) -> DatabaseFault {
+      DatabaseFault("the view \(view.name) \(what)", collection: name)
     }
     do {
       var levels: Set<Int> = []
@@ -122,7 +122,7 @@ extension CollectionCheck {
       value.withUnsafeBytes { value in
         key.withUnsafeBytes { key in
           do throws(DocumentError) {
-            return try ViewRow(key: key, value: value).key.count == keyCount
+            return try StoredRow(key: key, value: value).key.count == keyCount
           } catch { return false }
         }
       }

@@ -4,7 +4,7 @@ import LatewoodStore
 struct CollectionView: DefinedData, Sendable {
   let name: String
   var record: ViewRecord
-  /// The keyspace of its rows: ``ViewRow``.
+  /// The keyspace of its rows: ``StoredRow``.
   let rows: Keyspace
   /// The keyspace of the rows that each document emitted: id -> ``EmittedRows``.
   let emitted: Keyspace

@@ -4,7 +4,7 @@ import LatewoodStore
 package struct ViewInfo: Sendable, Equatable {
   package var name: String
   package var version: UInt64
-  package var reduction: ViewReduction
+  package var reduction: StoredReduction
   /// The number of rows.
   package var rows: Int
   /// The number of documents for which the map failed.

@@ -49,7 +49,7 @@ enum EmittedRows: Equatable {
       var keys: [[UInt8]] = []
       while !source.isAtEnd {
         let length = try source.varint()
-        guard length > 0, keys.count < ViewRow.rowLimit else { throw source.damaged("a key has no bytes") }
+        guard length > 0, keys.count < StoredRow.rowLimit else { throw source.damaged("a key has no bytes") }
         keys.append(Array(try source.bytes(Int(clamping: length))))
       }
       guard !keys.isEmpty else { throw source.damaged("it lists no rows") }
@@ -64,6 +64,6 @@ enum EmittedRows: Equatable {
   /// Returns the keys of the document's rows in the keyspace of rows.
   func storedKeys(_ id: String) -> [[UInt8]] {
     guard case .rows(let keys) = self else { return [] }
-    return keys.enumerated().map { ViewRow.key($0.element, id, $0.offset) }
+    return keys.enumerated().map { StoredRow.key($0.element, id, $0.offset) }
   }
 }

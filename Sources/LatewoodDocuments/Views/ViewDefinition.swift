@@ -5,16 +5,16 @@ import LatewoodQuery
 /// version.
 package final class ViewDefinition: Sendable {
   /// Emits the rows of a document. The document is valid only during the call.
-  package typealias Map = @Sendable (MatchedDocument, ViewEmitter) throws -> Void
+  package typealias Map = @Sendable (MatchedDocument, RowCollector) throws -> Void
 
   package let name: String
   /// The version of the map. Rows of another version are replaced.
   package let version: UInt64
-  package let reduction: ViewReduction
+  package let reduction: StoredReduction
   package let map: Map
 
   package init(
-    _ name: String, version: UInt64, reduction: ViewReduction = .none, map: @escaping Map
+    _ name: String, version: UInt64, reduction: StoredReduction = .none, map: @escaping Map
   ) {
     self.name = name
     self.version = version
@@ -29,7 +29,7 @@ package final class ViewDefinition: Sendable {
 
   /// Returns the rows that the map emits for a document.
   func rows(of document: MatchedDocument) -> (emitted: EmittedRows?, values: [[UInt8]]) {
-    let emitter = ViewEmitter(takesNumbersOnly: reduction == .sum || reduction == .stats)
+    let emitter = RowCollector(takesNumbersOnly: reduction == .sum || reduction == .stats)
     do { try map(document, emitter) } catch { emitter.fail("\(error)") }
     if let reason = emitter.failure { return (.failure(reason), []) }
     return emitter.keys.isEmpty ? (nil, []) : (.rows(emitter.keys), emitter.values)
@@ -39,7 +39,7 @@ package final class ViewDefinition: Sendable {
 /// Collects the rows that a map emits. For one thread, during the call of the map.
 ///
 /// An invalid key makes the entire document fail; nothing is thrown, so that a map needs no `try`.
-package final class ViewEmitter {
+package final class RowCollector {
   fileprivate private(set) var keys: [[UInt8]] = []
   fileprivate private(set) var values: [[UInt8]] = []
   fileprivate private(set) var failure: String?
@@ -55,10 +55,10 @@ package final class ViewEmitter {
   ///   - value: a complete value in Fleece; empty for null.
   package func emit(_ key: FleeceValue?, _ value: [UInt8] = []) {
     guard failure == nil else { return }
-    guard keys.count < ViewRow.rowLimit else {
-      return fail("it emits more than \(ViewRow.rowLimit) rows")
+    guard keys.count < StoredRow.rowLimit else {
+      return fail("it emits more than \(StoredRow.rowLimit) rows")
     }
-    if takesNumbersOnly, !ViewEmitter.isNumber(value) {
+    if takesNumbersOnly, !RowCollector.isNumber(value) {
       return fail("it emits a value that is not a number, but the view adds up values")
     }
     do throws(FleeceError) {
@@ -91,10 +91,10 @@ enum ViewKey {
     var numbers = NumberCheck()
     try FleeceWalk.run(value, into: &numbers)
     guard numbers.areNumbers else { throw FleeceError(.notFinite, "a number in it is NaN") }
-    var key = CollationKey(limit: ViewRow.keyLimit)
+    var key = CollationKey(limit: StoredRow.keyLimit)
     try key.append(value)
     guard !key.isCut else {
-      throw FleeceError(.tooLarge, "it is longer than \(ViewRow.keyLimit) bytes")
+      throw FleeceError(.tooLarge, "it is longer than \(StoredRow.keyLimit) bytes")
     }
     return key.bytes
   }

@@ -32,7 +32,7 @@ package struct ViewReads {
   /// Calls a closure with each row of a range until it returns false. O(log n + rows), regardless
   /// of `skip`.
   package func forEachRow(
-    in range: ViewRange = ViewRange(), skip: Int = 0, _ body: (ViewRow) throws -> Bool
+    in range: ViewRange = ViewRange(), skip: Int = 0, _ body: (StoredRow) throws -> Bool
   ) throws {
     var keys = try range.keys()
     var skip = max(0, skip)
@@ -44,7 +44,7 @@ package struct ViewReads {
     var rest = skip
     let hidden = hidden
     try reads.source.forEach(in: view.rows, keys, reversed: range.isDescending) { key, value in
-      try ViewRow.reading(key, value) { row in
+      try StoredRow.reading(key, value) { row in
         if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
         if rest > 0 {
           rest -= 1
@@ -111,19 +111,19 @@ package struct ViewReads {
 
   /// Returns the sum and statistics of the values of a range. Expected O(log n) if the view has
   /// sums.
-  package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStats {
+  package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStatistics {
     try stats(in: try range.keys())
   }
 
-  private func stats(in keys: KeyRange) throws(DocumentError) -> ViewStats {
+  private func stats(in keys: KeyRange) throws(DocumentError) -> ViewStatistics {
     if let sums = view.sums, hidden.isEmpty {
       var walk = ViewSumWalk(ViewSums(rows: view.rows, sums: sums), reads.source)
       return try DocumentError.typed { try walk.stats(in: keys) }
     }
-    var stats = ViewStats()
+    var stats = ViewStatistics()
     try DocumentError.typed {
       try reads.source.forEach(in: view.rows, keys) { key, value in
-        try ViewRow.reading(key, value) { row in
+        try StoredRow.reading(key, value) { row in
           if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
           stats.add(try row.number())
           return true
@@ -170,12 +170,12 @@ package struct ViewReads {
   }
 
   package func count(of group: Group) throws(DocumentError) -> Int { try count(in: group.keys) }
-  package func stats(of group: Group) throws(DocumentError) -> ViewStats { try stats(in: group.keys) }
+  package func stats(of group: Group) throws(DocumentError) -> ViewStatistics { try stats(in: group.keys) }
 
   /// Calls a closure with each row of a group, until it returns false.
-  package func forEachRow(of group: Group, _ body: (ViewRow) throws -> Bool) throws {
+  package func forEachRow(of group: Group, _ body: (StoredRow) throws -> Bool) throws {
     try reads.source.forEach(in: view.rows, group.keys) { key, value in
-      try ViewRow.reading(key, value) { row in
+      try StoredRow.reading(key, value) { row in
         if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
         return try body(row)
       }
@@ -188,13 +188,13 @@ package struct ViewReads {
   ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
     try key.withBytes { (key) throws(DocumentError) in
       try value.withBytes { (value) throws(DocumentError) in
-        try group(of: try ViewRow(key: key, value: value), level)
+        try group(of: try StoredRow(key: key, value: value), level)
       }
     }
   }
 
   private static func group(
-    of row: ViewRow, _ level: Int?
+    of row: StoredRow, _ level: Int?
   ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
     let whole = row.key
     guard let level, whole.first == CollationTag.array.rawValue else {
@@ -236,7 +236,7 @@ package struct ViewReads {
   }
 }
 
-extension ViewRow {
+extension StoredRow {
   /// Returns the value as a number.
   package func number() throws(DocumentError) -> Double {
     let value = try value()

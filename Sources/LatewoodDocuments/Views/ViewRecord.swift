@@ -14,7 +14,7 @@ struct ViewRecord: DefinitionRecord, Equatable {
   let number: UInt64
   /// The version of the map that emitted the rows.
   let version: UInt64
-  var reduction: ViewReduction
+  var reduction: StoredReduction
   /// The sequence up to which the view reflects every change. Rows of later changes may be missing
   /// or out of date.
   var through: UInt64 = 0
@@ -31,7 +31,7 @@ struct ViewRecord: DefinitionRecord, Equatable {
     reduction.addsUp ? "sums/\(collection)/\(number)" : nil
   }
 
-  init(number: UInt64, version: UInt64, reduction: ViewReduction) {
+  init(number: UInt64, version: UInt64, reduction: StoredReduction) {
     self.number = number
     self.version = version
     self.reduction = reduction
@@ -55,7 +55,7 @@ struct ViewRecord: DefinitionRecord, Equatable {
       throw DocumentError(.tooNew, "the record of a view has the format \(format)")
     }
     let kind = try source.byte()
-    guard let reduction = ViewReduction(rawValue: kind) else {
+    guard let reduction = StoredReduction(rawValue: kind) else {
       throw source.damaged("its reduction \(kind) is unknown")
     }
     self.reduction = reduction
@@ -70,7 +70,7 @@ struct ViewRecord: DefinitionRecord, Equatable {
 }
 
 /// The reduction of a view. On disk: never renumbered.
-package enum ViewReduction: UInt8, Sendable, CaseIterable {
+package enum StoredReduction: UInt8, Sendable, CaseIterable {
   case none = 0
   /// The number of rows.
   case count = 1

@@ -18,8 +18,8 @@ import LatewoodStore
 /// not on their history, and a change of a row changes one block at each level, recomputed from
 /// about 16 blocks below it.
 ///
-/// Key: `level 1 byte | key of the first row`. Value: ``ViewStats``. A block whose rows have no
-/// values is not stored, and neither is a level at which no row begins a block.
+/// Key: `level 1 byte | key of the first row`. Value: ``ViewStatistics``. A block whose rows have
+/// no values is not stored, and neither is a level at which no row begins a block.
 struct ViewSums {
   /// On disk: the hash determines the blocks.
   private static let hashSeed: UInt64 = 0
@@ -60,7 +60,7 @@ struct ViewSums {
       // In order, so that equal changes produce equal files.
       for row in ViewSums.sorted(starts.keys) {
         if starts[row] == true {
-          try transaction.put(ViewSums.key(level, row), ViewStats().encoded(), in: sums)
+          try transaction.put(ViewSums.key(level, row), ViewStatistics().encoded(), in: sums)
         } else {
           try transaction.delete(ViewSums.key(level, row), in: sums)
         }
@@ -108,11 +108,11 @@ struct ViewSums {
   }
 
   /// Adds up the contents of a block: rows, or blocks of the level below.
-  func children(of level: Int, _ start: [UInt8], in source: some Readable) throws -> ViewStats {
+  func children(of level: Int, _ start: [UInt8], in source: some Readable) throws -> ViewStatistics {
     let next = KeyRange(
       lower: .excluded(ViewSums.key(level, start)), upper: .excluded([UInt8(level + 1)]))
     let end = try source.first(in: sums, next).map { Array($0.key.dropFirst()) }
-    var stats = ViewStats()
+    var stats = ViewStatistics()
     try forEachSum(
       of: level - 1, KeyRange(lower: .included(start), upper: end.map { .excluded($0) } ?? .unbounded), source
     ) {
@@ -124,12 +124,12 @@ struct ViewSums {
   /// Calls a closure with the values of a range of rows, at level 0, or with the sums of the blocks
   /// that begin in the range.
   func forEachSum(
-    of level: Int, _ range: KeyRange, _ source: some Readable, _ body: (ViewStats) -> Void
+    of level: Int, _ range: KeyRange, _ source: some Readable, _ body: (ViewStatistics) -> Void
   ) throws {
     guard level > 0 else {
       try source.forEach(in: rows, range) { key, value in
-        try ViewRow.reading(key, value) { row in
-          var stats = ViewStats()
+        try StoredRow.reading(key, value) { row in
+          var stats = ViewStatistics()
           stats.add(try row.number())
           body(stats)
           return true
@@ -138,7 +138,7 @@ struct ViewSums {
       return
     }
     try source.forEach(in: sums, ViewSums.keys(of: level, range)) { _, value in
-      body(try value.reading { (bytes) throws(DocumentError) in try ViewStats(bytes) })
+      body(try value.reading { (bytes) throws(DocumentError) in try ViewStatistics(bytes) })
       return true
     }
   }
@@ -172,15 +172,15 @@ struct ViewSumWalk<Source: Readable> {
   }
 
   /// - Parameter range: a range of rows that includes its lower bound and excludes its upper one.
-  mutating func stats(in range: KeyRange) throws -> ViewStats {
+  mutating func stats(in range: KeyRange) throws -> ViewStatistics {
     let top = try source.last(in: sums.sums, .all)?.key.first ?? 0
-    var stats = ViewStats()
+    var stats = ViewStatistics()
     try add(range, Int(top), &stats)
     return stats
   }
 
   /// Recursion depth is limited: more than 12 levels are an error.
-  private mutating func add(_ range: KeyRange, _ level: Int, _ stats: inout ViewStats) throws {
+  private mutating func add(_ range: KeyRange, _ level: Int, _ stats: inout ViewStatistics) throws {
     guard level > 0 else { return try addEach(0, range, &stats) }
     guard level <= ViewSums.levelLimit else {
       throw DocumentError(.corruptData, "a view has sums of level \(level)")
@@ -200,7 +200,7 @@ struct ViewSumWalk<Source: Readable> {
     try add(KeyRange(lower: .included(last), upper: range.upper), level - 1, &stats)
   }
 
-  private mutating func addEach(_ level: Int, _ range: KeyRange, _ stats: inout ViewStats) throws {
+  private mutating func addEach(_ level: Int, _ range: KeyRange, _ stats: inout ViewStatistics) throws {
     var (sum, count) = (stats, 0)
     try sums.forEachSum(of: level, range, source) {
       sum.add($0)

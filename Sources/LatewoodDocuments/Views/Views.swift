@@ -129,7 +129,7 @@ struct Views: DerivedData {
       let known = Set(oldKeys)
       for (place, key) in keys.enumerated() {
         // After the collation key come the id, a zero byte and four bytes of the number.
-        let value = ViewRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
+        let value = StoredRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
         if known.contains(key), try transaction.get(key, in: rows) == value { continue }
         try transaction.put(key, value, in: rows)
         if addsUp { view.unsummed.insert(key) }
@@ -176,7 +176,7 @@ struct Views: DerivedData {
     var keys: [[UInt8]] = []
     try DocumentError.typed {
       try transaction.forEach(in: view.rows) { key, value in
-        try ViewRow.reading(key, value) { row in
+        try StoredRow.reading(key, value) { row in
           if row.id == id { keys.append(Array(row.stored)) }
         }
         return true

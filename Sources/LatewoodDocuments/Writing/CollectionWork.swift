@@ -11,7 +11,7 @@ final class CollectionWork {
   /// The views in the state of the batch; nil if they are not loaded.
   var views: [ViewWork]?
   /// The changes, in order.
-  @exclusivity(unchecked) private(set) var changes: [DocumentChange] = []
+  @exclusivity(unchecked) private(set) var changes: [CollectionChange.Entry] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.
   @exclusivity(unchecked) private var places: [UInt64: Int]?
   private var replaced: Set<Int> = []
@@ -33,26 +33,26 @@ final class CollectionWork {
   /// Records a change.
   ///
   /// - Parameter old: the previous sequence of the document.
-  func changed(_ change: DocumentChange, old: UInt64?) {
+  func changed(_ change: CollectionChange.Entry, old: UInt64?) {
     if let old, old > startState.lastSequence {
       var known = places.take() ?? placesBySequence()
       if let place = known.removeValue(forKey: old) { replaced.insert(place) }
       places = known
     }
-    if change.sequence > 0 { places?[change.sequence] = changes.count }
+    if let sequence = change.sequence { places?[sequence] = changes.count }
     changes.append(change)
   }
 
   private func placesBySequence() -> [UInt64: Int] {
     var places: [UInt64: Int] = [:]
-    for (place, change) in changes.enumerated() where change.sequence > 0 {
-      places[change.sequence] = place
+    for (place, change) in changes.enumerated() {
+      if let sequence = change.sequence { places[sequence] = place }
     }
     return places
   }
 
   /// The changes that were not replaced by a later change of the same batch.
-  var newestChanges: [DocumentChange] {
+  var newestChanges: [CollectionChange.Entry] {
     if replaced.isEmpty { return changes }
     return changes.enumerated().filter { !replaced.contains($0.offset) }.map(\.element)
   }

@@ -154,11 +154,11 @@ package final class DocumentBatch {
   /// The announcements for listeners, to be delivered once the batch is committed.
   var announcements: [Announcement] {
     var announcements = droppedNames.map {
-      Announcement.event(CollectionEvent(kind: .dropped, collection: $0), nil)
+      Announcement.event(CollectionChange(kind: .dropped, collection: $0), nil)
     }
     for work in works.values where !work.changes.isEmpty {
-      let event = CollectionEvent(
-        kind: .changed, collection: work.name, changes: work.newestChanges,
+      let event = CollectionChange(
+        kind: .changed, collection: work.name, entries: work.newestChanges,
         lastSequence: work.state.lastSequence)
       announcements.append(.event(event, core.changes(of: work.collection)))
     }

@@ -41,7 +41,7 @@ extension DocumentWriter {
   }
 
   func purgeDocument(
-    _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: DocumentChange.Kind
+    _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: CollectionChange.Reason
   ) throws(DocumentError) {
     try batch.apply(RevisionChange(id, from: old, to: nil, kind), work)
   }

@@ -1,10 +1,10 @@
 import LatewoodStore
 
-/// The rule for saving a revision that does not follow from a current one.
-package enum ConcurrencyControl: Sendable, Equatable {
+/// The rule for saving a document that someone else has saved since it was read.
+public enum ConcurrencyControl: Sendable, Equatable {
   /// Saving throws `conflict`.
   case failOnConflict
-  /// The new revision wins: it follows from the current winner.
+  /// The last save wins.
   case lastWriteWins
 }
 

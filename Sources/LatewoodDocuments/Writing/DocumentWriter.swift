@@ -58,7 +58,7 @@ package struct DocumentWriter {
   @discardableResult
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
-    body: NewBody?, added: RevisionID?, kind: DocumentChange.Kind = .saved, isLocal: Bool = false
+    body: NewBody?, added: RevisionID?, kind: CollectionChange.Reason = .saved, isLocal: Bool = false
   ) throws(DocumentError) -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry

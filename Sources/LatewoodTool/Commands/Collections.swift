@@ -48,7 +48,7 @@ struct CollectionFacts {
       for name in try snapshot.collectionNames() {
         guard let collection = try store.collection(name) else { continue }
         let reads = try snapshot.reads(collection)
-        var query = DocumentQuery()
+        var query = AllDocumentsQuery()
         query.onlyConflicts = true
         let totals = try reads.totals()
         list.append(

@@ -107,7 +107,7 @@ extension CommandDescription {
     _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle,
     on console: Console
   ) throws(Failure) {
-    let plan: FindExplanation
+    let plan: QueryPlan
     let reads = try database.reads(collection)
     do throws(DocumentError) { plan = try reads.explain(request) } catch { throw Failure(error) }
     try console.plan(plan, of: collection)
@@ -116,11 +116,11 @@ extension CommandDescription {
 
 extension Console {
   /// Prints the plan for finding documents.
-  func plan(_ plan: FindExplanation, of collection: CollectionHandle) throws(Failure) {
+  func plan(_ plan: QueryPlan, of collection: CollectionHandle) throws(Failure) {
     guard printsJSON else { return try line("\(plan)") }
     try object { writer in
       writer.member("collection", collection.name)
-      writer.array("indexes", plan.uses) { writer, use in writer.text(use.index) }
+      writer.array("indexes", plan.indexes) { writer, index in writer.text(index) }
       writer.member("candidates", plan.candidates)
       writer.member("filters", plan.filters)
       writer.member("sorts", plan.sorts)

@@ -119,7 +119,7 @@ private enum IndexListing {
   static func show(
     _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
   ) throws(Failure) {
-    let indexes: [IndexInfo]
+    let indexes: [DocumentIndex]
     let reads = try database.reads(collection)
     do throws(DocumentError) { indexes = try reads.indexList() } catch { throw Failure(error) }
     guard console.printsJSON else {
@@ -134,22 +134,22 @@ private enum IndexListing {
       writer.member("collection", collection.name)
       writer.list("indexes", indexes) { writer, index in
         writer.member("name", index.name)
-        writer.array("fields", index.definition.parts) { writer, part in writer.text(part.text) }
-        writer.member("unique", index.definition.isUnique)
-        writer.member("partial", index.definition.condition != nil)
+        writer.array("fields", index.fields) { writer, field in writer.text(field) }
+        writer.member("unique", index.isUnique)
+        writer.member("partial", index.isPartial)
         writer.member("ready", index.isReady)
         if let problem = index.problem { writer.member("problem", problem) }
-        writer.member("entries", index.entries)
+        writer.member("entries", index.count)
       }
     }
   }
 
-  private static func line(_ index: IndexInfo, in width: Int) -> String {
+  private static func line(_ index: DocumentIndex, in width: Int) -> String {
     var parts = [KeyText.shown(index.name.utf8), "on \(index.definition.text)"]
-    if index.definition.isUnique { parts.append("unique") }
-    if index.definition.condition != nil { parts.append("partial") }
+    if index.isUnique { parts.append("unique") }
+    if index.isPartial { parts.append("partial") }
     if let problem = index.problem { return parts.joined(separator: "  ") + "  not used: " + problem }
-    parts.append(index.isReady ? "\(index.entries) entries" : "not ready")
+    parts.append(index.isReady ? "\(index.count) entries" : "not ready")
     return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
   }
 }

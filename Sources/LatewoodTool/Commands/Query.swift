@@ -53,7 +53,7 @@ extension CommandDescription {
     try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
       let collection = try database.collection(program.collection)
       if arguments.has(.explain) {
-        let plan: FindExplanation
+        let plan: QueryPlan
         let reads = try database.reads(collection)
         do throws(DocumentError) { plan = try reads.explain(program) } catch { throw Failure(error) }
         try console.plan(plan, of: collection)

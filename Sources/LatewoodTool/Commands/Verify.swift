@@ -163,14 +163,14 @@ extension CommandDescription {
     writer.endDictionary()
   }
 
-  private static func write(_ fault: DocumentFault, to writer: inout JSONOutput) {
+  private static func write(_ fault: DatabaseFault, to writer: inout JSONOutput) {
     writer.beginDictionary()
     if let collection = fault.collection { writer.member("collection", collection) }
-    if let id = fault.document { writer.member("id", id) }
-    if let revision = fault.revision { writer.member("revision", "\(revision)") }
+    if let id = fault.documentID { writer.member("id", id) }
+    if let revision = fault.revisionID { writer.member("revision", revision) }
     if let sequence = fault.sequence { writer.member("sequence", sequence) }
     if let blob = fault.blob { writer.member("blob", "\(blob)") }
-    writer.member("what", fault.what)
+    writer.member("what", fault.message)
     writer.endDictionary()
   }
 }

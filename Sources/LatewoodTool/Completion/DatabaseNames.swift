@@ -32,7 +32,7 @@ extension Completion.Names {
     documentIDs: { path, collection, prefix in
       documents(path) { (database) throws(Failure) in
         let reads = try database.reads(try database.collection(collection))
-        var query = DocumentQuery()
+        var query = AllDocumentsQuery()
         query.range = KeyRange.prefix(Array(prefix.utf8))
         query.limit = limit
         var ids: [String] = []

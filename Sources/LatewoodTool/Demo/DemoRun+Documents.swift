@@ -33,7 +33,7 @@ extension DemoRun {
       return (name == "Scots pine", "Read one field of \(entry.key): \(name ?? "nothing").")
     }
     try step("query") {
-      var query = DocumentQuery()
+      var query = AllDocumentsQuery()
       query.range = .prefix("quercus-")
       var ids: [String] = []
       try store.reads(cores).forEachDocument(query) { id, _ in
@@ -84,7 +84,7 @@ extension DemoRun {
         try writer.save(id, in: cores, body: ours, parent: found.head.winner)
         try writer.insert(id, in: cores, history: [remote, found.head.winner], body: theirs)
       }
-      var query = DocumentQuery()
+      var query = AllDocumentsQuery()
       query.onlyConflicts = true
       let waiting = try store.reads(cores).count(query)
       let merged = try JSON.fleece(from: #"{"name":"stone pine","metres":2100,"rings":412}"#)

@@ -105,7 +105,7 @@ final class DemoRun {
         }
       }
       let found = try DemoWriter.halves.map { half in
-        var query = DocumentQuery()
+        var query = AllDocumentsQuery()
         query.range = .prefix(half)
         return try reads.count(query)
       }

@@ -142,7 +142,7 @@ struct DocumentImport: ImportTarget {
   }
 
   private static func removeAll(_ writer: DocumentWriter, _ collection: CollectionHandle) throws {
-    var query = DocumentQuery()
+    var query = AllDocumentsQuery()
     query.includesDeleted = true
     var ids: [String] = []
     try writer.reads(collection).forEachDocument(query) { id, _ in

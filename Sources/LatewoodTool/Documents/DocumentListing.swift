@@ -99,8 +99,8 @@ struct DocumentListing {
     }
   }
 
-  private var query: DocumentQuery {
-    var query = DocumentQuery()
+  private var query: AllDocumentsQuery {
+    var query = AllDocumentsQuery()
     query.range = KeyRange.prefix(Array(prefix.utf8))
     if let startAfter = startAfter.map({ Array($0.utf8) }) {
       if case .included(let low) = query.range.lower, startAfter.lexicographicallyPrecedes(low) {

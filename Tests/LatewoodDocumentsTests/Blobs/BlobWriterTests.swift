@@ -99,7 +99,7 @@ import Testing
       }
     }
     #expect(UInt64(read) == blob.length, "all is read before it is compared")
-    var pieces = BlobPieces(blob)
+    var pieces = BlobReader(blob)
     while read > 0 { read -= try pieces.next()?.count ?? 0 }
     refusal(.corruptData) { _ = try pieces.next() }
   }

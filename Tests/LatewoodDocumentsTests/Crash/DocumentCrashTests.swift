@@ -107,7 +107,7 @@ final class DocumentCrashScript {
     }
     state.local = try reads.localNames()
     state.expiring = try reads.expiring(before: .max, limit: .max).map { "\($0.id) \($0.seconds)" }
-    var conflicts = DocumentQuery()
+    var conflicts = AllDocumentsQuery()
     conflicts.onlyConflicts = true
     state.conflicts = try reads.count(conflicts)
     state.collections = try store.collectionNames()

@@ -72,7 +72,7 @@ import Testing
     let heard = Guarded<[UInt64]>([])
     let store = store
     let token = try store.addListener(on: .init(label: "observer")) { event in
-      heard.withLock { $0 += event.changes.map(\.sequence) }
+      heard.withLock { $0 += event.entries.compactMap(\.sequence) }
     }
     let documents = documents
     inParallel(1) { _ in

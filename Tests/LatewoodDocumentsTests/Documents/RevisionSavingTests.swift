@@ -84,7 +84,7 @@ import Testing
       try $0.insert("a", in: documents, history: [theirs, first.revision], body: bytes("theirs"))
     }
     #expect(again.outcome == .internalNode && !again.isNew)
-    var query = DocumentQuery()
+    var query = AllDocumentsQuery()
     query.onlyConflicts = true
     #expect(try store.reads(documents).count(query) == 1)
     let record = try #require(try store.reads(documents).record(of: "a"))

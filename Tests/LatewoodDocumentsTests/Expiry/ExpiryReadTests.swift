@@ -48,10 +48,10 @@ import Testing
     try expect(["a", "b", "c"], in: reader)
     clock.advance(1)
     try expect(["c"], in: reader)
-    var conflicts = DocumentQuery()
+    var conflicts = AllDocumentsQuery()
     conflicts.onlyConflicts = true
     #expect(try reader.reads(reader.defaultCollection()).count(conflicts) == 0)
-    var range = DocumentQuery()
+    var range = AllDocumentsQuery()
     range.range = .between("b", "d")
     range.includesDeleted = true
     #expect(try reader.reads(reader.defaultCollection()).count(range) == 1)

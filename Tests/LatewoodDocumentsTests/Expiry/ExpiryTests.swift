@@ -56,7 +56,7 @@ import Testing
     let documents = try store.defaultCollection()
     let gone = DispatchSemaphore(value: 0)
     let token = try store.addListener(on: DispatchQueue(label: "test")) { event in
-      if event.changes.contains(where: { $0.kind == .expired }) { gone.signal() }
+      if event.entries.contains(where: { $0.reason == .expired }) { gone.signal() }
     }
     try store.save("a", "one")
     let now = DocumentOptions().environment.now() / 1_000_000

@@ -14,8 +14,8 @@ import Testing
     try store.save("other", "x")
   }
 
-  private func ids(_ change: (inout DocumentQuery) -> Void) throws -> [String] {
-    var query = DocumentQuery()
+  private func ids(_ change: (inout AllDocumentsQuery) -> Void) throws -> [String] {
+    var query = AllDocumentsQuery()
     change(&query)
     var ids: [String] = []
     try store.reads(documents).forEachDocument(query) { id, _ in

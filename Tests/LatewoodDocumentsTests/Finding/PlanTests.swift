@@ -259,7 +259,7 @@ import Testing
     }
   }
 
-  private func plan(_ selector: String, sort: String? = nil, limit: Int = .max) throws -> FindExplanation {
+  private func plan(_ selector: String, sort: String? = nil, limit: Int = .max) throws -> QueryPlan {
     var request = FindRequest(try MangoParser.predicate(json: selector))
     if let sort {
       let part = try IndexDefinition.Part(parsing: sort)

@@ -73,7 +73,7 @@ import Testing
       var documents: [Int] = []
       while true {
         let step = try store.write { [build] writer in try build.step(in: writer.batch) }
-        documents.append(step.documents)
+        documents.append(step.completed)
         if step.isReady { return documents }
       }
     }
@@ -83,6 +83,6 @@ import Testing
     #expect(try steps("pairs", "t[]", memory: 2000) == [2, 4, 6, 8, 10, 10])
     #expect(try steps("small", "n", memory: 2000) == [10])
     #expect(try store.verify(deep: true).faults == [])
-    #expect(try store.reads(collection).indexList().map(\.entries) == [200, 200, 200, 10])
+    #expect(try store.reads(collection).indexList().map(\.count) == [200, 200, 200, 10])
   }
 }

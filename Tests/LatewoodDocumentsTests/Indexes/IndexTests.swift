@@ -190,9 +190,9 @@ import Testing
     #expect(throws: OnPurpose.self) {
       try store.write { writer in
         try store.createIndex("x", byX, in: collection)
-        #expect(try writer.reads(collection).indexList().map(\.entries) == [1])
+        #expect(try writer.reads(collection).indexList().map(\.count) == [1])
         _ = try writer.save("b", in: collection, body: JSON.fleece(from: #"{"x":0}"#), parent: nil)
-        #expect(try writer.reads(collection).indexList().map(\.entries) == [2])
+        #expect(try writer.reads(collection).indexList().map(\.count) == [2])
         throw OnPurpose()
       }
     }
@@ -218,13 +218,13 @@ import Testing
     #expect(throws: OnPurpose.self) {
       try store.createIndex("n", definition("n"), in: collection) { step in
         steps += 1
-        #expect(step.documents == size && step.total == size * 2 + 1 && !step.isReady)
+        #expect(step.completed == size && step.total == size * 2 + 1 && !step.isReady)
         throw OnPurpose()
       }
     }
     #expect(steps == 1)
     #expect(try store.reads(collection).indexList().isEmpty)
-    var list: [IndexProgress] = []
+    var list: [IndexBuildProgress] = []
     try store.createIndex("n", definition("n"), in: collection) { step in
       list.append(step)
       // Documents before and after the position that the build has reached.

@@ -201,7 +201,7 @@ final class DocumentModelRun {
         #expect(try reads.body(at: leaf.body) == document.live[leaf.id], "\(random.replay)")
       }
     }
-    var all = DocumentQuery()
+    var all = AllDocumentsQuery()
     all.includesDeleted = true
     #expect(try reads.count(all) == model.documents.count, "\(random.replay)")
     #expect(try reads.count() == model.documents.values.count { !$0.isDeleted }, "\(random.replay)")
@@ -212,7 +212,7 @@ final class DocumentModelRun {
       return true
     }
     #expect(try listed == reads.count(), "\(random.replay)")
-    var conflicts = DocumentQuery()
+    var conflicts = AllDocumentsQuery()
     conflicts.onlyConflicts = true
     #expect(
       try reads.count(conflicts) == model.documents.values.count { $0.live.count > 1 }, "\(random.replay)")

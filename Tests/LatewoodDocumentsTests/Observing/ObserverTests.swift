@@ -9,18 +9,18 @@ import Testing
 @Suite struct ObserverTests {
   /// The events of an observer, until a number of changes have arrived.
   final class Listener: Sendable {
-    private let list = Guarded<[CollectionEvent]>([])
+    private let list = Guarded<[CollectionChange]>([])
     private let arrived = DispatchSemaphore(value: 0)
     let queue = DispatchQueue(label: "test.listener")
 
-    func take(_ event: CollectionEvent) {
+    func take(_ event: CollectionChange) {
       list.withLock { $0.append(event) }
-      for _ in event.changes { arrived.signal() }
+      for _ in event.entries { arrived.signal() }
       if event.kind != .changed { arrived.signal() }
     }
 
-    var events: [CollectionEvent] { list.withLock { $0 } }
-    var changes: [DocumentChange] { events.flatMap(\.changes) }
+    var events: [CollectionChange] { list.withLock { $0 } }
+    var changes: [CollectionChange.Entry] { events.flatMap(\.entries) }
 
     /// Returns false if not enough events arrive in time.
     func wait(for count: Int) -> Bool {
@@ -52,7 +52,7 @@ import Testing
     #expect(listener.wait(for: 5))
     let changes = listener.changes
     #expect(changes.map(\.id) == ["a", "a", "b", "b", "a"])
-    #expect(changes.map(\.kind) == [.saved, .saved, .saved, .purged, .expired])
+    #expect(changes.map(\.reason) == [.saved, .saved, .saved, .purged, .expired])
     #expect(changes[1].revision == first.revision && changes[1].hasConflicts && changes[1].sequence == 2)
     token.cancel()
     try store.save("d", "unheard")

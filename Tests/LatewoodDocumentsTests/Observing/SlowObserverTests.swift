@@ -11,16 +11,16 @@ import Testing
   private final class SlowListener: Sendable {
     let queue = DispatchQueue(label: "test.slow")
     private let gate = DispatchSemaphore(value: 0)
-    private let list = Guarded<[CollectionEvent]>([])
+    private let list = Guarded<[CollectionChange]>([])
     private let isOpen = Guarded(false)
 
-    func take(_ event: CollectionEvent) {
+    func take(_ event: CollectionChange) {
       if !isOpen.withLock({ $0 }) { gate.wait() }
       list.withLock { $0.append(event) }
     }
 
     /// Waits for the end of the events and returns all of them.
-    func finish() -> [CollectionEvent] {
+    func finish() -> [CollectionChange] {
       isOpen.withLock { $0 = true }
       gate.signal()
       queue.sync {}
@@ -54,14 +54,15 @@ import Testing
     return count * times
   }
 
-  private func expectNewest(_ events: [CollectionEvent], sourceLocation: SourceLocation = #_sourceLocation)
+  private func expectNewest(_ events: [CollectionChange], sourceLocation: SourceLocation = #_sourceLocation)
     throws
   {
-    var last: [String: DocumentChange] = [:]
+    var last: [String: CollectionChange.Entry] = [:]
     var sequence: UInt64 = 0
-    for change in events.flatMap(\.changes) where change.sequence > 0 {
-      #expect(change.sequence > sequence, sourceLocation: sourceLocation)
-      (sequence, last[change.id]) = (change.sequence, change)
+    for change in events.flatMap(\.entries) {
+      guard let next = change.sequence else { continue }
+      #expect(next > sequence, sourceLocation: sourceLocation)
+      (sequence, last[change.id]) = (next, change)
     }
     for entry in try store.reads(documents).changes() {
       #expect(last[entry.id]?.sequence == entry.sequence, sourceLocation: sourceLocation)
@@ -74,7 +75,7 @@ import Testing
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
     let saved = try save(documents: 1000, times: 10)
     let events = listener.finish()
-    let told = events.reduce(0) { $0 + $1.changes.count }
+    let told = events.reduce(0) { $0 + $1.entries.count }
     // The commit being handled, 4,096 waiting changes, and one range of the existing documents.
     #expect(told <= 100 + 4096 + 1000, "\(told) of \(saved) changes")
     #expect(events.allSatisfy { $0.isComplete && $0.kind == .changed })
@@ -96,7 +97,7 @@ import Testing
     let token = try store.addListener(on: listener.queue) { listener.take($0) }
     _ = try save(documents: 5000, times: 1, batch: 5000)
     listener.queue.sync {}
-    #expect(listener.finish().map(\.changes.count) == [5000])
+    #expect(listener.finish().map(\.entries.count) == [5000])
     token.cancel()
   }
 
@@ -118,9 +119,9 @@ import Testing
     let events = listener.finish()
     let ofDefault = events.filter { $0.collection == "_default" }
     #expect(ofDefault.contains { !$0.isComplete })
-    #expect(Set(ofDefault.flatMap(\.changes).map(\.id)).isSuperset(of: (100..<200).map { "\($0)" }))
+    #expect(Set(ofDefault.flatMap(\.entries).map(\.id)).isSuperset(of: (100..<200).map { "\($0)" }))
     #expect(events.filter { $0.collection == "other" }.map(\.kind) == [.dropped])
-    let changes = events.filter { $0.collection == "large" }.flatMap(\.changes)
+    let changes = events.filter { $0.collection == "large" }.flatMap(\.entries)
     #expect(changes.count == 4100)
     token.cancel()
   }

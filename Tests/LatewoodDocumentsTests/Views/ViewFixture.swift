@@ -22,7 +22,7 @@ struct MapFailure: Error, CustomStringConvertible {
 enum SampleView {
   /// Emits `k` with `v`; fails for documents with a member `fails`.
   static func values(
-    _ name: String = "values", version: UInt64 = 1, _ reduction: ViewReduction = .none
+    _ name: String = "values", version: UInt64 = 1, _ reduction: StoredReduction = .none
   ) -> ViewDefinition {
     ViewDefinition(name, version: version, reduction: reduction) { document, emitter in
       let body = try #require(try document.body.dictionary())
@@ -122,7 +122,7 @@ extension DocumentStore {
       for (number, key) in keys.enumerated() {
         let shown = try key.withUnsafeBytes { try text(ViewReads.value(of: $0)) }
         let value = values[number].isEmpty ? "null" : try text(values[number])
-        rows.append((ViewRow.key(key, id, number), ShownRow(id: id, key: shown, value: value)))
+        rows.append((StoredRow.key(key, id, number), ShownRow(id: id, key: shown, value: value)))
       }
       return true
     }

@@ -72,16 +72,17 @@ import Testing
     return try LatewoodDocumentsTests.text(try writer.finish())
   }
 
-  private func shown(_ stats: ViewStats, _ reduction: ViewReduction) throws -> String {
+  private func shown(_ stats: ViewStatistics, _ reduction: StoredReduction) throws -> String {
     func number(_ value: Double) -> String { Int(exactly: value).map { "\($0)" } ?? "\(value)" }
     guard reduction == .stats else { return number(stats.sum) }
     return
-      #"{"count":\#(stats.count),"max":\#(number(stats.greatest)),"min":\#(number(stats.least)),"#
+      #"{"count":\#(stats.count),"max":\#(number(stats.max ?? 0)),"min":\#(number(stats.min ?? 0)),"#
       + #""sum":\#(number(stats.sum)),"sumsqr":\#(number(stats.sumOfSquares))}"#
   }
 
   /// - Returns: the rows of a query as `[id, key, value]`, or `key value` of reduced ones.
-  private func answer(_ recorded: Recorded, _ reads: ViewReads, _ reduction: ViewReduction) throws -> [String]
+  private func answer(_ recorded: Recorded, _ reads: ViewReads, _ reduction: StoredReduction) throws
+    -> [String]
   {
     if reduction == .none {
       var rows: [String] = []

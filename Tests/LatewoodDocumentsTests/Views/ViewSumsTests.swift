@@ -34,8 +34,8 @@ import Testing
   }
 
   /// The sum of the rows, added one by one.
-  private func scanned(_ range: ViewRange, _ reads: ViewReads) throws -> ViewStats {
-    var stats = ViewStats()
+  private func scanned(_ range: ViewRange, _ reads: ViewReads) throws -> ViewStatistics {
+    var stats = ViewStatistics()
     try reads.forEachRow(in: range) { row in
       stats.add(try row.number())
       return true
@@ -78,7 +78,7 @@ import Testing
     }
     let sums = try #require(try store.store.existingKeyspace("sums/numbers/1"))
     #expect(try store.store.count(in: sums) == 0)
-    #expect(try store.reads(view, of: collection).stats() == ViewStats())
+    #expect(try store.reads(view, of: collection).stats() == ViewStatistics())
   }
 
   @Test func `the stored sums depend only on the rows`() throws {

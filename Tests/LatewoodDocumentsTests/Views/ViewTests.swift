@@ -131,7 +131,7 @@ import Testing
           // No writer encodes a number like this: as a double, and as a pointer back to it.
           let bytes: [UInt8] = [0x28, 0, 0, 0, 0, 0, 0, 0, 0xF8, 0x7F, 0x80, 0x05]
           return try FleeceBody(bytes).withRoot { key throws(FleeceError) in emitter.emit(key) }
-        case "long": try writer.string(String(repeating: "x", count: ViewRow.keyLimit))
+        case "long": try writer.string(String(repeating: "x", count: StoredRow.keyLimit))
         default: return
         }
         try FleeceBody(written: try writer.finish()).withRoot { key throws(FleeceError) in emitter.emit(key) }
@@ -155,13 +155,13 @@ import Testing
     #expect(try keys(view) == [#"a "a""#, #"d "d""#, #"e "e""#])
   }
 
-  @Test(arguments: [ViewRow.keyLimit - 1, ViewRow.keyLimit, ViewRow.keyLimit + 1])
+  @Test(arguments: [StoredRow.keyLimit - 1, StoredRow.keyLimit, StoredRow.keyLimit + 1])
   func `keys are accepted up to the limit`(length: Int) throws {
     let view = try registered(SampleView.values())
     // The tag and the two bytes at the end of a text.
     let text = String(repeating: "x", count: length - 3)
     try store.saveJSON("a", #"{"k":"\#(text)"}"#, in: collection)
-    #expect(try keys(view).count == (length <= ViewRow.keyLimit ? 1 : 0))
+    #expect(try keys(view).count == (length <= StoredRow.keyLimit ? 1 : 0))
   }
 
   @Test func `a sum accepts only numbers`() throws {

@@ -1,12 +1,20 @@
-/// The sum, count, minimum, maximum and sum of squares of the values of rows.
-package struct ViewStats: Sendable, Equatable {
-  package var sum = 0.0
-  package var count = 0
+/// The sum, number, extremes and sum of squares of the values of rows.
+public struct ViewStatistics: Sendable, Equatable {
+  /// The sum of the values.
+  public private(set) var sum = 0.0
+  /// The number of values.
+  public private(set) var count = 0
   /// The minimum; 0 without values.
-  package var least = 0.0
+  private var least = 0.0
   /// The maximum; 0 without values.
-  package var greatest = 0.0
-  package var sumOfSquares = 0.0
+  private var greatest = 0.0
+  /// The sum of the squares of the values.
+  public private(set) var sumOfSquares = 0.0
+
+  /// The minimum value; nil if there are none.
+  public var min: Double? { count > 0 ? least : nil }
+  /// The maximum value; nil if there are none.
+  public var max: Double? { count > 0 ? greatest : nil }
 
   package init() {}
 
@@ -34,17 +42,17 @@ package struct ViewStats: Sendable, Equatable {
   }
 
   package mutating func add(_ value: Double) {
-    least = count == 0 ? value : min(least, value)
-    greatest = count == 0 ? value : max(greatest, value)
+    least = count == 0 ? value : Swift.min(least, value)
+    greatest = count == 0 ? value : Swift.max(greatest, value)
     sum += value
     sumOfSquares += value * value
     count += 1
   }
 
-  package mutating func add(_ other: ViewStats) {
+  package mutating func add(_ other: ViewStatistics) {
     if other.count == 0 { return }
-    least = count == 0 ? other.least : min(least, other.least)
-    greatest = count == 0 ? other.greatest : max(greatest, other.greatest)
+    least = count == 0 ? other.least : Swift.min(least, other.least)
+    greatest = count == 0 ? other.greatest : Swift.max(greatest, other.greatest)
     sum += other.sum
     sumOfSquares += other.sumOfSquares
     count += other.count

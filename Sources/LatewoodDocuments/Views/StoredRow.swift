@@ -10,7 +10,7 @@ import LatewoodFleece
 ///
 /// SAFETY: the initializer checks the lengths against the bytes, and the caller keeps the bytes
 /// alive until that call returns.
-package struct ViewRow {
+package struct StoredRow {
   /// The maximum length of an emitted key's collation key, in bytes. Unlike an index key it is
   /// never cut: a longer one makes its document fail.
   package static let keyLimit = 8192
@@ -31,8 +31,8 @@ package struct ViewRow {
       throw DocumentError(.corruptData, "a row of a view is empty")
     }
     let length = try source.varint()
-    guard key.count > ViewRow.tailCount, length > 0, length < UInt64(key.count - ViewRow.tailCount),
-      key[key.count - ViewRow.tailCount] == 0
+    guard key.count > StoredRow.tailCount, length > 0, length < UInt64(key.count - StoredRow.tailCount),
+      key[key.count - StoredRow.tailCount] == 0
     else { throw source.damaged("it has no document id") }
     stored = key
     keyCount = Int(length)
@@ -40,9 +40,9 @@ package struct ViewRow {
   }
 
   /// Calls `body` with the row of a key and a value in the store.
-  static func reading<R>(_ key: RawSpan, _ value: RawSpan, _ body: (ViewRow) throws -> R) throws -> R {
+  static func reading<R>(_ key: RawSpan, _ value: RawSpan, _ body: (StoredRow) throws -> R) throws -> R {
     try key.withUnsafeBytes { key in
-      try value.withUnsafeBytes { value in try body(try ViewRow(key: key, value: value)) }
+      try value.withUnsafeBytes { value in try body(try StoredRow(key: key, value: value)) }
     }
   }
 
@@ -51,7 +51,7 @@ package struct ViewRow {
 
   /// The bytes of the document's id.
   var idBytes: UnsafeRawBufferPointer {
-    UnsafeRawBufferPointer(rebasing: stored[keyCount..<stored.count - ViewRow.tailCount])
+    UnsafeRawBufferPointer(rebasing: stored[keyCount..<stored.count - StoredRow.tailCount])
   }
 
   package var id: String { String(decoding: idBytes, as: UTF8.self) }

@@ -1,71 +1,4 @@
 import LatewoodDocuments
-import LatewoodStore
-
-/// The documents of a collection to list, by id. Ids are ordered by their bytes.
-public struct AllDocumentsQuery: Sendable {
-  /// The first id, which need not exist; nil to start with the first document.
-  public var from: String?
-  /// The last id, which need not exist; nil to go to the end.
-  public var through: String?
-  /// A prefix that ids must have; nil for all ids.
-  public var prefix: String?
-  /// The maximum number of documents to list; default: all.
-  public var limit = Int.max
-  /// Whether to list from the last id to the first.
-  public var descending = false
-  /// Whether deleted documents are included.
-  public var includesDeleted = false
-  /// Whether only documents in conflict are listed.
-  public var onlyConflicts = false
-
-  /// Creates a query; by default, for all documents that are not deleted.
-  public init(
-    from: String? = nil, through: String? = nil, prefix: String? = nil, limit: Int = .max,
-    descending: Bool = false, includesDeleted: Bool = false, onlyConflicts: Bool = false
-  ) {
-    self.from = from
-    self.through = through
-    self.prefix = prefix
-    self.limit = limit
-    self.descending = descending
-    self.includesDeleted = includesDeleted
-    self.onlyConflicts = onlyConflicts
-  }
-
-  var query: DocumentQuery {
-    var query = DocumentQuery()
-    query.range = range
-    query.limit = max(0, limit)
-    query.descending = descending
-    query.includesDeleted = includesDeleted
-    query.onlyConflicts = onlyConflicts
-    return query
-  }
-
-  private var range: KeyRange {
-    var range = prefix.map { KeyRange.prefix($0) } ?? .all
-    if let from { range.lower = Self.later(range.lower, .included(Array(from.utf8))) }
-    if let through { range.upper = Self.earlier(range.upper, .included(Array(through.utf8))) }
-    return range
-  }
-
-  private static func later(_ a: KeyRange.Bound, _ b: KeyRange.Bound) -> KeyRange.Bound {
-    guard let left = key(a), let right = key(b) else { return key(a) == nil ? b : a }
-    return left.lexicographicallyPrecedes(right) ? b : a
-  }
-
-  private static func earlier(_ a: KeyRange.Bound, _ b: KeyRange.Bound) -> KeyRange.Bound {
-    guard let left = key(a), let right = key(b) else { return key(a) == nil ? b : a }
-    return right.lexicographicallyPrecedes(left) ? b : a
-  }
-
-  private static func key(_ bound: KeyRange.Bound) -> [UInt8]? {
-    switch bound {
-    case .unbounded: nil
-    case .included(let key), .excluded(let key): key
-    }
-  }
-}
 
 /// Listing documents.
 extension DocumentCollection {
@@ -74,7 +7,7 @@ extension DocumentCollection {
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
-    try list(query.query, reads())
+    try list(query, reads())
   }
 
   /// Calls a closure with the documents that match a query, all from one state of the database,
@@ -92,14 +25,14 @@ extension DocumentCollection {
   ) throws {
     let reads = try reads()
     do {
-      try reads.forEachKeptDocument(query.query) { id, head, content in
+      try reads.forEachKeptDocument(query) { id, head, content in
         try body(Self.document(id, head, content))
       }
     } catch { throw DatabaseError.translated(error) }
   }
 
   /// Returns the matching documents of one state.
-  func list(_ query: DocumentQuery, _ reads: DocumentReads) throws -> [Document] {
+  func list(_ query: AllDocumentsQuery, _ reads: DocumentReads) throws -> [Document] {
     var list: [Document] = []
     do {
       try reads.forEachWholeDocument(query) { id, head, content in
@@ -128,7 +61,7 @@ extension DocumentCollection {
     let reads = try reads()
     var list: [String] = []
     do {
-      try reads.forEachDocument(query.query) { id, _ in
+      try reads.forEachDocument(query) { id, _ in
         list.append(id)
         return true
       }
@@ -146,6 +79,6 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.count(query.query) }
+    return try translating { () throws(DocumentError) in try reads.count(query) }
   }
 }
