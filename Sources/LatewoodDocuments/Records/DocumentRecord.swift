@@ -249,7 +249,9 @@ extension DocumentRecord {
     try check(head, start)
   }
 
-  static func source(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> UntrustedBytes {
+  @inline(__always) static func source(
+    _ bytes: UnsafeRawBufferPointer
+  ) throws(DocumentError) -> UntrustedBytes {
     guard let source = UntrustedBytes(bytes, what: "the record of a document", code: .corruptRevisions) else {
       throw DocumentError(.corruptRevisions, "the record of a document is empty")
     }
