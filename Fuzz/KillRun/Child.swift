@@ -51,7 +51,7 @@ enum Child {
   private static func fail(_ error: any Error) -> Never {
     switch error {
     case let error as StoreError: say("e \(error.code.rawValue) \(error)")
-    case let error as DocumentError:
+    case let error as DatabaseError:
       say("e \(error.store?.code.rawValue ?? "\(error.code)") \(error)")
     default: say("e other \(error)")
     }

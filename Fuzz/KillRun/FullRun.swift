@@ -197,7 +197,7 @@ struct FullRun {
   }
 
   private static func isFull(_ error: any Error) -> Bool {
-    (error as? StoreError)?.code == .outOfSpace || (error as? DocumentError)?.store?.code == .outOfSpace
+    (error as? StoreError)?.code == .outOfSpace || (error as? DatabaseError)?.store?.code == .outOfSpace
   }
 
   /// Fills the disk with another file, except for a number of bytes.

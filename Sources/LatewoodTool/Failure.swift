@@ -48,7 +48,7 @@ struct Failure: Error, Equatable {
     switch error {
     case let failure as Failure: self = failure
     case let error as StoreError: self.init(error)
-    case let error as DocumentError: self.init(error)
+    case let error as DatabaseError: self.init(error)
     case let error as FleeceError: self.init(.damaged, code: "damaged", Self.withoutStop(error.reason))
     case let error as StorageError: self.init(error)
     default: self.init(.inputOutput, code: "unknown", "\(error)")
@@ -62,23 +62,36 @@ struct Failure: Error, Equatable {
     offset = error.offset
   }
 
-  init(_ error: DocumentError) {
+  init(_ error: DatabaseError) {
     if let store = error.store {
       self.init(store)
       return
     }
+    let own = error.hasOwnAdvice ? error.advice : ""
     let (exitCode, advice): (ExitCode, String) =
       switch error.code {
       case .wrongFormat: (.badInput, "Use the commands for entries, or another file for documents.")
-      case .corruptRevisions, .corruptData: (.damaged, "`latewood verify` lists all other damage.")
+      case .corruptRevisionData, .corruptData: (.damaged, "`latewood verify` lists all other damage.")
       case .notFound: (.no, "")
-      case .tooNew, .alreadyExists, .notOpen, .notWritable: (.cannotOpen, "")
+      case .tooOld, .tooNew, .notOpen, .notWritable: (.cannotOpen, "")
+      case .conflict where error.hasOwnAdvice: (.no, own)
       case .conflict: (.no, "Read the document again, and name the revision to replace.")
       case .notUnique: (.no, "Change one of the documents, or drop the index.")
-      case .badRevision, .badArgument, .badID: (.badInput, error.advice ?? "")
-      case .busy, .store: (.inputOutput, "")
+      case .badRevisionID, .invalidParameter, .badDocumentID, .invalidJSON: (.badInput, own)
+      case .busy, .inputOutput: (.inputOutput, "")
       }
-    self.init(exitCode, code: error.code.rawValue, Self.withoutStop(error.message), advice: advice)
+    self.init(exitCode, code: Self.word(for: error.code), Self.withoutStop(error.message), advice: advice)
+  }
+
+  /// Returns the stable word for the code of an error about documents.
+  static func word(for code: DatabaseError.Code) -> String {
+    switch code {
+    case .badRevisionID: "badRevision"
+    case .corruptRevisionData: "corruptRevisions"
+    case .invalidParameter: "badArgument"
+    case .badDocumentID: "badID"
+    default: "\(code)"
+    }
   }
 
   init(_ error: StorageError) {

@@ -32,9 +32,9 @@ final class TestClock: Sendable {
 /// Expects an error of documents with this code and a message; see `LatewoodTestSupport`.
 @discardableResult
 func refusal(
-  _ code: DocumentError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
-) -> DocumentError? {
-  refusal(code, at: \DocumentError.code, texts: [\.message], sourceLocation: sourceLocation, body)
+  _ code: DatabaseError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+) -> DatabaseError? {
+  refusal(code, at: \DatabaseError.code, texts: [\.message], sourceLocation: sourceLocation, body)
 }
 
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }

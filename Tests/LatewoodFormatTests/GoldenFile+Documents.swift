@@ -45,7 +45,7 @@ private struct DocumentScript {
     self.store = store
     films = try store.createCollection("films")
     guard let people = try store.collection(CollectionHandle.defaultName) else {
-      throw DocumentError(.notFound, "the default collection is missing")
+      throw DatabaseError(.notFound, "the default collection is missing")
     }
     self.people = people
   }

@@ -41,7 +41,7 @@ extension GoldenFile {
     // Another program, which knows only one of the views.
     let other = try DocumentStore.open(at: path, on: volume, mode: .openExisting, options: options)
     ModelledStore.skipReadings(of: options.environment, collections: 2)
-    guard let films = try other.collection("films") else { throw DocumentError(.notFound, "no films") }
+    guard let films = try other.collection("films") else { throw DatabaseError(.notFound, "no films") }
     try other.register(byYear(version: 1), of: films)
     let body = try JSON.fleece(from: #"{"year":"soon"}"#)
     try other.write { writer in

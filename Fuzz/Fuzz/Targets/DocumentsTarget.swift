@@ -159,8 +159,8 @@ private final class DocumentsRun {
     model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
   }
 
-  private func refusal(of id: String, _ writer: DocumentWriter) -> DocumentError.Code? {
-    do throws(DocumentError) {
+  private func refusal(of id: String, _ writer: DocumentWriter) -> DatabaseError.Code? {
+    do throws(DatabaseError) {
       _ = try writer.save(id, in: documents, body: [0], parent: nil, isDeleted: true)
       return nil
     } catch { return error.code }

@@ -7,8 +7,8 @@ final class RecordTarget: FuzzTarget {
     var head: DocumentRecord.Head?
     tolerate { head = try DocumentRecord.Head(input) }
     let record: DocumentRecord
-    do throws(DocumentError) { record = try DocumentRecord(input) } catch {
-      if error.code != .corruptRevisions { find("another error than that of damage: \(error)") }
+    do throws(DatabaseError) { record = try DocumentRecord(input) } catch {
+      if error.code != .corruptRevisionData { find("another error than that of damage: \(error)") }
       return
     }
     guard let head else { find("a record without a head") }
@@ -16,9 +16,9 @@ final class RecordTarget: FuzzTarget {
       head.expiry == record.expiry
     else { find("the head is not that of the record") }
     let encoded = record.encoded()
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       let again = try encoded.withUnsafeBytes { bytes in
-        Result { () throws(DocumentError) -> DocumentRecord in try DocumentRecord(bytes) }
+        Result { () throws(DatabaseError) -> DocumentRecord in try DocumentRecord(bytes) }
       }.get()
       if again != record { find("a record is another one after writing it") }
     } catch {

@@ -173,12 +173,12 @@ extension DocumentCollection {
   /// Returns the mark of the state that reads see.
   fileprivate func mark() throws(DatabaseError) -> CollectionMark {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.mark() }
+    return try reads.mark()
   }
 
   /// Returns the current revision of a document, which may be a deletion; nil if there is none.
   fileprivate func revision(of id: String) throws(DatabaseError) -> RevisionID? {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.head(of: id)?.winner }
+    return try reads.head(of: id)?.winner
   }
 }

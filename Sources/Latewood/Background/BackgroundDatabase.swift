@@ -23,7 +23,7 @@ public final class BackgroundDatabase {
   init(_ database: Database, check: @escaping () throws -> Void) throws(DatabaseError) {
     self.database = database
     self.check = check
-    state = try translating { () throws(DocumentError) in try database.documents.snapshot() }
+    state = try database.documents.snapshot()
   }
 
   /// Returns the collection with a name in this state.

@@ -28,7 +28,7 @@ public final class BlobContent: Sendable {
   ///   not match the digest; `notFound` if the batch that saved it has failed; `notOpen`,
   ///   `inputOutput`.
   public func data(in range: Range<UInt64>) throws -> Data {
-    Data(try translating { () throws(DocumentError) in try handle.read(range) })
+    Data(try handle.read(range))
   }
 
   /// Calls a closure with pieces of up to a mebibyte, in order, until it returns false. In async

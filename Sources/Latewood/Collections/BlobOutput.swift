@@ -29,9 +29,9 @@ public final class BlobOutput {
   public func write(_ bytes: Data) throws {
     // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
-      Result { () throws(DocumentError) in try writer.write(bytes) }
+      Result { () throws(DatabaseError) in try writer.write(bytes) }
     }
-    do { try result.get() } catch { throw DatabaseError(error) }
+    try result.get()
   }
 
   /// Finishes the blob and returns it, for use in a document.
@@ -41,7 +41,7 @@ public final class BlobOutput {
   ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
   ///   written.
   public func finish() throws -> Blob {
-    let handle = try translating { () throws(DocumentError) in try writer.finish() }
+    let handle = try writer.finish()
     database.hold(handle)
     return Blob(contentType: contentType, sum: handle.digest.bytes, length: handle.length)
   }

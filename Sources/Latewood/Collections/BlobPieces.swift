@@ -27,7 +27,7 @@ public struct BlobPieces: AsyncSequence, Sendable {
       rest = nil
       let (piece, rest) = try await Database.performing {
         var rest = known
-        return (try translating { () throws(DocumentError) in try rest.next() }.map { Data($0) }, rest)
+        return (try rest.next().map { Data($0) }, rest)
       }
       if piece != nil { self.rest = rest }
       return piece

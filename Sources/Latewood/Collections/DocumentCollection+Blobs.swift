@@ -29,7 +29,7 @@ extension Database {
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only; `notOpen` once
   ///   it is closed.
   public func makeBlobWriter(contentType: String? = nil) throws -> BlobOutput {
-    let writer = try translating { () throws(DocumentError) in try documents.makeBlobWriter() }
+    let writer = try documents.makeBlobWriter()
     return BlobOutput(writer, contentType: contentType, of: self)
   }
 
@@ -64,7 +64,7 @@ extension Database {
   }
 
   private func handle(of digest: BlobDigest) throws(DatabaseError) -> BlobHandle? {
-    try translating { () throws(DocumentError) in try documents.blob(digest) }
+    try documents.blob(digest)
   }
 
   func hold(_ handle: BlobHandle) {

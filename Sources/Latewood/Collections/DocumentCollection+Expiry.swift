@@ -31,7 +31,7 @@ extension DocumentCollection {
       }
       return seconds
     }
-    try write { (writer) throws(DocumentError) in try writer.setExpiry(of: id, in: handle, seconds) }
+    try write { (writer) throws(DatabaseError) in try writer.setExpiry(of: id, in: handle, seconds) }
   }
 
   /// Schedules a document to be purged after a given duration; see ``setExpiration(of:_:)-68jhr``.
@@ -46,7 +46,7 @@ extension DocumentCollection {
     guard let whole = UInt64(exactly: seconds), whole < 1 << 39, rest >= 0 else {
       throw DatabaseError(.invalidParameter, "a document cannot expire after \(duration)")
     }
-    try write { (writer) throws(DocumentError) in
+    try write { (writer) throws(DatabaseError) in
       // The writer's clock counts whole seconds.
       try writer.setExpiry(of: id, in: handle, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
     }
@@ -73,9 +73,9 @@ extension DocumentCollection {
   public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
     let end = date.map { $0.timeIntervalSince1970.rounded(.up) } ?? .infinity
     let reads = try reads()
-    return try translating { () throws(DocumentError) in
-      try reads.pending(before: end >= 0x1p63 ? .max : UInt64(max(end, 0)), limit: limit)
-    }.map { ($0.id, Date(timeIntervalSince1970: Double($0.seconds))) }
+    return try reads.pending(before: end >= 0x1p63 ? .max : UInt64(max(end, 0)), limit: limit).map {
+      ($0.id, Date(timeIntervalSince1970: Double($0.seconds)))
+    }
   }
 
   /// Returns the time at which a document is purged; nil if it never is, or if the document does
@@ -85,7 +85,7 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func expiration(of id: String) throws -> Date? {
     let reads = try reads()
-    let seconds = try translating { () throws(DocumentError) in try reads.expiry(of: id) }
+    let seconds = try reads.expiry(of: id)
     return seconds.map { Date(timeIntervalSince1970: Double($0)) }
   }
 
@@ -159,7 +159,7 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func localDocument(_ name: String) throws -> DocumentValue? {
     let reads = try reads()
-    let body = try translating { () throws(DocumentError) in try reads.local(name) }
+    let body = try reads.local(name)
     return body.map { Document(id: name, revision: nil, sequence: 0, body: $0).body }
   }
 
@@ -178,7 +178,7 @@ extension DocumentCollection {
   ) throws {
     let body = try MutableDocument(id: name, members).encodedBody()
     let blobs = BlobReferences.places(in: body)
-    let added = try write { (writer) throws(DocumentError) in
+    let added = try write { (writer) throws(DatabaseError) in
       try writer.putLocal(name, in: handle, body: body, blobs: blobs.map(\.digest))
     }
     database.release(blobs, added)
@@ -191,7 +191,7 @@ extension DocumentCollection {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws -> Bool {
-    try write { (writer) throws(DocumentError) in try writer.deleteLocal(name, in: handle) }
+    try write { (writer) throws(DatabaseError) in try writer.deleteLocal(name, in: handle) }
   }
 
   /// The names of all local documents, in the order of their bytes.
@@ -201,7 +201,7 @@ extension DocumentCollection {
   public var localDocumentNames: [String] {
     get throws {
       let reads = try reads()
-      return try translating { () throws(DocumentError) in try reads.localNames() }
+      return try reads.localNames()
     }
   }
   // MARK: Without blocking

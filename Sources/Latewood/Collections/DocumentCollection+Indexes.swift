@@ -146,7 +146,7 @@ extension DocumentCollection {
   ///   written.
   @discardableResult
   public func dropIndex(_ name: String) throws -> Bool {
-    try translating { () throws(DocumentError) in try documents.dropIndex(name, in: handle) }
+    try documents.dropIndex(name, in: handle)
   }
 
   /// Drops an index without blocking the caller's thread. Otherwise like the blocking form.
@@ -167,10 +167,7 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var indexes: [DocumentIndex] {
     get throws {
-      let reads = try reads()
-      return try translating { () throws(DocumentError) in
-        try reads.indexList()
-      }
+      try reads().indexList()
     }
   }
 }

@@ -65,11 +65,7 @@ extension DocumentCollection {
         list.append(id)
         return true
       }
-    } catch let error as DocumentError {
-      throw DatabaseError(error)
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
-    }
+    } catch { throw DatabaseError.translated(error) }
     return list
   }
 
@@ -79,6 +75,6 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.count(query) }
+    return try reads.count(query)
   }
 }

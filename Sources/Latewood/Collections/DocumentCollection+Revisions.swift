@@ -23,7 +23,7 @@ extension DocumentCollection {
   ///   the document exists; `notOpen` once the database is closed; `notFound` once the collection
   ///   is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String, revision: String) throws -> Document? {
-    let revision = try RevisionID(checking: revision)
+    let revision = try RevisionID(revision)
     guard let record = try record(of: id) else { return nil }
     return try document(id, revision, record)
   }
@@ -83,7 +83,7 @@ extension DocumentCollection {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let blobs = BlobReferences.places(in: body)
-    let saved = try write { (writer) throws(DocumentError) in
+    let saved = try write { (writer) throws(DatabaseError) in
       try writer.resolveConflicts(
         of: merged.id, in: handle, keeping: merged.revision, merged: body, blobs: blobs.map(\.digest),
         tombstone: tombstone)
@@ -102,7 +102,7 @@ extension DocumentCollection {
   public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
-    try write { (writer) throws(DocumentError) in
+    try write { (writer) throws(DatabaseError) in
       _ = try writer.resolveConflicts(
         of: document.id, in: handle, keeping: kept, merged: nil, tombstone: tombstone)
     }
@@ -147,7 +147,7 @@ extension DocumentCollection {
 
   private func saveBranch(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
     guard let parent = edit.parent else { return try save(edit) }
-    let saved = try write { (writer) throws(DocumentError) in
+    let saved = try write { (writer) throws(DatabaseError) in
       try writer.saveBranch(
         edit.id, in: handle, body: edit.body, parent: parent, isDeleted: edit.isDeleted,
         blobs: edit.blobs.map(\.digest))
@@ -174,9 +174,9 @@ extension DocumentCollection {
   ) throws -> Bool {
     let body = try document.encodedBody(isStrict: database.configuration.isStrict)
     var ids: [RevisionID] = []
-    for text in history { ids.append(try RevisionID(checking: text)) }
+    for text in history { ids.append(try RevisionID(text)) }
     let blobs = BlobReferences.places(in: body)
-    let inserted = try write { [ids] (writer) throws(DocumentError) in
+    let inserted = try write { [ids] (writer) throws(DatabaseError) in
       try writer.insert(
         document.id, in: handle, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
         blobs: blobs.map(\.digest))
@@ -195,7 +195,7 @@ extension DocumentCollection {
     of id: String, among revisions: [String]
   ) throws -> (missing: [String], possibleAncestors: [String]) {
     var asked: [RevisionID] = []
-    for text in revisions { asked.append(try RevisionID(checking: text)) }
+    for text in revisions { asked.append(try RevisionID(text)) }
     let tree = try record(of: id)?.tree ?? RevisionTree()
     let missing = tree.missing(of: asked)
     return (missing.map(\.description), tree.possibleAncestors(of: missing).map(\.description))
@@ -212,8 +212,8 @@ extension DocumentCollection {
   @discardableResult
   public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []
-    for text in leaves { ids.append(try RevisionID(checking: text)) }
-    return try write { [ids] (writer) throws(DocumentError) in
+    for text in leaves { ids.append(try RevisionID(text)) }
+    return try write { [ids] (writer) throws(DatabaseError) in
       try writer.purge(id, in: handle, leaves: ids)
     }.map(\.description)
   }
@@ -222,7 +222,7 @@ extension DocumentCollection {
 
   private func record(of id: String) throws(DatabaseError) -> DocumentRecord? {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.record(of: id) }
+    return try reads.record(of: id)
   }
 
   private func document(
@@ -230,7 +230,7 @@ extension DocumentCollection {
   ) throws(DatabaseError) -> Document? {
     guard let node = record.tree[revision] else { return nil }
     let reads = try reads()
-    let body = try translating { () throws(DocumentError) in try reads.body(at: node.body) }
+    let body = try reads.body(at: node.body)
     guard let body else { return nil }
     var flags: DocumentFlags = node.isDeleted ? .deleted : []
     if !record.tree.conflicts.isEmpty { flags.insert(.conflicted) }

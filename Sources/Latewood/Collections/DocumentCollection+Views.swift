@@ -122,7 +122,7 @@ extension DocumentCollection {
   ///   written.
   @discardableResult
   public func dropView(_ name: String) throws -> Bool {
-    try translating { () throws(DocumentError) in try documents.dropView(name, of: handle) }
+    try documents.dropView(name, of: handle)
   }
 
   /// Drops a view with its rows, without blocking the caller's thread. Otherwise like the blocking
@@ -134,7 +134,7 @@ extension DocumentCollection {
   @discardableResult
   public func dropView(_ name: String) async throws -> Bool {
     try await database.performing { [self] in
-      try translating { () throws(DocumentError) in try documents.dropView(name, of: handle) }
+      try documents.dropView(name, of: handle)
     }
   }
 
@@ -144,13 +144,10 @@ extension DocumentCollection {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public var storedViews: [StoredView] {
     get throws {
-      let reads = try reads()
-      return try translating { () throws(DocumentError) in
-        try reads.viewList().map { view in
-          StoredView(
-            name: view.name, version: view.version, count: view.rows, failureCount: view.failures,
-            behind: view.behind)
-        }
+      try reads().viewList().map { view in
+        StoredView(
+          name: view.name, version: view.version, count: view.rows, failureCount: view.failures,
+          behind: view.behind)
       }
     }
   }

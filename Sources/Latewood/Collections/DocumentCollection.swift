@@ -35,10 +35,8 @@ public final class DocumentCollection: Sendable {
   var documents: DocumentStore { database.documents }
 
   func reads() throws(DatabaseError) -> DocumentReads {
-    try translating { () throws(DocumentError) in
-      if let state { return try state.reads(handle) }
-      return try documents.reads(handle)
-    }
+    if let state { return try state.reads(handle) }
+    return try documents.reads(handle)
   }
 
   // MARK: Reading
@@ -48,11 +46,8 @@ public final class DocumentCollection: Sendable {
   /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func document(_ id: String) throws -> Document? {
-    let reads = try reads()
-    return try translating { () throws(DocumentError) in
-      guard let (head, body) = try reads.document(id) else { return nil }
-      return Document(id, head, body)
-    }
+    guard let (head, body) = try reads().document(id) else { return nil }
+    return Document(id, head, body)
   }
 
   /// The current revision of a document; nil if there is none, or it is deleted or unreadable.
@@ -79,7 +74,7 @@ public final class DocumentCollection: Sendable {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
   public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.head(of: id)?.isDeleted == false }
+    return try reads.head(of: id)?.isDeleted == false
   }
 
   /// The number of documents that are not deleted. O(log n).
@@ -89,24 +84,21 @@ public final class DocumentCollection: Sendable {
   public var count: Int {
     get throws {
       let reads = try reads()
-      return try translating { () throws(DocumentError) in try reads.totals().documents }
+      return try reads.totals().documents
     }
   }
 
   // MARK: Writing
 
   /// Runs a change, alone or as part of the batch that this thread is in.
-  func write<R>(_ body: (DocumentWriter) throws(DocumentError) -> R) throws(DatabaseError) -> R {
+  func write<R>(_ body: (DocumentWriter) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     do {
       // Not `write` of the layer below, which the compiler does not specialize here.
       var result: R?
       try documents.run { writer in result = try body(writer) }
       guard let result else { preconditionFailure("the closure of a committed batch has run") }
       return result
-    } catch let error as DocumentError {
-      throw DatabaseError(error)
     } catch let error as DatabaseError {
-      // From an outer batch.
       throw error
     } catch {
       throw DatabaseError(.inputOutput, "\(error)")
@@ -260,7 +252,7 @@ public final class DocumentCollection: Sendable {
   @discardableResult
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
-    return try write { (writer) throws(DocumentError) in
+    return try write { (writer) throws(DatabaseError) in
       guard let head = try writer.reads(handle).head(of: id), !head.isDeleted else { return false }
       _ = try writer.save(
         id, in: handle, body: body, parent: head.winner, isDeleted: true, policy: .lastWriteWins)
@@ -276,7 +268,7 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
-    try write { (writer) throws(DocumentError) in try writer.purge(id, in: handle) }
+    try write { (writer) throws(DatabaseError) in try writer.purge(id, in: handle) }
   }
 
   /// Removes a document and all its revisions without a trace, including those saved since it was
@@ -287,12 +279,6 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
-}
-
-extension RevisionID {
-  init(checking text: String) throws(DatabaseError) {
-    do { self = try RevisionID(text) } catch { throw DatabaseError(error) }
-  }
 }
 
 extension Document {

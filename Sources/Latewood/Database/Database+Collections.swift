@@ -20,7 +20,7 @@ extension Database {
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func collection(_ name: String) throws -> DocumentCollection? {
     try CollectionName.check(name)
-    let handle = try translating { () throws(DocumentError) in try documents.collection(name) }
+    let handle = try documents.collection(name)
     return handle.map { DocumentCollection($0, of: self) }
   }
 
@@ -34,7 +34,7 @@ extension Database {
   ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.
   public func createCollection(_ name: String) throws -> DocumentCollection {
     try CollectionName.check(name)
-    let handle = try translating { () throws(DocumentError) in try documents.createCollection(name) }
+    let handle = try documents.createCollection(name)
     return DocumentCollection(handle, of: self)
   }
 
@@ -44,7 +44,7 @@ extension Database {
   ///   `inputOutput` if the file cannot be read.
   public var collectionNames: [String] {
     get throws {
-      try translating { () throws(DocumentError) in try documents.collectionNames() }
+      try documents.collectionNames()
     }
   }
 
@@ -57,6 +57,6 @@ extension Database {
   @discardableResult
   public func dropCollection(_ name: String) throws -> Bool {
     try CollectionName.check(name)
-    return try translating { () throws(DocumentError) in try documents.dropCollection(name) }
+    return try documents.dropCollection(name)
   }
 }

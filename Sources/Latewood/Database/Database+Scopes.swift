@@ -33,10 +33,7 @@ extension Database {
   public func collectionNames(in scope: String) throws -> [String] {
     if scope == CollectionName.standardScope { return try collectionNames.filter { !$0.contains(".") } }
     let prefix = "\(scope)."
-    let names = try translating { () throws(DocumentError) in
-      try documents.collectionNames(beginningWith: prefix)
-    }
-    return names.map { String($0.dropFirst(prefix.count)) }
+    return try documents.collectionNames(beginningWith: prefix).map { String($0.dropFirst(prefix.count)) }
   }
 
   /// Returns the collection with a given name in a scope; nil if there is none.

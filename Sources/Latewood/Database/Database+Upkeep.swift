@@ -77,9 +77,7 @@ extension Database {
   public func verify(progress: ((VerifyProgress) -> Void)? = nil) throws
     -> DatabaseVerification
   {
-    let report = try translating { () throws(DocumentError) in
-      try documents.verify(deep: true, progress: progress)
-    }
+    let report = try documents.verify(deep: true, progress: progress)
     let damage = report.store?.faults.map { DatabaseFault($0.what, at: $0.offset) } ?? []
     return DatabaseVerification(
       faults: report.faults + damage, documents: report.documents,

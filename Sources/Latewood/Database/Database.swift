@@ -123,7 +123,7 @@ public final class Database: Sendable {
   static func open(
     at path: String, mode: OpenMode, configuration: Configuration, waiting wait: LockWait
   ) throws -> Database {
-    let documents = try translating(path) { () throws(DocumentError) in
+    let documents = try naming(path) { () throws(DatabaseError) in
       try DocumentStore.open(at: path, mode: mode, options: configuration.options, waiting: wait)
     }
     return Database(documents, path: path, configuration: configuration)
@@ -133,7 +133,7 @@ public final class Database: Sendable {
   package static func open(
     at path: String, on volume: any Volume, mode: OpenMode, configuration: Configuration
   ) throws -> Database {
-    let documents = try translating(path) { () throws(DocumentError) in
+    let documents = try naming(path) { () throws(DatabaseError) in
       try DocumentStore.open(at: path, on: volume, mode: mode, options: configuration.options)
     }
     return Database(documents, path: path, configuration: configuration)
@@ -145,9 +145,7 @@ public final class Database: Sendable {
   public static func inMemory(
     configuration: Configuration = Configuration()
   ) throws -> Database {
-    let documents = try translating { () throws(DocumentError) in
-      try DocumentStore.inMemory(options: configuration.options)
-    }
+    let documents = try DocumentStore.inMemory(options: configuration.options)
     return Database(documents, path: nil, configuration: configuration)
   }
 
@@ -189,7 +187,7 @@ public final class Database: Sendable {
   /// - Throws: ``DatabaseError`` `notFound`; `conflict` if there is a file at `target`; `busy` if
   ///   another process is creating a database at `target`; `inputOutput`, `notWritable`.
   public static func copy(from source: String, to target: String) throws {
-    try translating(source) { () throws(DocumentError) in
+    try naming(source) { () throws(DatabaseError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
       try original.install(at: target)
       try original.close()
@@ -218,7 +216,7 @@ public final class Database: Sendable {
   ///   the file at `path` is not a database; `tooNew`; `corruptData` if the source is damaged;
   ///   `inputOutput`, `notWritable`. The old database is then unchanged.
   public static func replace(at path: String, with source: String) throws {
-    try translating(source) { () throws(DocumentError) in
+    try naming(source) { () throws(DatabaseError) in
       let original = try DocumentStore.open(at: source, mode: .readOnly)
       try original.replace(at: path)
       try original.close()
@@ -232,7 +230,7 @@ public final class Database: Sendable {
   ///   compaction: the handle then stays open. `inputOutput`, `notWritable` if the last checkpoint
   ///   failed: the handle is closed nevertheless, and all commits are in the file.
   public func close() throws {
-    try translating { () throws(DocumentError) in try documents.close() }
+    try documents.close()
     // Handles are released outside the lock.
     let held = heldBlobs.withLock { held in
       defer { held = [:] }
@@ -275,7 +273,7 @@ public final class Database: Sendable {
   ///   `inputOutput` if the file cannot be read.
   public var identity: String {
     get throws {
-      try translating { () throws(DocumentError) in try documents.identity() }
+      try documents.identity()
         .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     }
   }
@@ -290,7 +288,7 @@ public final class Database: Sendable {
   ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
   ///   file cannot be read or written.
   public func setRevisionDepth(_ depth: Int) throws {
-    try translating { () throws(DocumentError) in try documents.setDepth(depth) }
+    try documents.setDepth(depth)
   }
 
   // MARK: Batches
@@ -344,7 +342,7 @@ public final class Database: Sendable {
   ///   gone: after that, nothing can be saved until the database is opened again. `notOpen` once it
   ///   is closed.
   public func sync() throws {
-    try translating { () throws(DocumentError) in try documents.sync() }
+    try documents.sync()
   }
 }
 
@@ -358,5 +356,16 @@ extension Database.Configuration {
     options.store.onEvent = onEvent
     options.depth = max(1, revisionDepth)
     return options
+  }
+}
+
+/// Adds the path of a database to errors that name none.
+private func naming<R>(
+  _ path: String, _ body: () throws(DatabaseError) -> R
+) throws(DatabaseError) -> R {
+  do { return try body() } catch {
+    var named = error
+    named.path = error.path ?? path
+    throw named
   }
 }

@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodStore
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -130,7 +131,9 @@ public struct DatabaseDirectory: Sendable {
   ///   user may not read it; `inputOutput`.
   public func names() throws -> [String] {
     let files: [String]
-    do { files = try Directories.names(in: path) } catch { throw DatabaseError(error: error, path: path) }
+    do { files = try Directories.names(in: path) } catch {
+      throw DatabaseError(StoreError(error, path: path))
+    }
     return files.filter { $0.hasSuffix(Self.suffix) }.map { Self.name(ofFile: $0) }
       .filter { Self.objection(to: $0) == nil }.sorted()
   }

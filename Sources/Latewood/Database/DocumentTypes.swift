@@ -4,6 +4,9 @@
 // Types of the document layer that calls of a database take and return, so that `import Latewood`
 // alone is enough to name them. Their documentation is where they are declared.
 
+/// The error type of all calls.
+public typealias DatabaseError = LatewoodDocuments.DatabaseError
+
 /// A fault that a verification found.
 public typealias DatabaseFault = LatewoodDocuments.DatabaseFault
 

@@ -30,7 +30,7 @@ enum DocumentCoding {
     } catch {
       throw DatabaseError(inValue: error)
     }
-    encoded.revision = try revision.map { try RevisionID(checking: $0) }
+    encoded.revision = try revision.map { try RevisionID($0) }
     return encoded
   }
 

@@ -107,7 +107,7 @@ extension DocumentCollection {
     var query = AllDocumentsQuery()
     query.range = .after(id)
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.count(query) }
+    return try reads.count(query)
   }
 
   /// Changes the current revision of a document, and saves it unless it is equal.

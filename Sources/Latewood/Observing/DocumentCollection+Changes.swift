@@ -56,7 +56,7 @@ extension DocumentCollection {
   public var lastSequence: UInt64 {
     get throws {
       let reads = try reads()
-      return try translating { () throws(DocumentError) in try reads.lastSequence() }
+      return try reads.lastSequence()
     }
   }
 
@@ -167,9 +167,7 @@ extension DocumentCollection {
   ) throws(DatabaseError) -> DocumentFeedEntry? {
     guard options.includesDocuments || options.includesAllLeaves else { return DocumentFeedEntry(entry) }
     let reads = try reads()
-    let isCurrent = try translating { () throws(DocumentError) in
-      try reads.head(of: entry.id)?.sequence == entry.sequence
-    }
+    let isCurrent = try reads.head(of: entry.id)?.sequence == entry.sequence
     return isCurrent ? try self.entry(entry, reads, options) : nil
   }
 
@@ -179,22 +177,20 @@ extension DocumentCollection {
   ) throws(DatabaseError) -> DocumentFeedEntry {
     var result = DocumentFeedEntry(entry)
     guard options.includesDocuments || options.includesAllLeaves else { return result }
-    try translating { () throws(DocumentError) in
-      if options.includesDocuments, let (head, body) = try reads.winner(of: entry.id), let body {
-        // The closure of a loop in a batch may have changed the document.
-        if head.sequence == entry.sequence {
-          result.document = Document(entry.id, head, body)
-        } else if let record = try reads.record(of: entry.id),
-          let old = try reads.body(of: entry.revision, in: record)
-        {
-          let flags: DocumentFlags = entry.isDeleted ? .deleted : []
-          result.document = Document(
-            id: entry.id, revision: entry.revision, sequence: entry.sequence, flags: flags, body: old)
-        }
+    if options.includesDocuments, let (head, body) = try reads.winner(of: entry.id), let body {
+      // The closure of a loop in a batch may have changed the document.
+      if head.sequence == entry.sequence {
+        result.document = Document(entry.id, head, body)
+      } else if let record = try reads.record(of: entry.id),
+        let old = try reads.body(of: entry.revision, in: record)
+      {
+        let flags: DocumentFlags = entry.isDeleted ? .deleted : []
+        result.document = Document(
+          id: entry.id, revision: entry.revision, sequence: entry.sequence, flags: flags, body: old)
       }
-      if options.includesAllLeaves, let record = try reads.record(of: entry.id) {
-        result.leaves = record.tree.leaves.map(\.id.description)
-      }
+    }
+    if options.includesAllLeaves, let record = try reads.record(of: entry.id) {
+      result.leaves = record.tree.leaves.map(\.id.description)
     }
     return result
   }

@@ -30,10 +30,8 @@ extension Database {
   ) throws(DatabaseError) -> ListenerToken {
     // A queue without a target would have a thread of its own whenever its listener is called.
     let queue = queue ?? DispatchQueue(label: "latewood.listener", target: .global())
-    return try translating { () throws(DocumentError) in
-      try documents.addListener(collection: collection, on: queue) { change in
-        if change.kind != .closed { handler(change) }
-      }
+    return try documents.addListener(collection: collection, on: queue) { change in
+      if change.kind != .closed { handler(change) }
     }
   }
 }
@@ -82,6 +80,6 @@ extension DocumentCollection {
   /// Throws `notFound` if the collection has been dropped.
   private func checkExists() throws(DatabaseError) {
     let reads = try reads()
-    _ = try translating { () throws(DocumentError) in try reads.lastSequence() }
+    _ = try reads.lastSequence()
   }
 }

@@ -286,7 +286,7 @@ extension Query: RowSource {
   func explainRows(_ columns: [FieldPath]?) throws -> QueryPlan {
     let find = try preparedFind()
     let reads = try collection.reads()
-    return try translating { () throws(DocumentError) in try reads.explain(find, columns) }
+    return try reads.explain(find, columns)
   }
 }
 

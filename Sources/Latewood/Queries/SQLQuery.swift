@@ -87,7 +87,7 @@ public struct SQLQuery: Sendable {
   ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
   public func explain() throws -> QueryPlan {
     let reads = try reads()
-    return try translating { () throws(DocumentError) in try reads.explain(program) }
+    return try reads.explain(program)
   }
 
   /// Returns the plan for the query, without blocking the caller's thread.

@@ -106,7 +106,7 @@ public struct ViewQuery: Sendable {
       range.prefix = try prefix.map { (prefix) throws(DatabaseError) in try Self.key(prefix) }
       range.isDescending = descending
       // Before any row is read: a limit of 0 reads none.
-      try translating { () throws(DocumentError) in try range.check() }
+      try range.check()
       return range
     }
   }
@@ -114,6 +114,6 @@ public struct ViewQuery: Sendable {
   private static func key(_ value: DocumentValue) throws(DatabaseError) -> ViewRowKey {
     let bytes: [UInt8]
     do throws(FleeceError) { bytes = try value.fleece() } catch { throw DatabaseError(inValue: error) }
-    return try translating { () throws(DocumentError) in try ViewRowKey(fleece: bytes) }
+    return try ViewRowKey(fleece: bytes)
   }
 }

@@ -13,7 +13,7 @@ public struct ViewRow: Sendable {
   /// The current revision of the document, if the query includes documents.
   public internal(set) var document: Document?
 
-  init(_ row: StoredRow) throws(DocumentError) {
+  init(_ row: StoredRow) throws(DatabaseError) {
     documentID = row.id
     key = try DocumentValue(fleece: row.emittedKey())
     let value = row.copiedValue
@@ -31,15 +31,15 @@ public struct ViewGroup: Sendable {
 
 extension DocumentValue {
   /// Creates a value from bytes that were read from the file or have just been encoded.
-  fileprivate init(fleece: [UInt8]) throws(DocumentError) {
+  fileprivate init(fleece: [UInt8]) throws(DatabaseError) {
     do throws(FleeceError) { self.init(stored: try FleeceBody(fleece).root) } catch {
-      throw DocumentError(.corruptData, "a row of a view is damaged: \(error)")
+      throw DatabaseError(.corruptData, "a row of a view is damaged: \(error)")
     }
   }
 }
 
 extension ViewGroup {
-  init(_ group: ViewReads.Group, _ value: DocumentValue) throws(DocumentError) {
+  init(_ group: ViewReads.Group, _ value: DocumentValue) throws(DatabaseError) {
     self.init(key: try DocumentValue(fleece: group.key), value: value)
   }
 }

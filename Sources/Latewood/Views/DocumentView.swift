@@ -35,9 +35,7 @@ public struct DocumentView: Sendable {
   var database: Database { collection.database }
 
   func reads() throws(DatabaseError) -> ViewReads {
-    try translating { () throws(DocumentError) in
-      try collection.documents.reads(definition, of: collection.handle)
-    }
+    try collection.documents.reads(definition, of: collection.handle)
   }
 
   // MARK: Rows
@@ -102,11 +100,9 @@ public struct DocumentView: Sendable {
   /// - Throws: the errors of `rows(_:)`.
   public func count(_ query: ViewQuery = ViewQuery()) throws -> Int {
     let (reads, ranges) = (try reads(), try query.ranges)
-    return try translating { () throws(DocumentError) in
-      var count = 0
-      for range in ranges { count += try reads.count(in: range) }
-      return count
-    }
+    var count = 0
+    for range in ranges { count += try reads.count(in: range) }
+    return count
   }
 
   // MARK: Reductions
@@ -146,11 +142,9 @@ public struct DocumentView: Sendable {
   public func statistics(_ query: ViewQuery = ViewQuery()) throws -> ViewStatistics {
     guard definition.reduction == .sum || definition.reduction == .stats else { throw missingReduction }
     let (reads, ranges) = (try reads(), try query.ranges)
-    return try translating { () throws(DocumentError) in
-      var stats = ViewStatistics()
-      for range in ranges { stats.add(try reads.stats(in: range)) }
-      return stats
-    }
+    var stats = ViewStatistics()
+    for range in ranges { stats.add(try reads.stats(in: range)) }
+    return stats
   }
 
   /// Returns the reductions of rows with equal keys. Expected O(log n) for each group; O(rows) more
@@ -219,10 +213,7 @@ public struct DocumentView: Sendable {
   ///
   /// - Throws: the errors of `rows(_:)`.
   public func failures(limit: Int = .max) throws -> [ViewFailure] {
-    let reads = try reads()
-    return try translating { () throws(DocumentError) in
-      try reads.failures(limit: limit).map { ViewFailure(documentID: $0.id, reason: $0.reason) }
-    }
+    try reads().failures(limit: limit).map { ViewFailure(documentID: $0.id, reason: $0.reason) }
   }
 }
 

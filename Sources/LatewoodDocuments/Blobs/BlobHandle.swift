@@ -31,13 +31,13 @@ package final class BlobHandle: Sendable {
 
   /// Returns the bytes of a range, or as much of it as exists; uses memory only for those bytes. If
   /// the range covers the whole blob and its bytes do not match the digest, throws `corruptData`.
-  package func read(_ range: Range<UInt64>) throws(DocumentError) -> [UInt8] {
+  package func read(_ range: Range<UInt64>) throws(DatabaseError) -> [UInt8] {
     let range = range.clamped(to: 0..<length)
     var bytes: [UInt8] = []
     // At most a chunk, because the length in the file is unverified.
     bytes.reserveCapacity(
       Int(clamping: min(range.upperBound - range.lowerBound, UInt64(BlobRecord.chunkLength))))
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try forEachPiece(of: range) { piece in
         piece.withUnsafeBytes { bytes.append(contentsOf: $0) }
         return true
@@ -52,7 +52,7 @@ package final class BlobHandle: Sendable {
   }
 
   /// Returns all bytes.
-  package func read() throws(DocumentError) -> [UInt8] { try read(0..<length) }
+  package func read() throws(DatabaseError) -> [UInt8] { try read(0..<length) }
 
   /// Calls a closure with the bytes of a range, without copying them, up to a mebibyte at a time,
   /// until it returns false.
@@ -66,7 +66,7 @@ package final class BlobHandle: Sendable {
       let end = Int(min(range.upperBound - chunk * chunkLength, chunkLength))
       let goesOn = try withChunk(chunk) { value in
         guard value.byteCount == Int(min(length - chunk * chunkLength, chunkLength)) else {
-          throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) has another length")
+          throw DatabaseError(.corruptData, "chunk \(chunk) of the blob \(digest) has another length")
         }
         return try body(value.extracting(start..<end))
       }
@@ -97,9 +97,9 @@ package final class BlobHandle: Sendable {
     }
   }
 
-  fileprivate func check(_ hash: inout SHA256) throws(DocumentError) {
+  fileprivate func check(_ hash: inout SHA256) throws(DatabaseError) {
     guard BlobDigest(&hash) == digest else {
-      throw DocumentError(.corruptData, "the blob \(digest) has other bytes than its name says")
+      throw DatabaseError(.corruptData, "the blob \(digest) has other bytes than its name says")
     }
   }
 
@@ -112,7 +112,7 @@ package final class BlobHandle: Sendable {
     }
     let source = try core.source()
     guard let fresh = try core.blobRecord(digest, spaces, source) else {
-      throw DocumentError(.notFound, "the batch that wrote the blob \(digest) has failed")
+      throw DatabaseError(.notFound, "the batch that wrote the blob \(digest) has failed")
     }
     // A sweep removed the blob, and a writer has just stored it again under a new number.
     if fresh.number != known.number {
@@ -120,7 +120,7 @@ package final class BlobHandle: Sendable {
       let key = BlobRecord.chunkKey(fresh.number, chunk)
       if let result = try source.withValue(key, in: spaces.chunks, body) { return result }
     }
-    throw DocumentError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
+    throw DatabaseError(.corruptData, "chunk \(chunk) of the blob \(digest) is missing")
   }
 }
 
@@ -134,7 +134,7 @@ package struct BlobReader: Sendable {
 
   /// Returns the next piece, up to a mebibyte; nil after the last. Throws instead of returning nil
   /// if the bytes do not match the digest.
-  package mutating func next() throws(DocumentError) -> [UInt8]? {
+  package mutating func next() throws(DatabaseError) -> [UInt8]? {
     guard at < handle.length else {
       var complete = hash
       try handle.check(&complete)
@@ -151,10 +151,10 @@ package struct BlobReader: Sendable {
 extension DocumentStore {
   /// Returns the blob of a digest; nil if its content is not in this database, whether or not a
   /// document refers to it.
-  package func blob(_ digest: BlobDigest) throws(DocumentError) -> BlobHandle? {
+  package func blob(_ digest: BlobDigest) throws(DatabaseError) -> BlobHandle? {
     let core = try openedForReading()
     guard core.pins.pin(digest) else { return nil }
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       let spaces = core.shared
       guard let record = try core.blobRecord(digest, spaces, try core.reading()) else {
         core.pins.unpin(digest)
@@ -168,30 +168,30 @@ extension DocumentStore {
   }
 
   /// Begins a blob that is written in pieces. Each piece is written to the file immediately.
-  package func makeBlobWriter() throws(DocumentError) -> BlobWriter { try BlobWriter(openedForWriting()) }
+  package func makeBlobWriter() throws(DatabaseError) -> BlobWriter { try BlobWriter(openedForWriting()) }
 
   /// Stores a blob; equal content is stored only once.
-  package func putBlob(_ content: [UInt8]) throws(DocumentError) -> BlobHandle {
+  package func putBlob(_ content: [UInt8]) throws(DatabaseError) -> BlobHandle {
     let writer = try makeBlobWriter()
-    try content.withUnsafeBytes { bytes in Result { () throws(DocumentError) in try writer.write(bytes) } }
+    try content.withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try writer.write(bytes) } }
       .get()
     return try writer.finish()
   }
 }
 
 extension DocumentCore {
-  fileprivate func reading() throws(DocumentError) -> ReadSource {
-    try DocumentError.typed { try source() }
+  fileprivate func reading() throws(DatabaseError) -> ReadSource {
+    try DatabaseError.typed { try source() }
   }
 
   /// Returns the record that locates the content of a blob; nil if the content is not in this
   /// database.
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
-  ) throws(DocumentError) -> BlobRecord? {
-    try DocumentError.typed {
+  ) throws(DatabaseError) -> BlobRecord? {
+    try DatabaseError.typed {
       try source.withValue(digest.bytes, in: spaces.blobs) { value in
-        try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
+        try value.reading { (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) }
       }
     }.flatMap(\.self)
   }

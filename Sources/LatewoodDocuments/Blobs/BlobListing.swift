@@ -21,9 +21,9 @@ extension DocumentSnapshot {
     }
     try snapshot.forEach(in: shared.blobs) { key, value in
       guard let digest = key.withUnsafeBytes({ BlobDigest($0) }) else {
-        throw DocumentError(.corruptData, "a blob has a name of \(key.byteCount) bytes")
+        throw DatabaseError(.corruptData, "a blob has a name of \(key.byteCount) bytes")
       }
-      let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
+      let record = try value.reading { (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) }
       var references = 0
       for keyspace in uses { references += try snapshot.count(in: keyspace, .prefix(digest.bytes)) }
       return try body(BlobInfo(digest: digest, length: record?.length, references: references))

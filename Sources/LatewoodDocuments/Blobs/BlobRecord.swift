@@ -19,19 +19,19 @@ struct BlobRecord: Sendable, Equatable {
     self.length = length
   }
 
-  private init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  private init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard bytes.count == 16 else {
-      throw DocumentError(.corruptData, "the record of a blob has \(bytes.count) bytes instead of 16")
+      throw DatabaseError(.corruptData, "the record of a blob has \(bytes.count) bytes instead of 16")
     }
     number = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
     length = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[8...]))
     guard length <= UInt64(Int.max) >> 1 else {
-      throw DocumentError(.corruptData, "a blob has \(length) bytes")
+      throw DatabaseError(.corruptData, "a blob has \(length) bytes")
     }
   }
 
   /// Reads a stored record. Returns nil for a blob whose content is not in this database.
-  init?(stored bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init?(stored bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     if bytes.isEmpty { return nil }
     try self.init(bytes)
   }

@@ -21,15 +21,15 @@ package final class BlobWriter {
   private var chunk: UInt64 = 0
   private var isFinished = false
   /// The first failure, after which bytes are missing.
-  private var failure: DocumentError?
+  private var failure: DatabaseError?
 
-  init(_ core: DocumentCore) throws(DocumentError) {
+  init(_ core: DocumentCore) throws(DatabaseError) {
     self.core = core
     let spaces = core.shared
     self.spaces = spaces
     var begun: UInt64?
-    do throws(DocumentError) {
-      number = try core.batch(.relaxed) { (batch) throws(DocumentError) in
+    do throws(DatabaseError) {
+      number = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
         let key = DatabaseRecords.blobNumberKey
         let stored = try DatabaseRecords.number(key, in: spaces, batch.transaction) ?? 0
         let number = core.pins.beginUpload(after: stored)
@@ -49,12 +49,12 @@ package final class BlobWriter {
     // If this fails, the next sweep removes the blob: its failure must not affect an unrelated
     // batch.
     if core.currentBatch == nil, !isFinished, chunk > 0 {
-      do throws(DocumentError) { try discard() } catch {}
+      do throws(DatabaseError) { try discard() } catch {}
     }
   }
 
   /// Appends bytes.
-  package func write(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  package func write(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     try checkUse()
     hash.update(bytes)
     length += UInt64(bytes.count)
@@ -67,25 +67,25 @@ package final class BlobWriter {
     }
   }
 
-  private func checkUse() throws(DocumentError) {
-    if isFinished { throw DocumentError(.badArgument, "the blob is finished") }
+  private func checkUse() throws(DatabaseError) {
+    if isFinished { throw DatabaseError(.invalidParameter, "the blob is finished") }
     if let failure { throw failure }
   }
 
-  private func flush() throws(DocumentError) {
-    do throws(DocumentError) { try putChunk() } catch {
+  private func flush() throws(DatabaseError) {
+    do throws(DatabaseError) { try putChunk() } catch {
       failure = error
       throw error
     }
   }
 
-  private func putChunk() throws(DocumentError) {
-    guard chunk < 1 << 32 else { throw DocumentError(.badArgument, "a blob has at most 4 PiB") }
+  private func putChunk() throws(DatabaseError) {
+    guard chunk < 1 << 32 else { throw DatabaseError(.invalidParameter, "a blob has at most 4 PiB") }
     let key = BlobRecord.chunkKey(number, chunk)
-    try core.batch(.relaxed) { (batch) throws(DocumentError) in
+    try core.batch(.relaxed) { (batch) throws(DatabaseError) in
       try batch.checkUpload(number, chunks: chunk)
       batch.changeCount += 1
-      try DocumentError.typed {
+      try DatabaseError.typed {
         try batch.transaction.put(key, pending, in: spaces.chunks)
       }
     }
@@ -95,7 +95,7 @@ package final class BlobWriter {
 
   /// Finishes the blob and returns its handle. If the database already has the same bytes, the new
   /// ones are dropped.
-  package func finish() throws(DocumentError) -> BlobHandle {
+  package func finish() throws(DatabaseError) -> BlobHandle {
     try checkUse()
     if !pending.isEmpty { try flush() }
     isFinished = true
@@ -103,8 +103,8 @@ package final class BlobWriter {
     let digest = BlobDigest(&hash)
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
-    do throws(DocumentError) {
-      let kept = try core.batch(.relaxed) { (batch) throws(DocumentError) in
+    do throws(DatabaseError) {
+      let kept = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
         try batch.checkUpload(number, chunks: chunks)
         core.pins.pinWritten(digest)
         isPinned = true
@@ -119,15 +119,15 @@ package final class BlobWriter {
     }
   }
 
-  private func discard() throws(DocumentError) {
-    try core.batch(.relaxed) { (batch) throws(DocumentError) in try batch.dropUpload(number) }
+  private func discard() throws(DatabaseError) {
+    try core.batch(.relaxed) { (batch) throws(DatabaseError) in try batch.dropUpload(number) }
   }
 }
 
 extension DocumentBatch {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
-  func checkUpload(_ number: UInt64, chunks: UInt64) throws(DocumentError) {
-    let isThere = try DocumentError.typed {
+  func checkUpload(_ number: UInt64, chunks: UInt64) throws(DatabaseError) {
+    let isThere = try DatabaseError.typed {
       guard try transaction.contains(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
       else {
         return false
@@ -136,17 +136,17 @@ extension DocumentBatch {
         || transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks)
     }
     guard isThere else {
-      throw DocumentError(
+      throw DatabaseError(
         .notFound, "the batch in which this blob was being written has failed: write it again from the start")
     }
   }
 
   /// Turns an upload into a blob, unless a blob with the same bytes exists. Bodies that have waited
   /// for the blob then refer to it.
-  func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DocumentError) {
+  func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DatabaseError) {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1
-    try DocumentError.typed {
+    try DatabaseError.typed {
       if isThere {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       } else {
@@ -157,9 +157,9 @@ extension DocumentBatch {
   }
 
   /// Removes the remains of an upload.
-  func dropUpload(_ number: UInt64) throws(DocumentError) {
+  func dropUpload(_ number: UInt64) throws(DatabaseError) {
     noteRemoval()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
       try transaction.delete(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
     }

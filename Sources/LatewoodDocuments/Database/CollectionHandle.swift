@@ -40,18 +40,18 @@ package final class CollectionHandle: Sendable {
   }
 
   var spaces: CollectionSpaces {
-    get throws(DocumentError) {
+    get throws(DatabaseError) {
       guard let spaces = current.withLock({ $0 }) else { throw gone }
       return spaces
     }
   }
 
-  var gone: DocumentError { DocumentError(.notFound, "the collection \(name) has been dropped") }
+  var gone: DatabaseError { DatabaseError(.notFound, "the collection \(name) has been dropped") }
 
   /// Returns the indexes as of a committed change to them; loads them once per change.
   func indexes(
-    at change: UInt64, _ load: () throws(DocumentError) -> [CollectionIndex]
-  ) throws(DocumentError) -> CollectionIndexes {
+    at change: UInt64, _ load: () throws(DatabaseError) -> [CollectionIndex]
+  ) throws(DatabaseError) -> CollectionIndexes {
     if let known = known.withLock({ $0.indexes }), known.change == change { return known }
     let indexes = CollectionIndexes(try load(), change: change)
     known.withLock { $0 = Known(indexes: indexes) }

@@ -8,7 +8,7 @@ package struct CollectionIdentity: Sendable, Hashable {
   init(random: () -> UInt64) { (high, low) = (random(), random()) }
 
   /// Reads the first 16 bytes of the state of a collection.
-  init(reading source: inout UntrustedBytes) throws(DocumentError) {
+  init(reading source: inout UntrustedBytes) throws(DatabaseError) {
     (high, low) = (try source.bigEndian(), try source.bigEndian())
   }
 

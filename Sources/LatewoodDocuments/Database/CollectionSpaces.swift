@@ -49,10 +49,10 @@ final class CollectionSpaces: Sendable {
   }
 
   /// The keyspaces of a collection that exists in `source`.
-  convenience init(_ collection: String, in source: some Readable) throws(DocumentError) {
-    try self.init(collection) { (name) throws(DocumentError) in
-      guard let keyspace = try DocumentError.typed({ try source.existingKeyspace(name) }) else {
-        throw DocumentError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
+  convenience init(_ collection: String, in source: some Readable) throws(DatabaseError) {
+    try self.init(collection) { (name) throws(DatabaseError) in
+      guard let keyspace = try DatabaseError.typed({ try source.existingKeyspace(name) }) else {
+        throw DatabaseError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
       }
       return keyspace
     }

@@ -17,12 +17,12 @@ enum DatabaseRecords {
 
   static func number(
     _ key: String, in spaces: DatabaseSpaces, _ source: some Readable
-  ) throws(DocumentError) -> UInt64? {
-    try DocumentError.typed {
+  ) throws(DatabaseError) -> UInt64? {
+    try DatabaseError.typed {
       try source.withValue(key, in: spaces.database) { value in
-        try value.reading { (bytes) throws(DocumentError) -> UInt64 in
+        try value.reading { (bytes) throws(DatabaseError) -> UInt64 in
           guard var source = UntrustedBytes(bytes, what: "a number of the database") else {
-            throw DocumentError(.corruptData, "the value of \(key) is empty")
+            throw DatabaseError(.corruptData, "the value of \(key) is empty")
           }
           let number = try source.varint()
           guard source.isAtEnd else { throw source.damaged("it is too long") }
@@ -33,7 +33,7 @@ enum DatabaseRecords {
   }
 
   /// The number of generations of revisions to keep; at least 1.
-  static func depth(in spaces: DatabaseSpaces, _ source: some Readable) throws(DocumentError) -> Int {
+  static func depth(in spaces: DatabaseSpaces, _ source: some Readable) throws(DatabaseError) -> Int {
     let depth = try number(depthKey, in: spaces, source)
     return Int(min(max(depth ?? UInt64(RevisionTree.usualDepth), 1), 1 << 30))
   }
@@ -41,10 +41,10 @@ enum DatabaseRecords {
   /// Returns the state of a collection; nil if no collection has that name.
   static func state(
     of collection: String, in spaces: DatabaseSpaces, _ source: some Readable
-  ) throws(DocumentError) -> CollectionState? {
-    try DocumentError.typed {
+  ) throws(DatabaseError) -> CollectionState? {
+    try DatabaseError.typed {
       try source.withValue(CollectionState.key(collection), in: spaces.database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
       }
     }
   }

@@ -3,7 +3,7 @@ import LatewoodStore
 extension DocumentCore {
   /// Returns a collection as this thread's batch sees it or, outside a batch, the newest commit;
   /// nil if there is none.
-  func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
+  func collection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
     if let batch = currentBatch { return try batch.collection(name) }
     while true {
       let dropCount = collections.dropCount
@@ -18,8 +18,8 @@ extension DocumentCore {
     }
   }
 
-  private func lookedUp(_ name: String) throws(DocumentError) -> CollectionHandle? {
-    try DocumentError.typed {
+  private func lookedUp(_ name: String) throws(DatabaseError) -> CollectionHandle? {
+    try DatabaseError.typed {
       // Use one state for all lookups.
       let source = try store.held()
       guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
@@ -30,9 +30,9 @@ extension DocumentCore {
   /// Returns the names that begin with a prefix, in the order of their bytes.
   func collectionNames(
     in source: some Readable, beginningWith prefix: String = ""
-  ) throws(DocumentError) -> [String] {
+  ) throws(DatabaseError) -> [String] {
     var names: [String] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try source.forEach(in: shared.database, .prefix(CollectionState.key(prefix))) { key, _ in
         key.withUnsafeBytes { bytes in
           names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
@@ -46,8 +46,8 @@ extension DocumentCore {
   /// Creates a collection, in the batch that this thread runs, or in a separate one.
   func createCollection(
     _ name: String, _ durability: BatchDurability
-  ) throws(DocumentError) -> CollectionHandle {
-    let created = try batch(durability) { (batch) throws(DocumentError) in try batch.createCollection(name)
+  ) throws(DatabaseError) -> CollectionHandle {
+    let created = try batch(durability) { (batch) throws(DatabaseError) in try batch.createCollection(name)
     }
     if currentBatch != nil { return created }
     // Another thread may have looked up the collection since the commit: in that case all share its
@@ -55,9 +55,9 @@ extension DocumentCore {
     return try collection(name) ?? created
   }
 
-  func dropCollection(_ name: String, _ durability: BatchDurability) throws(DocumentError) -> Bool {
+  func dropCollection(_ name: String, _ durability: BatchDurability) throws(DatabaseError) -> Bool {
     try refuseInBatch("a collection is dropped")
-    let dropped = try batch(durability) { (batch) throws(DocumentError) in
+    let dropped = try batch(durability) { (batch) throws(DatabaseError) in
       try batch.dropCollection(name)
     }
     return forget(dropped)
@@ -86,9 +86,9 @@ extension DocumentCore {
     return true
   }
 
-  func refuseInBatch(_ what: String) throws(DocumentError) {
+  func refuseInBatch(_ what: String) throws(DatabaseError) {
     guard currentBatch != nil else { return }
-    throw DocumentError(
+    throw DatabaseError(
       .busy, "\(what) inside of a batch, which must end first", advice: "Make the call after the batch.")
   }
 }

@@ -49,25 +49,25 @@ final class DocumentCore: Sendable {
   /// batch itself. Any other value may be stale.
   let writingThread = Atomic<UInt>(0)
 
-  init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DocumentError) {
+  init(_ store: Store, options: DocumentOptions, sharedPath: String?) throws(DatabaseError) {
     self.store = store
     self.options = options
     self.sharedPath = sharedPath
     following = store.isReadOnly ? Following() : nil
-    let (spaces, depth) = try DocumentError.typed {
+    let (spaces, depth) = try DatabaseError.typed {
       if try store.existingKeyspace("database") == nil {
         guard !store.isReadOnly, try store.keyspaces().isEmpty else {
-          throw DocumentError(.wrongFormat, "the file holds keys and values, but no documents")
+          throw DatabaseError(.wrongFormat, "the file holds keys and values, but no documents")
         }
         try DocumentCore.create(in: store, options)
       }
       let spaces = try DatabaseSpaces { name in try store.keyspace(name) }
       let format = try DatabaseRecords.number(DatabaseRecords.formatKey, in: spaces, store)
       guard let format else {
-        throw DocumentError(.wrongFormat, "the file does not say in what format its documents are")
+        throw DatabaseError(.wrongFormat, "the file does not say in what format its documents are")
       }
       guard format <= DatabaseRecords.format else {
-        throw DocumentError(
+        throw DatabaseError(
           .tooNew, "the documents are in format \(format), this is for \(DatabaseRecords.format)")
       }
       return (spaces, try DatabaseRecords.depth(in: spaces, store))
@@ -76,8 +76,8 @@ final class DocumentCore: Sendable {
     shared = spaces
   }
 
-  private static func create(in store: Store, _ options: DocumentOptions) throws(DocumentError) {
-    try DocumentError.typed {
+  private static func create(in store: Store, _ options: DocumentOptions) throws(DatabaseError) {
+    try DatabaseError.typed {
       try store.write { transaction in
         let spaces = try DatabaseSpaces { name in try transaction.keyspace(name) }
         let identity =
@@ -122,8 +122,8 @@ final class DocumentCore: Sendable {
     return ChangeSource(store: store, collection: collection, now: { clock() / 1_000_000 })
   }
 
-  func shutDown() throws(DocumentError) {
+  func shutDown() throws(DatabaseError) {
     alarm.cancel()
-    try DocumentError.typed { try store.close() }
+    try DatabaseError.typed { try store.close() }
   }
 }

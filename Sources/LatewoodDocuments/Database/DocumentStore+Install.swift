@@ -12,11 +12,11 @@ extension DocumentStore {
   /// - Parameters:
   ///   - path: the path of the copy.
   ///   - volume: the volume of that path, on which this database was opened too.
-  /// - Throws: ``DocumentError`` `alreadyExists`; `busy` if someone else is creating a database
+  /// - Throws: ``DatabaseError`` `conflict`; `busy` if someone else is creating a database
   ///   there; any error of the store.
-  package func install(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
+  package func install(at path: String, on volume: any Volume = FileVolume()) throws(DatabaseError) {
     let core = try opened()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try Store.install(at: path, on: volume) { try core.buildCopy(at: $0, on: volume) }
     }
   }
@@ -29,11 +29,11 @@ extension DocumentStore {
   /// - Parameters:
   ///   - path: the path of the database to replace.
   ///   - volume: the volume of that path, on which this database was opened too.
-  /// - Throws: ``DocumentError`` `busy` if someone has the database at `path` open; `wrongFormat`
+  /// - Throws: ``DatabaseError`` `busy` if someone has the database at `path` open; `wrongFormat`
   ///   if there is a file of another kind; any error of the store.
-  package func replace(at path: String, on volume: any Volume = FileVolume()) throws(DocumentError) {
+  package func replace(at path: String, on volume: any Volume = FileVolume()) throws(DatabaseError) {
     let core = try opened()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try Store.replace(at: path, on: volume) { try core.buildCopy(at: $0, on: volume) }
     }
   }

@@ -51,7 +51,7 @@ package final class DocumentStore: Sendable {
     core.hub.closeHandle(handle)
     // No caller can receive an error here. Acknowledged commits are in the log in any case.
     let release: @Sendable () -> Void = { [core] in
-      do throws(DocumentError) { try OpenStores.shared.release(core) } catch {}
+      do throws(DatabaseError) { try OpenStores.shared.release(core) } catch {}
     }
     // The last reference may be released inside a batch of this database, for which closing would
     // wait.
@@ -66,7 +66,7 @@ package final class DocumentStore: Sendable {
   /// options of the first open apply, except for the durability, which each handle has for its own
   /// writes.
   ///
-  /// - Throws: ``DocumentError``: any error of the store; `wrongFormat` if the file does not hold
+  /// - Throws: ``DatabaseError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
   ///   policy that is neither the default nor that of the first open.
   ///
@@ -74,9 +74,9 @@ package final class DocumentStore: Sendable {
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
     waiting wait: LockWait? = nil
-  ) throws(DocumentError) -> DocumentStore {
+  ) throws(DatabaseError) -> DocumentStore {
     let wait = wait ?? LockWait(options.store.lockTimeout)
-    let name = try DocumentError.typed { try FileVolume().resolved(path) }
+    let name = try DatabaseError.typed { try FileVolume().resolved(path) }
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
         return DocumentStore(core, isReadOnly: true, options)
@@ -84,7 +84,7 @@ package final class DocumentStore: Sendable {
       return try open(at: path, on: FileVolume(), mode: mode, options: options, sharedPath: nil)
     }
     var isNew = false
-    let core = try OpenStores.shared.share(name, wait) { () throws(DocumentError) in
+    let core = try OpenStores.shared.share(name, wait) { () throws(DatabaseError) in
       isNew = true
       return try makeCore(
         at: path, on: FileVolume(), mode: mode, options: options, sharedPath: name, waiting: wait)
@@ -92,12 +92,12 @@ package final class DocumentStore: Sendable {
     let store = DocumentStore(core, isReadOnly: false, options)
     guard isNew else {
       if mode == .createNew {
-        throw DocumentError(.alreadyExists, "there is a database already, and it is open")
+        throw DatabaseError(.conflict, "there is a database already, and it is open")
       }
       let policy = options.store.compaction
       guard policy == CompactionPolicy() || policy == core.options.store.compaction else {
-        throw DocumentError(
-          .badArgument,
+        throw DatabaseError(
+          .invalidParameter,
           "the database is open already, with another compaction policy: use that, or the default, which is taken for any"
         )
       }
@@ -110,21 +110,21 @@ package final class DocumentStore: Sendable {
   /// Creates a database in memory.
   package static func inMemory(
     options: DocumentOptions = DocumentOptions()
-  ) throws(DocumentError) -> DocumentStore {
+  ) throws(DatabaseError) -> DocumentStore {
     try open(at: "memory", on: MemoryVolume(), mode: .createNew, options: options, sharedPath: nil)
   }
 
   /// Opens a database on any volume, without sharing: used for simulated disks.
   package static func open(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions
-  ) throws(DocumentError) -> DocumentStore {
+  ) throws(DatabaseError) -> DocumentStore {
     try open(at: path, on: volume, mode: mode, options: options, sharedPath: nil)
   }
 
   private static func open(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
     sharedPath: String?
-  ) throws(DocumentError) -> DocumentStore {
+  ) throws(DatabaseError) -> DocumentStore {
     let core = try makeCore(at: path, on: volume, mode: mode, options: options, sharedPath: sharedPath)
     let store = DocumentStore(core, isReadOnly: mode == .readOnly, options)
     try core.startExpiring()
@@ -134,8 +134,8 @@ package final class DocumentStore: Sendable {
   private static func makeCore(
     at path: String, on volume: any Volume, mode: Store.OpenMode, options: DocumentOptions,
     sharedPath: String?, waiting wait: LockWait? = nil
-  ) throws(DocumentError) -> DocumentCore {
-    let store = try DocumentError.typed {
+  ) throws(DatabaseError) -> DocumentCore {
+    let store = try DatabaseError.typed {
       try Store.open(
         at: path, on: volume, mode: mode, options: options.store, environment: options.environment,
         waiting: wait)
@@ -148,13 +148,13 @@ package final class DocumentStore: Sendable {
   /// Closes this handle and, with the last handle, the database, which waits for running batches.
   /// Idempotent.
   ///
-  /// - Throws: ``DocumentError`` `busy` inside a batch or a closure of a compaction, copy or
+  /// - Throws: ``DatabaseError`` `busy` inside a batch or a closure of a compaction, copy or
   ///   backup: the handle then stays open. Any error of the last checkpoint: the handle is then
   ///   closed nevertheless.
-  package func close() throws(DocumentError) {
+  package func close() throws(DatabaseError) {
     if isClosed.load(ordering: .acquiring) { return }
     if core.isWorkingHere {
-      throw DocumentError(
+      throw DatabaseError(
         .busy, "cannot close the database inside one of its own batches or compactions",
         advice: "Close it after the batch or compaction.")
     }
@@ -164,29 +164,29 @@ package final class DocumentStore: Sendable {
   }
 
   /// Returns the open database; throws `notOpen` if this handle is closed.
-  @inline(__always) func opened() throws(DocumentError) -> DocumentCore {
-    if isClosed.load(ordering: .acquiring) { throw DocumentError(.notOpen, "the database has been closed") }
+  @inline(__always) func opened() throws(DatabaseError) -> DocumentCore {
+    if isClosed.load(ordering: .acquiring) { throw DatabaseError(.notOpen, "the database has been closed") }
     return core
   }
 
   /// Like `opened()`, for reads: if another process writes the database, the result includes its
   /// newest commit.
-  @inline(__always) func openedForReading() throws(DocumentError) -> DocumentCore {
+  @inline(__always) func openedForReading() throws(DatabaseError) -> DocumentCore {
     let core = try opened()
     try core.catchUp()
     return core
   }
 
-  func openedForWriting() throws(DocumentError) -> DocumentCore {
+  func openedForWriting() throws(DatabaseError) -> DocumentCore {
     let core = try opened()
-    if isReadOnly { throw DocumentError(.notWritable, "the database was opened read-only") }
+    if isReadOnly { throw DatabaseError(.notWritable, "the database was opened read-only") }
     return core
   }
 
   /// Whether this process has the file at a path open for writing, which forbids deleting or
   /// replacing it.
-  package static func isOpen(at path: String) throws(DocumentError) -> Bool {
-    try DocumentError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
+  package static func isOpen(at path: String) throws(DatabaseError) -> Bool {
+    try DatabaseError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
   }
 
   private var usual: BatchDurability { BatchDurability(usual: durability) }
@@ -198,19 +198,19 @@ package final class DocumentStore: Sendable {
 
   /// Returns 16 random bytes that identify this database. A copy gets new ones with
   /// ``renewIdentity()``.
-  package func identity() throws(DocumentError) -> [UInt8] {
+  package func identity() throws(DatabaseError) -> [UInt8] {
     let core = try openedForReading()
     let spaces = core.shared
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       try core.source().get(DatabaseRecords.identityKey, in: spaces.database) ?? []
     }
   }
 
   /// Gives the database a new identity: for a copy.
-  package func renewIdentity() throws(DocumentError) {
+  package func renewIdentity() throws(DatabaseError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.batch(usual) { (batch) throws(DocumentError) in
+    try core.batch(usual) { (batch) throws(DatabaseError) in
       try batch.putRecord(
         DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
@@ -222,17 +222,17 @@ package final class DocumentStore: Sendable {
 
   /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
   /// all others by the next sweep.
-  package func setDepth(_ depth: Int) throws(DocumentError) {
+  package func setDepth(_ depth: Int) throws(DatabaseError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
-    try core.batch(usual) { (batch) throws(DocumentError) in
+    try core.batch(usual) { (batch) throws(DatabaseError) in
       try batch.setDepth(depth)
     }
   }
 
   /// Makes all commits so far survive a power failure.
-  package func sync() throws(DocumentError) {
-    try DocumentError.typed { try opened().store.sync() }
+  package func sync() throws(DatabaseError) {
+    try DatabaseError.typed { try opened().store.sync() }
   }
 
   /// Applies the commits of another process, if this database is read-only. Returns whether there
@@ -242,14 +242,14 @@ package final class DocumentStore: Sendable {
   /// changes within 100 ms. Throws any error of the store; reads throw it too until a refresh
   /// succeeds.
   @discardableResult
-  package func refresh() throws(DocumentError) -> Bool {
+  package func refresh() throws(DatabaseError) -> Bool {
     try opened().catchUpNow()
   }
 
   // MARK: Collections
 
   /// Returns the collection with a given name; nil if it does not exist.
-  package func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
+  package func collection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
     try openedForReading().collection(name)
   }
 
@@ -258,14 +258,14 @@ package final class DocumentStore: Sendable {
   ///
   /// In a batch, the creation is part of the batch: if the batch fails, the collection does not
   /// exist, and every use of it throws `notFound`.
-  package func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
+  package func createCollection(_ name: String) throws(DatabaseError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     return try openedForWriting().createCollection(name, usual)
   }
 
   /// Returns the names of all collections that begin with a prefix, ordered by their bytes.
   /// O(log n) plus the length of the result.
-  package func collectionNames(beginningWith prefix: String = "") throws(DocumentError) -> [String] {
+  package func collectionNames(beginningWith prefix: String = "") throws(DatabaseError) -> [String] {
     let core = try openedForReading()
     if let batch = core.currentBatch {
       return try core.collectionNames(in: batch.transaction, beginningWith: prefix)
@@ -276,7 +276,7 @@ package final class DocumentStore: Sendable {
   /// Deletes a collection with all its contents, in one step. Returns false if the collection did
   /// not exist.
   @discardableResult
-  package func dropCollection(_ name: String) throws(DocumentError) -> Bool {
+  package func dropCollection(_ name: String) throws(DatabaseError) -> Bool {
     try openedForWriting().dropCollection(name, usual)
   }
 
@@ -303,7 +303,7 @@ package final class DocumentStore: Sendable {
   ///   - uniqueness: the time at which unique indexes are checked; default: the time of the
   ///     surrounding batch, or at each save.
   ///   - body: the work. Its argument must not escape.
-  /// - Throws: any error of the closure; ``DocumentError``.
+  /// - Throws: any error of the closure; ``DatabaseError``.
   @discardableResult
   @inlinable package func write<R>(
     durability: Durability? = nil, uniqueness: UniquenessCheck? = nil, _ body: (DocumentWriter) throws -> R
@@ -360,17 +360,17 @@ package final class DocumentStore: Sendable {
 
   /// Returns the newest state of a collection, which stays fixed while the value is kept. For short
   /// reads; use ``snapshot()`` for longer ones.
-  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     let core = try openedForReading()
     if let batch = core.currentBatch { return try batch.reads(collection) }
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       try DocumentReads(core.store.held(), collection, core.options.environment)
     }
   }
 
   /// Returns a snapshot of the newest state of all collections.
-  package func snapshot() throws(DocumentError) -> DocumentSnapshot {
+  package func snapshot() throws(DatabaseError) -> DocumentSnapshot {
     let core = try openedForReading()
-    return try DocumentError.typed { DocumentSnapshot(try core.store.snapshot(), core) }
+    return try DatabaseError.typed { DocumentSnapshot(try core.store.snapshot(), core) }
   }
 }

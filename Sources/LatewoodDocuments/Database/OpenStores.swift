@@ -35,11 +35,11 @@ final class OpenStores: @unchecked Sendable {
   /// - Throws: any error of `make`; `busy` if the database is being closed and that waits for work
   ///   of this very thread, or if another open still waits for the lock when the time is over.
   func share(
-    _ path: String, _ wait: LockWait, _ make: () throws(DocumentError) -> DocumentCore
-  ) throws(DocumentError) -> DocumentCore {
+    _ path: String, _ wait: LockWait, _ make: () throws(DatabaseError) -> DocumentCore
+  ) throws(DatabaseError) -> DocumentCore {
     wait.whenChanged { [self] in monitor.withLock { monitor.broadcast() } }
     if let core = try join(path, orTakes: wait) { return core }
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       let core = try make()
       settle(path, .open(core, users: 1))
       return core
@@ -51,7 +51,7 @@ final class OpenStores: @unchecked Sendable {
 
   /// Returns the database that is open at a path, with one more user; nil if the database is not
   /// open.
-  func shareExisting(_ path: String) throws(DocumentError) -> DocumentCore? {
+  func shareExisting(_ path: String) throws(DatabaseError) -> DocumentCore? {
     try join(path, orTakes: nil)
   }
 
@@ -60,7 +60,7 @@ final class OpenStores: @unchecked Sendable {
 
   /// Removes a user; closes the database with the last one. Closing waits for running work, so a
   /// thread that runs such work must not call this.
-  func release(_ core: DocumentCore) throws(DocumentError) {
+  func release(_ core: DocumentCore) throws(DatabaseError) {
     guard let path = core.sharedPath else { return try core.shutDown() }
     guard isLastUser(of: core, path) else { return }
     defer { settle(path, nil) }
@@ -69,7 +69,7 @@ final class OpenStores: @unchecked Sendable {
 
   /// - Parameter wait: the patience of an open that takes the path if it is free; nil for one that
   ///   does not.
-  private func join(_ path: String, orTakes wait: LockWait?) throws(DocumentError) -> DocumentCore? {
+  private func join(_ path: String, orTakes wait: LockWait?) throws(DatabaseError) -> DocumentCore? {
     monitor.lock()
     defer { monitor.unlock() }
     while true {
@@ -81,7 +81,7 @@ final class OpenStores: @unchecked Sendable {
         entries[path] = .open(core, users: users + 1)
         return core
       case .closing(let core)? where core.isWorkingHere:
-        throw DocumentError(
+        throw DatabaseError(
           .busy, "the database is being closed, which waits for the batch that this is in",
           advice: "Open the database after the batch.")
       case .opening(let other)? where other.isBlocked:
@@ -94,12 +94,12 @@ final class OpenStores: @unchecked Sendable {
     }
   }
 
-  private static func waiting(_ wait: LockWait?, _ path: String) -> DocumentError {
+  private static func waiting(_ wait: LockWait?, _ path: String) -> DatabaseError {
     let error = StorageError(
       .lockedByOtherProcess,
       "another process has opened the database for writing, and another open of this process waits for it",
       path: path)
-    return DocumentError(StoreError((wait ?? .none).outcome(error)))
+    return DatabaseError(StoreError((wait ?? .none).outcome(error)))
   }
 
   private func settle(_ path: String, _ entry: Entry?) {

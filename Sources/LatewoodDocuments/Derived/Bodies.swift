@@ -36,7 +36,7 @@ struct Bodies: DerivedData {
   }
 
   /// Removes the bodies of a document that is removed.
-  @inline(never) private func removeAll(of change: RevisionChange) throws(DocumentError) {
+  @inline(never) private func removeAll(of change: RevisionChange) throws(DatabaseError) {
     guard let old = change.oldHead, let tree = change.removed else { return }
     for node in tree.nodes where node.body != 0 {
       try remove(node.body, length: node.body == old.sequence ? change.oldBody?.count : nil)
@@ -73,9 +73,9 @@ struct Bodies: DerivedData {
   ///
   /// - Parameter length: the length of a body in the record of its document, which the caller
   ///   deletes; nil for other bodies.
-  func remove(_ body: UInt64, length: Int? = nil) throws(DocumentError) {
+  func remove(_ body: UInt64, length: Int? = nil) throws(DatabaseError) {
     let key = SequenceEntry.key(body)
-    let size = try DocumentError.typed {
+    let size = try DatabaseError.typed {
       try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
     }
     guard let size else {
@@ -84,7 +84,7 @@ struct Bodies: DerivedData {
     }
     var digests: [[UInt8]] = []
     if work.state.references > 0 {
-      try DocumentError.typed {
+      try DatabaseError.typed {
         try transaction.forEach(in: spaces.references, .prefix(key)) { reference, _ in
           digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
           return true
@@ -92,7 +92,7 @@ struct Bodies: DerivedData {
       }
     }
     batch.noteRemoval()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       if length == nil { try transaction.delete(key, in: spaces.bodies) }
       work.state.bodies &-= 1
       work.state.bodyBytes &-= UInt64(size)
@@ -105,8 +105,8 @@ struct Bodies: DerivedData {
     try unlistSuperseded(key)
   }
 
-  private func unlistSuperseded(_ key: [UInt8]) throws(DocumentError) {
-    try DocumentError.typed {
+  private func unlistSuperseded(_ key: [UInt8]) throws(DatabaseError) {
+    try DatabaseError.typed {
       guard try transaction.contains(key, in: spaces.superseded) else { return }
       batch.noteRemoval()
       try transaction.delete(key, in: spaces.superseded)
@@ -115,8 +115,8 @@ struct Bodies: DerivedData {
   }
 
   /// Returns the blobs that a body does not refer to.
-  func blobs(_ blobs: [BlobDigest], without body: UInt64) throws(DocumentError) -> [BlobDigest] {
-    try DocumentError.typed {
+  func blobs(_ blobs: [BlobDigest], without body: UInt64) throws(DatabaseError) -> [BlobDigest] {
+    try DatabaseError.typed {
       var rest: [BlobDigest] = []
       for digest in blobs {
         let key = SequenceEntry.key(body) + digest.bytes

@@ -9,7 +9,7 @@ protocol DefinitionRecord: Sendable {
   /// The first parts of the names of its keyspaces, before the name of the collection.
   static var keyspaces: [String] { get }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError)
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError)
 }
 
 extension DefinitionRecord {
@@ -19,10 +19,10 @@ extension DefinitionRecord {
   /// Returns the record with a name in a state; nil if there is none.
   static func stored(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> Self? {
-    try DocumentError.typed {
+  ) throws(DatabaseError) -> Self? {
+    try DatabaseError.typed {
       try source.withValue(key(name, of: collection), in: database) { value in
-        try value.reading { (bytes) throws(DocumentError) in try Self(bytes) }
+        try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
       }
     }
   }
@@ -30,16 +30,16 @@ extension DefinitionRecord {
   /// Returns all records of a collection in a state, by name, each with its damage, if any.
   static func all(
     of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> [(name: String, record: Result<Self, DocumentError>)] {
+  ) throws(DatabaseError) -> [(name: String, record: Result<Self, DatabaseError>)] {
     let prefix = prefix(of: collection)
-    var records: [(name: String, record: Result<Self, DocumentError>)] = []
-    try DocumentError.typed {
+    var records: [(name: String, record: Result<Self, DatabaseError>)] = []
+    try DatabaseError.typed {
       try source.forEach(in: database, .prefix(prefix)) { key, value in
         let name = key.withUnsafeBytes {
           String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
         }
-        let record = Result { () throws(DocumentError) in
-          try value.reading { (bytes) throws(DocumentError) in try Self(bytes) }
+        let record = Result { () throws(DatabaseError) in
+          try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
         }
         records.append((name, record))
         return true
@@ -55,14 +55,14 @@ extension DerivedData {
   /// - Returns: the definitions that can be read, by name.
   func removeAll<Record: DefinitionRecord>(
     _: Record.Type
-  ) throws(DocumentError) -> [(name: String, record: Record)] {
+  ) throws(DatabaseError) -> [(name: String, record: Record)] {
     var readable: [(name: String, record: Record)] = []
     for (name, record) in try Record.all(of: work.name, in: database, transaction) {
       // The definition of any other is lost.
       if case .success(let record) = record { readable.append((name, record)) }
     }
     batch.changeCount += 1
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.deleteRange(.prefix(Record.prefix(of: work.name)), in: database)
       let prefixes = Record.keyspaces.map { "\($0)/\(work.name)/" }
       for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {

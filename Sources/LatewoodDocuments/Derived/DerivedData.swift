@@ -24,13 +24,13 @@ protocol DerivedData {
 
   /// Returns what is defined by name in the state of this batch, each with keyspaces of its own.
   /// Kinds without definitions use keyspaces that every collection has.
-  func defined() throws(DocumentError) -> [any DefinedData]
+  func defined() throws(DatabaseError) -> [any DefinedData]
 
   /// Empties the data of this kind in a salvaged file, where entries may be missing, damaged or out
   /// of date.
   ///
   /// - Returns: the builds that make it complete again.
-  func reset() throws(DocumentError) -> [any StepwiseBuild]
+  func reset() throws(DatabaseError) -> [any StepwiseBuild]
 
   /// Checks that this data agrees with the record of one document.
   static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws
@@ -40,7 +40,7 @@ protocol DerivedData {
 }
 
 extension DerivedData {
-  init(_ batch: DocumentBatch, of collection: CollectionHandle) throws(DocumentError) {
+  init(_ batch: DocumentBatch, of collection: CollectionHandle) throws(DatabaseError) {
     self.init(batch, try batch.work(collection))
   }
 
@@ -51,8 +51,8 @@ extension DerivedData {
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { true }
   @inline(__always) func finish() throws {}
-  func defined() throws(DocumentError) -> [any DefinedData] { [] }
-  func reset() throws(DocumentError) -> [any StepwiseBuild] { [] }
+  func defined() throws(DatabaseError) -> [any DefinedData] { [] }
+  func reset() throws(DatabaseError) -> [any StepwiseBuild] { [] }
   static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {}
 }
 
@@ -78,7 +78,7 @@ extension DocumentBatch {
   ///
   /// `update` is static, and mostly inlined here: an instance and a copy of the change for each
   /// kind would take longer than most of what follows from it.
-  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DocumentError) {
+  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DatabaseError) {
     do {
       // Before anything has changed, because these may refuse the change and read the old body.
       if Indexes.exist(in: work.state) { try Indexes.update(for: change, in: self, work) }
@@ -93,13 +93,13 @@ extension DocumentBatch {
       try writeRecord(of: change, work)
       try ExpiryTimes.update(for: change, in: self, work)
       try Marks.update(for: change, in: self, work)
-    } catch { throw DocumentError.from(error) }
+    } catch { throw DatabaseError.from(error) }
     work.changed(change.announced, old: change.oldHead?.sequence)
   }
 
   /// Removes derived data with its definition.
-  func remove(_ data: some DefinedData, of collection: String) throws(DocumentError) {
-    try DocumentError.typed {
+  func remove(_ data: some DefinedData, of collection: String) throws(DatabaseError) {
+    try DatabaseError.typed {
       for keyspace in data.keyspaces { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(data.key(in: collection), in: shared.database)
     }

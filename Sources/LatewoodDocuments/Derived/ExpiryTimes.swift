@@ -18,9 +18,9 @@ struct ExpiryTimes: DerivedData {
   }
 
   /// Removes an entry that belongs to no document.
-  func forget(_ seconds: UInt64, _ id: String) throws(DocumentError) {
+  func forget(_ seconds: UInt64, _ id: String) throws(DatabaseError) {
     batch.noteRemoval()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: spaces.expiry)
     }
   }

@@ -54,13 +54,13 @@ extension CollectionCheck {
       func fault(_ what: String, _ id: String? = nil) -> DatabaseFault {
         DatabaseFault(what, collection: name, document: id, sequence: sequence)
       }
-      do throws(DocumentError) {
-        let entry = try key.reading { (key) throws(DocumentError) in
-          try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+      do throws(DatabaseError) {
+        let entry = try key.reading { (key) throws(DatabaseError) in
+          try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
         }
-        let head = try DocumentError.typed {
+        let head = try DatabaseError.typed {
           try source.withValue(entry.id, in: spaces.documents) { value in
-            try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+            try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord.Head(bytes) }
           }
         }
         if let head {

@@ -16,12 +16,12 @@ protocol StepwiseBuild {
   var durability: Durability? { get }
 
   /// Performs the next step, and begins the build if necessary.
-  func step(in batch: DocumentBatch) throws(DocumentError) -> Progress
+  func step(in batch: DocumentBatch) throws(DatabaseError) -> Progress
 
   /// Undoes finished steps after an error, if another build would not continue from them.
   ///
   /// - Parameter last: the last finished step; nil if there is none.
-  func giveUp(after error: any Error, last: Progress?, in store: DocumentStore) throws(DocumentError)
+  func giveUp(after error: any Error, last: Progress?, in store: DocumentStore) throws(DatabaseError)
 }
 
 extension DocumentStore {
@@ -32,7 +32,7 @@ extension DocumentStore {
   ///     the error is rethrown.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is undone, the build is given up and the error is rethrown.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError`` of the steps.
+  /// - Throws: any error of `progress` and `check`; ``DatabaseError`` of the steps.
   func build<Build: StepwiseBuild>(
     _ build: Build, progress: (Build.Progress) throws -> Void, check: () throws -> Void
   ) throws {
@@ -68,8 +68,8 @@ extension DocumentStore {
 
   /// Empties and rebuilds all derived data of a salvaged file that does not follow from its records
   /// alone. Views stay empty until a program that has registered them catches them up.
-  package func rebuildDerivedData() throws(DocumentError) {
-    try DocumentError.typed {
+  package func rebuildDerivedData() throws(DatabaseError) {
+    try DatabaseError.typed {
       for kind in DerivedKinds.all {
         for name in try collectionNames() {
           guard let collection = try collection(name) else { continue }

@@ -9,7 +9,7 @@ extension DocumentReads {
   ///
   /// Returns nil if the request must be planned: if it has another form, if such an index does not
   /// exist, if there are too many documents, or within a batch.
-  func idsForEqualityLookup(_ request: FindRequest) throws(DocumentError) -> CandidateIDs? {
+  func idsForEqualityLookup(_ request: FindRequest) throws(DatabaseError) -> CandidateIDs? {
     guard case .state = source, request.order.isEmpty,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
@@ -22,16 +22,16 @@ extension DocumentReads {
   }
 
   /// Returns an unconditional ascending index on exactly one field.
-  private func index(onlyOn path: FieldPath) throws(DocumentError) -> CollectionIndex? {
+  private func index(onlyOn path: FieldPath) throws(DatabaseError) -> CollectionIndex? {
     for index in try indexes().ready where index.onlyField == path { return index }
     return nil
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  func few(in entries: Keyspace, _ range: KeyRange) throws(DocumentError) -> CandidateIDs? {
+  func few(in entries: Keyspace, _ range: KeyRange) throws(DatabaseError) -> CandidateIDs? {
     var ids = CandidateIDs()
     var isWhole = true
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try source.forEach(in: entries, range) { key, value in
         isWhole = ids.count < CandidateIDs.limit
         if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }

@@ -12,7 +12,7 @@ extension DocumentReads {
   /// documents or the index are read again for each further part.
   ///
   /// - Returns: the number of examined documents.
-  /// - Throws: any error of the closure; ``DocumentError`` `corruptData` if the body of an examined
+  /// - Throws: any error of the closure; ``DatabaseError`` `corruptData` if the body of an examined
   ///   document is damaged.
   @discardableResult
   package func find(_ request: FindRequest, _ body: (MatchedDocument) throws -> Bool) throws -> Int {
@@ -156,7 +156,7 @@ extension DocumentReads {
   }
 
   /// Returns the plan for a request. O(log n) for each index.
-  package func explain(_ request: FindRequest) throws(DocumentError) -> QueryPlan {
+  package func explain(_ request: FindRequest) throws(DatabaseError) -> QueryPlan {
     try FindPlanner(self, request).explained()
   }
 
@@ -165,7 +165,7 @@ extension DocumentReads {
   /// - Parameter columns: the fields to find; nil for whole documents.
   package func explain(
     _ prepared: PreparedFind, _ columns: [FieldPath]? = nil
-  ) throws(DocumentError) -> QueryPlan {
+  ) throws(DatabaseError) -> QueryPlan {
     try FindPlanner(self, prepared, columns).explained()
   }
 
@@ -247,8 +247,8 @@ extension DocumentReads {
     }
   }
 
-  @inline(never) static func missingBody(of id: UnsafeRawBufferPointer) -> DocumentError {
-    DocumentError(
+  @inline(never) static func missingBody(of id: UnsafeRawBufferPointer) -> DatabaseError {
+    DatabaseError(
       .corruptData, "the body of the document \(String(decoding: id, as: UTF8.self)) is missing")
   }
 
@@ -262,7 +262,7 @@ extension DocumentReads {
     do {
       return try body(MatchedDocument(id, head, stored))
     } catch let error as FleeceError {
-      throw DocumentError(
+      throw DatabaseError(
         .corruptData,
         "the body of the document \(String(decoding: id, as: UTF8.self)) is damaged: \(error)")
     }

@@ -32,7 +32,7 @@ extension DocumentReads {
   ///
   /// - Returns: the number of examined documents, each counted as often as it is examined.
   /// - Throws: any error of the closure, and of `SQLLimits.check`; `QueryError` `tooLarge` if the
-  ///   limits are exceeded; ``DocumentError`` `corruptData`.
+  ///   limits are exceeded; ``DatabaseError`` `corruptData`.
   @discardableResult
   package func query(
     _ program: SQLProgram, limits: SQLLimits = SQLLimits(), _ body: SQLRun.Receiver
@@ -104,7 +104,7 @@ extension DocumentReads {
 
   /// Returns the plan for the documents of a statement, including the filtering and sorting of its
   /// rows. O(log n) for each index.
-  package func explain(_ program: SQLProgram) throws(DocumentError) -> QueryPlan {
+  package func explain(_ program: SQLProgram) throws(DatabaseError) -> QueryPlan {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
     // The documents of a scan that was chosen without alternatives have not been counted.
@@ -126,7 +126,7 @@ private struct SQLChoice {
 
   init(
     _ reads: DocumentReads, _ program: SQLProgram, memory: Int = SQLLimits().memory
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     if let sorted = program.inOrderOfScan {
       let request = FindRequest(sorted, memory: memory)
       if let plan = try FindPlanner(reads, request).inOrder() {

@@ -28,7 +28,7 @@ struct FindPlanner {
   /// Whether the documents must be ordered, by the request or else by id.
   private let isOrdered: Bool
 
-  init(_ reads: DocumentReads, _ request: FindRequest) throws(DocumentError) {
+  init(_ reads: DocumentReads, _ request: FindRequest) throws(DatabaseError) {
     self.init(reads, request, PlanningContext(request, try reads.indexes()), nil, isOrdered: true)
   }
 
@@ -37,7 +37,7 @@ struct FindPlanner {
   ///   - isOrdered: whether the documents must be ordered, by the request or else by id.
   init(
     _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil, isOrdered: Bool = true
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     self.init(
       reads, prepared.request, prepared.choices(with: try reads.indexes()), columns, isOrdered: isOrdered)
   }
@@ -59,7 +59,7 @@ struct FindPlanner {
   ///   - toCount: whether only the number of documents is needed. If the returned plan is covered,
   ///     or an exact scan, its candidates are that number, including expired documents.
   ///   - isMany: whether there are known to be more than a few documents with equal keys.
-  func best(toCount: Bool = false, isMany: Bool = false) throws(DocumentError) -> FindPlan {
+  func best(toCount: Bool = false, isMany: Bool = false) throws(DatabaseError) -> FindPlan {
     if toCount {
       if choices.areIDsWhole { return scan(candidates: try documentCount()) }
       if let access = try covering() {
@@ -74,12 +74,12 @@ struct FindPlanner {
 
   /// Returns the documents that the best plan reads if there are few of them and the request is
   /// unordered; nil otherwise.
-  func shortCandidateList() throws(DocumentError) -> CandidateMatch? {
+  func shortCandidateList() throws(DatabaseError) -> CandidateMatch? {
     request.order.isEmpty ? try few() : nil
   }
 
   /// Explains the cheapest plan, with all counts filled in.
-  func explained() throws(DocumentError) -> QueryPlan {
+  func explained() throws(DatabaseError) -> QueryPlan {
     if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part))) }
     if let few = try few() { return explain(plan(few)) }
     return explain(best(of: try all()))
@@ -87,7 +87,7 @@ struct FindPlanner {
 
   /// Returns a plan that reads documents in the order of the request, without collecting them in
   /// memory; nil if such a plan does not exist or another plan would read far fewer documents.
-  func inOrder() throws(DocumentError) -> FindPlan? {
+  func inOrder() throws(DatabaseError) -> FindPlan? {
     if request.order.isEmpty { return try best() }
     if choices.parts.isEmpty, !request.isByIDReversed { return nil }
     let plans = try all()
@@ -100,7 +100,7 @@ struct FindPlanner {
 
   /// Returns a part of an index whose entries are exactly the requested documents; nil if no index
   /// has one.
-  private func covering() throws(DocumentError) -> IndexScan? {
+  private func covering() throws(DatabaseError) -> IndexScan? {
     for part in choices.parts where part.isWhole {
       let access = try access(to: part)
       if access.isExact { return access }
@@ -132,7 +132,7 @@ struct FindPlanner {
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  private func few() throws(DocumentError) -> CandidateMatch? {
+  private func few() throws(DatabaseError) -> CandidateMatch? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
       if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
         return CandidateMatch(part: part, ids: ids)
@@ -153,7 +153,7 @@ struct FindPlanner {
   // MARK: By counts
 
   /// All plans, the scan first. Counts every range.
-  func all() throws(DocumentError) -> [FindPlan] {
+  func all() throws(DatabaseError) -> [FindPlan] {
     var total = 0
     for range in choices.ids { total += try count(reads.spaces.documents, range) }
     var plans = [scan(candidates: total)]
@@ -222,7 +222,7 @@ struct FindPlanner {
   }
 
   /// Returns the plan for an `or`, which reads the index with the fewest entries for each side.
-  private func union(_ sides: [[CandidateIndex]]) throws(DocumentError) -> FindPlan {
+  private func union(_ sides: [[CandidateIndex]]) throws(DatabaseError) -> FindPlan {
     var found: [IndexScan] = []
     for parts in sides {
       var best: IndexScan?
@@ -238,7 +238,7 @@ struct FindPlanner {
       cost: Double(candidates) * FindPlanner.entryCost)
   }
 
-  private func access(to part: CandidateIndex) throws(DocumentError) -> IndexScan {
+  private func access(to part: CandidateIndex) throws(DatabaseError) -> IndexScan {
     var ranges: [KeyRange] = []
     var candidates = 0
     var isExact = part.isWhole
@@ -253,14 +253,14 @@ struct FindPlanner {
   }
 
   /// Returns the number of documents with the ids of the request, including expired ones.
-  private func documentCount() throws(DocumentError) -> Int {
+  private func documentCount() throws(DatabaseError) -> Int {
     var count = 0
     for range in choices.ids { count += try reads.storedCount(in: range) }
     return count
   }
 
-  private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DocumentError) -> Int {
-    try DocumentError.typed { try reads.source.count(in: keyspace, range) }
+  private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DatabaseError) -> Int {
+    try DatabaseError.typed { try reads.source.count(in: keyspace, range) }
   }
 
   // MARK: Explaining

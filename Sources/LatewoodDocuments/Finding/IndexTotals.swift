@@ -118,7 +118,7 @@ extension DocumentReads {
   /// or there are too few entries.
   func knownTotal(
     _ request: FindRequest, by plan: FindPlan, of field: FieldPath
-  ) throws(DocumentError) -> NumberTotal? {
+  ) throws(DatabaseError) -> NumberTotal? {
     guard case .state(let held) = source, case .index(let access) = plan.access, access.isExact,
       access.candidates >= IndexTotals.leastCount, request.skip == 0, request.limit == .max,
       let place = KeyColumn(of: field, in: access.index.definition), try expired().isEmpty
@@ -127,7 +127,7 @@ extension DocumentReads {
     let entries = access.index.entries
     switch collection.totals(of: key, inVersion: held.number) {
     case .totals(let totals):
-      return try DocumentError.typed { () throws -> NumberTotal? in
+      return try DatabaseError.typed { () throws -> NumberTotal? in
         var sum = NumberTotal(isWhole: true)
         for range in access.ranges {
           guard let total = try totals.total(of: range, in: entries, source) else { return nil }
@@ -137,7 +137,7 @@ extension DocumentReads {
       }
     case .read(let read):
       let (count, isTooMany) = read.addingReportingOverflow(access.candidates)
-      let all = try DocumentError.typed { try source.count(in: entries) }
+      let all = try DatabaseError.typed { try source.count(in: entries) }
       guard !isTooMany, count > all else {
         collection.keep(.read(entries: count), of: key, inVersion: held.number)
         return nil

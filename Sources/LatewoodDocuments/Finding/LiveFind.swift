@@ -69,7 +69,7 @@ package struct LiveFind<Value: Sendable> {
 
   /// Waits for the next result and returns it; nil if the task is cancelled.
   ///
-  /// - Throws: any error of creating a value; ``DocumentError`` `notOpen`, `notFound` if the
+  /// - Throws: any error of creating a value; ``DatabaseError`` `notOpen`, `notFound` if the
   ///   collection was dropped, and `corruptData`.
   package mutating func next() async throws -> Update? {
     guard let signal else { return try begin() }

@@ -132,7 +132,7 @@ struct KeyColumn: Sendable {
 
   /// Adds the number in an entry to a total. Returns false if the entry does not contain the number
   /// or the total does not accept it.
-  @inline(__always) func add(_ entry: EntryBytes, to total: inout NumberTotal) throws(DocumentError) -> Bool {
+  @inline(__always) func add(_ entry: EntryBytes, to total: inout NumberTotal) throws(DatabaseError) -> Bool {
     if isFirst, let number = StoredEntry.wholeNumber(in: entry, descending: isDescending) {
       total.add(whole: number)
       return true

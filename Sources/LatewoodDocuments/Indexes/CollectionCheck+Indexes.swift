@@ -15,7 +15,7 @@ extension CollectionCheck {
     for (index, found) in try IndexRecord.all(of: name, in: shared.database, source) {
       wanted.indexes += 1
       let record: IndexRecord
-      do throws(DocumentError) { record = try found.get() } catch {
+      do throws(DatabaseError) { record = try found.get() } catch {
         report.add(fault("the index \(index): \(error.message)"))
         continue
       }
@@ -71,7 +71,7 @@ extension CollectionCheck {
   private func keys(of id: String, _ record: RawSpan, _ index: CollectionIndex) throws -> [IndexKey] {
     try record.withUnsafeBytes { record in
       let head: DocumentRecord.Head
-      do throws(DocumentError) { head = try DocumentRecord.Head(record) } catch { return [] }
+      do throws(DatabaseError) { head = try DocumentRecord.Head(record) } catch { return [] }
       guard !head.isDeleted, head.body != 0 else { return [] }
       func keys(_ bytes: UnsafeRawBufferPointer) -> [IndexKey] {
         do throws(FleeceError) {

@@ -52,13 +52,13 @@ final class CollectionIndex: DefinedData, Sendable {
   /// Returns all indexes of a collection in a state, by name.
   static func load(
     of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> [CollectionIndex] {
+  ) throws(DatabaseError) -> [CollectionIndex] {
     var indexes: [CollectionIndex] = []
     for (name, record) in try IndexRecord.all(of: collection, in: database, source) {
       let record = try record.get()
       let keyspace = record.entriesName(of: collection)
-      guard let entries = try DocumentError.typed({ try source.existingKeyspace(keyspace) }) else {
-        throw DocumentError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")
+      guard let entries = try DatabaseError.typed({ try source.existingKeyspace(keyspace) }) else {
+        throw DatabaseError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")
       }
       indexes.append(CollectionIndex(name: name, record: record, entries: entries))
     }

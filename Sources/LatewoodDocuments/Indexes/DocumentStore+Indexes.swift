@@ -35,7 +35,7 @@ extension DocumentStore {
   ///     rethrown; but an index that another caller has completed is kept.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is undone, the index is dropped and the error is rethrown.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store,
+  /// - Throws: any error of `progress` and `check`; ``DatabaseError``: any error of the store,
   ///   after which the finished steps stay and another call continues; `alreadyExists` if an index
   ///   of that name has another definition; `notUnique` if two documents have the same values, in
   ///   which case the index is dropped.
@@ -52,10 +52,10 @@ extension DocumentStore {
   @discardableResult
   package func dropIndex(
     _ name: String, in collection: CollectionHandle, evenIfReady: Bool = true
-  ) throws(DocumentError) -> Bool {
+  ) throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
-    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+    let isDropped = try core.batch(.usual) { (batch) throws(DatabaseError) in
       try Indexes(batch, of: collection).drop(name, evenIfReady: evenIfReady)
     }
     return isDropped
@@ -89,8 +89,8 @@ extension CollectionIndex {
 
 extension DocumentReads {
   /// The indexes of the collection.
-  func indexes() throws(DocumentError) -> CollectionIndexes {
-    let load = { [spaces, source, collection] () throws(DocumentError) in
+  func indexes() throws(DatabaseError) -> CollectionIndexes {
+    let load = { [spaces, source, collection] () throws(DatabaseError) in
       try CollectionIndex.load(of: collection.name, in: spaces.database, source)
     }
     // A batch writes the number of index changes only at its end.
@@ -99,7 +99,7 @@ extension DocumentReads {
       return known
     }
     let state = try state()
-    let indexes = try collection.indexes(at: state.indexChanges) { () throws(DocumentError) in
+    let indexes = try collection.indexes(at: state.indexChanges) { () throws(DatabaseError) in
       state.indexes == 0 ? [] : try load()
     }
     if case .state(let held) = source { collection.keep(indexes, ofVersion: held.number) }
@@ -107,10 +107,10 @@ extension DocumentReads {
   }
 
   /// All indexes, by name.
-  package func indexList() throws(DocumentError) -> [DocumentIndex] {
+  package func indexList() throws(DatabaseError) -> [DocumentIndex] {
     var list: [DocumentIndex] = []
     for index in try indexes().all {
-      try DocumentError.typed {
+      try DatabaseError.typed {
         list.append(
           DocumentIndex(
             name: index.name, definition: index.definition, isReady: index.isUsable,

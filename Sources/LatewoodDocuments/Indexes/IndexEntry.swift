@@ -50,9 +50,9 @@ struct IndexEntry: Equatable, SortedEntry {
     }
   }
 
-  init(key: RawSpan, value: RawSpan) throws(DocumentError) {
-    self = try key.reading { (key) throws(DocumentError) in
-      try value.reading { (value) throws(DocumentError) in IndexEntry(try StoredEntry(key: key, value: value))
+  init(key: RawSpan, value: RawSpan) throws(DatabaseError) {
+    self = try key.reading { (key) throws(DatabaseError) in
+      try value.reading { (value) throws(DatabaseError) in IndexEntry(try StoredEntry(key: key, value: value))
       }
     }
   }
@@ -93,7 +93,7 @@ struct StoredEntry {
 
   @inline(__always) fileprivate init(
     key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     let number: UInt64
     if value.count == 1, value[0] < 0x80 {
       number = UInt64(value[0])
@@ -101,12 +101,12 @@ struct StoredEntry {
       number = try StoredEntry.number(value)
     }
     guard number >> 1 < key.count else {
-      throw DocumentError(.corruptData, "an entry of an index has no document id")
+      throw DatabaseError(.corruptData, "an entry of an index has no document id")
     }
     self.init(key, keyCount: Int(number >> 1), isCut: number & 1 != 0)
   }
 
-  @inline(__always) init(_ entry: EntryBytes) throws(DocumentError) {
+  @inline(__always) init(_ entry: EntryBytes) throws(DatabaseError) {
     try self.init(key: entry.key, value: entry.value)
   }
 
@@ -135,9 +135,9 @@ struct StoredEntry {
     }
   }
 
-  private static func number(_ value: UnsafeRawBufferPointer) throws(DocumentError) -> UInt64 {
+  private static func number(_ value: UnsafeRawBufferPointer) throws(DatabaseError) -> UInt64 {
     guard var source = UntrustedBytes(value, what: "an entry of an index") else {
-      throw DocumentError(.corruptData, "an entry of an index is empty")
+      throw DatabaseError(.corruptData, "an entry of an index is empty")
     }
     let number = try source.varint()
     guard source.isAtEnd else { throw source.damaged("it is too long") }

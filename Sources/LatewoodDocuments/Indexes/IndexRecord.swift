@@ -58,13 +58,13 @@ struct IndexRecord: DefinitionRecord, Equatable {
     return bytes
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(bytes, what: "the definition of an index") else {
-      throw DocumentError(.corruptData, "the definition of an index is empty")
+      throw DatabaseError(.corruptData, "the definition of an index is empty")
     }
     let format = try source.byte()
     guard format == IndexRecord.format else {
-      throw DocumentError(.tooNew, "the definition of an index has the format \(format)")
+      throw DatabaseError(.tooNew, "the definition of an index has the format \(format)")
     }
     let flags = try source.byte()
     guard flags & ~(Flag.ready | Flag.unique) == 0 else { throw source.damaged("its flags are \(flags)") }
@@ -95,7 +95,7 @@ struct IndexRecord: DefinitionRecord, Equatable {
     builtThrough = isReady ? nil : String(decoding: source.rest(), as: UTF8.self)
   }
 
-  private static func text(_ source: inout UntrustedBytes) throws(DocumentError) -> String {
+  private static func text(_ source: inout UntrustedBytes) throws(DatabaseError) -> String {
     let length = try source.varint()
     let bytes = try source.bytes(Int(clamping: length))
     guard let text = String(validating: bytes, as: UTF8.self) else {

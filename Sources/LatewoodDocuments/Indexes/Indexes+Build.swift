@@ -40,7 +40,7 @@ struct IndexBuild: StepwiseBuild {
 
   var durability: Durability? { .relaxed }
 
-  func step(in batch: DocumentBatch) throws(DocumentError) -> IndexBuildProgress {
+  func step(in batch: DocumentBatch) throws(DatabaseError) -> IndexBuildProgress {
     try batch.refuseInMap("an index is created")
     return try Indexes(batch, of: collection).step(self)
   }
@@ -49,9 +49,9 @@ struct IndexBuild: StepwiseBuild {
   /// succeed.
   func giveUp(
     after error: any Error, last: IndexBuildProgress?, in store: DocumentStore
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     if error is StoreError { return }
-    if let error = error as? DocumentError, error.code != .notUnique { return }
+    if let error = error as? DatabaseError, error.code != .notUnique { return }
     let isCompleted = last.map { $0.isReady && !$0.wasReady } ?? false
     try store.dropIndex(name, in: collection, evenIfReady: isCompleted)
   }
@@ -66,20 +66,21 @@ extension Indexes {
   /// the index once it is ready.
   ///
   /// - Returns: the progress of the build.
-  /// - Throws: ``DocumentError`` `alreadyExists` if another index has the name; `badArgument` for
+  /// - Throws: ``DatabaseError`` `conflict` if another index has the name; `invalidParameter` for
   ///   an invalid name; `notUnique`.
-  fileprivate func step(_ build: IndexBuild) throws(DocumentError) -> IndexBuildProgress {
+  fileprivate func step(_ build: IndexBuild) throws(DatabaseError) -> IndexBuildProgress {
     let (name, definition) = (build.name, build.definition)
     if let reason = NameRules.objection(toIndex: name) {
-      throw DocumentError(.badArgument, "the name of the index \(reason)")
+      throw DatabaseError(.invalidParameter, "the name of the index \(reason)")
     }
     // Read the record from the store: the cached copy may have an outdated `builtThrough`.
     let known = work.state.indexes > 0 ? try storedIndex(name) : nil
     if let known, known.definition != definition {
-      throw DocumentError(
-        .alreadyExists,
-        "there is another index \(name): \(known.definition.text); drop it first"
-          + (known.definition.objection.map { " (\($0))" } ?? ""))
+      throw DatabaseError(
+        .conflict,
+        "there is another index \(name): \(known.definition.text)"
+          + (known.definition.objection.map { " (\($0))" } ?? ""),
+        advice: "Drop it first, or choose another name.")
     }
     let record: IndexRecord
     if let known { record = known } else { record = begin(definition) }
@@ -90,7 +91,7 @@ extension Indexes {
     }
     let index = CollectionIndex(
       name: name, record: record,
-      entries: try DocumentError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
+      entries: try DatabaseError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
     let last = try addEntries(to: index, after: start, build)
     var next = record
     next.builtThrough = last
@@ -105,11 +106,11 @@ extension Indexes {
     return IndexRecord(definition, number: work.state.indexChanges, builtThrough: "")
   }
 
-  func storedIndex(_ name: String) throws(DocumentError) -> IndexRecord? {
+  func storedIndex(_ name: String) throws(DatabaseError) -> IndexRecord? {
     try IndexRecord.stored(name, of: work.name, in: database, transaction)
   }
 
-  private func put(_ record: IndexRecord, _ name: String) throws(DocumentError) {
+  private func put(_ record: IndexRecord, _ name: String) throws(DatabaseError) {
     work.indexes.loaded = nil
     try batch.putRecord(IndexRecord.key(name, of: work.name), record.encoded())
   }
@@ -121,19 +122,19 @@ extension Indexes {
   /// - Returns: the last document that is now in the index; nil if all are.
   private func addEntries(
     to index: CollectionIndex, after start: String, _ build: IndexBuild
-  ) throws(DocumentError) -> String? {
+  ) throws(DatabaseError) -> String? {
     var seen = 0
     // Set by the document that ends the step.
     var last: String?
     let isChecked = index.definition.isUnique && !build.isSalvaged
     var found = IndexBuildBuffer(count: min(build.limit, 256), keepsHeads: isChecked)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.forEach(in: spaces.documents, range) { id, value in
         try value.withUnsafeBytes { record in
           let head = try DocumentRecord.Head(record)
           try id.withUnsafeBytes { id in
-            do throws(DocumentError) {
+            do throws(DatabaseError) {
               try appendKeys(of: id, head, in: record, index, to: &found.keys)
               found.noteKeys(of: head)
             } catch {
@@ -149,7 +150,7 @@ extension Indexes {
       }
     }
     batch.changeCount += 1
-    try DocumentError.typed {
+    try DatabaseError.typed {
       // Sorted keys are faster to put.
       try found.forEachSorted { entry in
         if isChecked, let head = entry.head {
@@ -162,8 +163,8 @@ extension Indexes {
     return last
   }
 
-  private func progress(through last: String?) throws(DocumentError) -> IndexBuildProgress {
-    try DocumentError.typed {
+  private func progress(through last: String?) throws(DatabaseError) -> IndexBuildProgress {
+    try DatabaseError.typed {
       let total = try transaction.count(in: spaces.documents)
       guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
       let done = try transaction.count(in: spaces.documents, .through(last))
@@ -174,7 +175,7 @@ extension Indexes {
   /// Drops an index in O(log n). Returns false if the index did not exist.
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
-  func drop(_ name: String, evenIfReady: Bool = true) throws(DocumentError) -> Bool {
+  func drop(_ name: String, evenIfReady: Bool = true) throws(DatabaseError) -> Bool {
     guard work.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
       return false
     }
@@ -187,13 +188,13 @@ extension Indexes {
     return true
   }
 
-  func defined() throws(DocumentError) -> [any DefinedData] {
+  func defined() throws(DatabaseError) -> [any DefinedData] {
     try CollectionIndex.load(of: work.name, in: database, transaction)
   }
 
   /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
   /// read.
-  func reset() throws(DocumentError) -> [any StepwiseBuild] {
+  func reset() throws(DatabaseError) -> [any StepwiseBuild] {
     let definitions = try removeAll(IndexRecord.self)
     work.state.indexes = 0
     work.state.indexChanges += 1

@@ -65,7 +65,7 @@ extension DocumentBatch {
   ///
   /// - Parameter check: the time; nil for the time of the batch around this part. A part with
   ///   `atEnd` in a batch with `atEachSave` is checked at its own end.
-  /// - Throws: ``DocumentError`` `notUnique`, which names both documents, if two of them have the
+  /// - Throws: ``DatabaseError`` `notUnique`, which names both documents, if two of them have the
   ///   same values at the end.
   package func checkingUniqueness<R>(_ check: UniquenessCheck?, _ body: () throws -> R) throws -> R {
     guard let check, check != uniqueness else { return try body() }
@@ -86,7 +86,7 @@ extension Indexes {
   func deferCheck(
     _ keys: ChangedKeys, _ id: String, _ indexes: [CollectionIndex], from old: IndexedRevision?,
     to new: IndexedRevision?, isLocal: Bool
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     var unchecked = work.indexes.uncheckedKeys.take() ?? UncheckedKeys()
     defer { work.indexes.uncheckedKeys = unchecked }
     for (place, index) in indexes.enumerated() where index.definition.isUnique {
@@ -98,7 +98,7 @@ extension Indexes {
   }
 
   /// Throws `notUnique` if a document that was saved has a key that another one has, too.
-  fileprivate func checkKeys() throws(DocumentError) {
+  fileprivate func checkKeys() throws(DatabaseError) {
     guard let unchecked = work.indexes.uncheckedKeys.take() else { return }
     for saved in unchecked.inOrder {
       // The index, or the document, may be gone.
@@ -109,7 +109,7 @@ extension Indexes {
 
   private func check(
     _ saved: UncheckedKeys.Saved, _ unchecked: UncheckedKeys, _ index: CollectionIndex
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     var isThere = false
     var others: [String] = []
     try forEachEntry(of: index, .prefix(saved.key.bytes)) { entry in
@@ -123,7 +123,7 @@ extension Indexes {
         let own = try DocumentWriter(batch).record(saved.id, work).flatMap({ IndexedRevision($0) })
       else { continue }
       if saved.key.isCut, try !share(saved.id, own, other, found, index) { continue }
-      throw DocumentError(
+      throw DatabaseError(
         .notUnique,
         "at the end of the batch, the documents \(saved.id) and \(other) have the same values in the unique index \(index.name)"
       )

@@ -41,11 +41,11 @@ struct Indexes: DerivedData {
   ///   - old: the revision that was current; nil if there was no document.
   ///   - new: the revision that will be current; nil if there will be none.
   ///   - isLocal: whether unique indexes may refuse the change, here or at the end of the batch.
-  /// - Throws: ``DocumentError`` `notUnique`, before anything has changed; `corruptData` if the new
+  /// - Throws: ``DatabaseError`` `notUnique`, before anything has changed; `corruptData` if the new
   ///   body is damaged. A damaged old body does not prevent its replacement.
   @inline(never) private func update(
     _ id: String, from old: IndexedRevision?, to new: IndexedRevision?, isLocal: Bool
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     if let old = old?.head, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted {
       return
     }
@@ -75,7 +75,7 @@ struct Indexes: DerivedData {
         try refuseDuplicates(of: added, id, new, index)
       }
     }
-    try DocumentError.typed {
+    try DatabaseError.typed {
       for (place, index) in indexes.enumerated() {
         try replace(keys.before, with: keys.after, in: index, place)
       }
@@ -85,11 +85,11 @@ struct Indexes: DerivedData {
   /// Throws `notWritable` if there is a unique index that cannot be checked.
   private func refuseUnusable(
     _ indexes: [CollectionIndex], _ new: IndexedRevision?
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     guard let new, !new.head.isDeleted else { return }
     for index in indexes where index.definition.isUnique {
       guard let problem = index.problem else { continue }
-      throw DocumentError(
+      throw DatabaseError(
         .notWritable, "the unique index \(index.name) cannot be checked, because \(problem)")
     }
   }
@@ -125,9 +125,9 @@ struct Indexes: DerivedData {
   }
 
   /// Returns the indexes in the state of this batch, by name.
-  func loaded() throws(DocumentError) -> [CollectionIndex] {
+  func loaded() throws(DatabaseError) -> [CollectionIndex] {
     if let indexes = work.indexes.loaded { return indexes }
-    let load = { [work, transaction, database] () throws(DocumentError) in
+    let load = { [work, transaction, database] () throws(DatabaseError) in
       try CollectionIndex.load(of: work.name, in: database, transaction)
     }
     // Keep uncommitted indexes out of the shared cache.
@@ -142,8 +142,8 @@ struct Indexes: DerivedData {
   private func addKeys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex],
     to keys: inout RevisionKeys
-  ) throws(DocumentError) {
-    try id.withBytes { (id) throws(DocumentError) in
+  ) throws(DatabaseError) {
+    try id.withBytes { (id) throws(DatabaseError) in
       _ = try withBody(id, revision) { (body) throws(FleeceError) in
         for index in indexes {
           try index.appendKeys(of: id, revision.head, body, to: &keys.list)
@@ -156,8 +156,8 @@ struct Indexes: DerivedData {
   /// Returns the keys of a revision in one index, without cutting them.
   private func wholeKeys(
     _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex
-  ) throws(DocumentError) -> [IndexKey] {
-    try id.withBytes { (id) throws(DocumentError) in
+  ) throws(DatabaseError) -> [IndexKey] {
+    try id.withBytes { (id) throws(DatabaseError) in
       try withBody(id, revision) { (body) throws(FleeceError) in
         try index.definition.keys(of: MatchedDocument(id, revision.head, body), limit: .max)
       } ?? []
@@ -171,7 +171,7 @@ struct Indexes: DerivedData {
   func appendKeys(
     of id: UnsafeRawBufferPointer, _ head: DocumentRecord.Head, in record: UnsafeRawBufferPointer,
     _ index: CollectionIndex, to keys: inout IndexKeyList
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     guard !head.isDeleted else { return }
     guard let body = head.body(in: record) else {
       _ = try withBody(id, IndexedRevision(head)) { (body) throws(FleeceError) in
@@ -188,26 +188,26 @@ struct Indexes: DerivedData {
   @inline(never) private func withBody<R>(
     _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision,
     _ read: (UnsafeRawBufferPointer) throws(FleeceError) -> R
-  ) throws(DocumentError) -> R? {
+  ) throws(DatabaseError) -> R? {
     let head = revision.head
     guard !head.isDeleted, head.body != 0 else { return nil }
-    func checked(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) -> R {
+    func checked(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> R {
       do throws(FleeceError) { return try read(bytes) } catch {
         throw Indexes.damagedBody(of: id, error)
       }
     }
     if let body = revision.body { return try body.withContents(checked) }
-    let result = try DocumentError.typed {
+    let result = try DatabaseError.typed {
       try transaction.withBody(at: head.body, of: spaces) { bytes in try checked(bytes) }
     }
     if let result { return result }
     let id = String(decoding: id, as: UTF8.self)
-    throw DocumentError(.corruptData, "the body of the document \(id) is missing")
+    throw DatabaseError(.corruptData, "the body of the document \(id) is missing")
   }
 
-  private static func damagedBody(of id: UnsafeRawBufferPointer, _ error: FleeceError) -> DocumentError {
+  private static func damagedBody(of id: UnsafeRawBufferPointer, _ error: FleeceError) -> DatabaseError {
     let id = String(decoding: id, as: UTF8.self)
-    return DocumentError(.corruptData, "the body of the document \(id) is damaged: \(error)")
+    return DatabaseError(.corruptData, "the body of the document \(id) is damaged: \(error)")
   }
 
   /// Adds the keys of a revision that is being replaced. If its body cannot be read, collects them
@@ -215,8 +215,8 @@ struct Indexes: DerivedData {
   private func addOldKeys(
     _ id: String, _ revision: IndexedRevision, _ indexes: [CollectionIndex],
     to keys: inout RevisionKeys
-  ) throws(DocumentError) {
-    do throws(DocumentError) {
+  ) throws(DatabaseError) {
+    do throws(DatabaseError) {
       return try addKeys(id, revision, indexes, to: &keys)
     } catch {
       guard error.code == .corruptData else { throw error }
@@ -234,8 +234,8 @@ struct Indexes: DerivedData {
 
   func forEachEntry(
     of index: CollectionIndex, _ range: KeyRange = .all, _ body: (IndexEntry) throws -> Bool
-  ) throws(DocumentError) {
-    try DocumentError.typed {
+  ) throws(DatabaseError) {
+    try DatabaseError.typed {
       try transaction.forEach(in: index.entries, range) { key, value in
         try body(try IndexEntry(key: key, value: value))
       }
@@ -249,10 +249,10 @@ struct Indexes: DerivedData {
   func isAdded(
     _ entry: RevisionKeys.Place, to place: Int, _ keys: ChangedKeys, _ index: CollectionIndex, _ id: String,
     _ old: IndexedRevision?, _ new: IndexedRevision?
-  ) throws(DocumentError) -> Bool {
+  ) throws(DatabaseError) -> Bool {
     guard keys.before.contains(entry, of: keys.after, inIndex: place) else { return true }
     guard entry.isCut, let old, let new else { return false }
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       return try wholeKeys(id, old, index) != wholeKeys(id, new, index)
     } catch {
       // A damaged old body does not prevent its replacement.
@@ -266,7 +266,7 @@ struct Indexes: DerivedData {
   /// - Parameter keys: the keys that are new in the revision.
   func refuseDuplicates(
     of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     for key in keys where !key.lacksValue {
       var others: [String] = []
       try forEachEntry(of: index, .prefix(key.bytes)) { entry in
@@ -278,7 +278,7 @@ struct Indexes: DerivedData {
         guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) })
         else { continue }
         if key.isCut, try !share(id, revision, other, found, index) { continue }
-        throw DocumentError(
+        throw DatabaseError(
           .notUnique,
           "the document \(other) has the same values in the unique index \(index.name) as \(id) would")
       }
@@ -289,7 +289,7 @@ struct Indexes: DerivedData {
   func share(
     _ id: String, _ revision: IndexedRevision, _ other: String, _ otherRevision: IndexedRevision,
     _ index: CollectionIndex
-  ) throws(DocumentError) -> Bool {
+  ) throws(DatabaseError) -> Bool {
     let mine = try wholeKeys(id, revision, index)
     let theirs = try wholeKeys(other, otherRevision, index)
     return mine.contains { theirs.contains($0) }

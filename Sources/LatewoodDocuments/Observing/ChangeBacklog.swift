@@ -111,8 +111,8 @@ struct ChangeSource: Sendable {
   /// are treated as absent.
   let now: @Sendable () -> UInt64
 
-  fileprivate func reads() throws(DocumentError) -> DocumentReads {
-    try DocumentError.typed { try DocumentReads(.state(store.held()), collection, now: now()) }
+  fileprivate func reads() throws(DatabaseError) -> DocumentReads {
+    try DatabaseError.typed { try DocumentReads(.state(store.held()), collection, now: now()) }
   }
 }
 
@@ -160,7 +160,7 @@ struct ChangeRange: Sendable {
     var event = CollectionChange(kind: .changed, collection: collection, isComplete: isComplete)
     var last = since
     var isTold = isComplete
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       while last < through {
         let page = try source.reads().changes(since: last, limit: Self.pageSize)
         event.entries = page.filter { $0.sequence <= through }.map { CollectionChange.Entry($0, .saved) }

@@ -56,14 +56,14 @@ final class ChangeHub: Sendable {
 
   // MARK: Observers
 
-  func add(_ listener: ChangeListener) throws(DocumentError) {
+  func add(_ listener: ChangeListener) throws(DatabaseError) {
     let isOpen = state.withLock { state in
       guard state.handles[listener.handle] != nil else { return false }
       state.handles[listener.handle]?[listener.number] = listener
       state.listeners[listener.collection, default: [:]][listener.number] = listener
       return true
     }
-    if !isOpen { throw DocumentError(.notOpen, "the database has been closed") }
+    if !isOpen { throw DatabaseError(.notOpen, "the database has been closed") }
   }
 
   func remove(_ listener: ChangeListener) {
@@ -153,7 +153,7 @@ extension DocumentStore {
   package func addListener(
     collection: String? = nil, on queue: DispatchQueue,
     _ handler: @escaping @Sendable (CollectionChange) -> Void
-  ) throws(DocumentError) -> ListenerToken {
+  ) throws(DatabaseError) -> ListenerToken {
     try addListener(ChangeListener(of: handle, collection, on: queue, handler))
   }
 
@@ -161,15 +161,15 @@ extension DocumentStore {
   func addListener(
     bell collection: String, note: @escaping @Sendable (CollectionChange) -> Void,
     ring: @escaping @Sendable () -> Void
-  ) throws(DocumentError) -> ListenerToken {
+  ) throws(DatabaseError) -> ListenerToken {
     try addListener(ChangeListener(of: handle, bell: collection, note: note, ring: ring))
   }
 
-  private func addListener(_ listener: ChangeListener) throws(DocumentError) -> ListenerToken {
+  private func addListener(_ listener: ChangeListener) throws(DatabaseError) -> ListenerToken {
     let core = try opened()
     try core.hub.add(listener)
     let token = ListenerToken(listener, core.hub)
-    do throws(DocumentError) { try core.startFollowing() } catch {
+    do throws(DatabaseError) { try core.startFollowing() } catch {
       token.cancel()
       throw error
     }

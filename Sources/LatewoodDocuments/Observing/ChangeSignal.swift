@@ -17,7 +17,7 @@ final class ChangeSignal: Sendable {
   ///   `deliver` has announced.
   init(
     _ store: DocumentStore, _ collection: String, note: @escaping @Sendable (CollectionChange) -> Void
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     let token = try store.addListener(bell: collection, note: note) { [weak self] in self?.signal() }
     self.token.withLock { $0 = token }
   }

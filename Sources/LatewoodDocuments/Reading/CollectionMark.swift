@@ -16,8 +16,8 @@ package struct CollectionMark: Sendable, Equatable {
 extension DocumentReads {
   /// Returns the mark of the collection's state, ignoring uncommitted changes of a batch. O(log n).
   ///
-  /// - Throws: ``DocumentError`` `notFound` if this state of the database lacks the collection.
-  package func mark() throws(DocumentError) -> CollectionMark {
+  /// - Throws: ``DatabaseError`` `notFound` if this state of the database lacks the collection.
+  package func mark() throws(DatabaseError) -> CollectionMark {
     CollectionMark(try state(), expired: try expired().count)
   }
 }

@@ -20,7 +20,7 @@ final class Following: Sendable {
   fileprivate struct State {
     /// The error of the last check. Reads throw it until a check succeeds, because they might miss
     /// commits.
-    var failure: DocumentError?
+    var failure: DatabaseError?
     /// The states of the collections that have been announced to listeners, by name; nil without
     /// listeners.
     var known: [String: CollectionState]?
@@ -37,7 +37,7 @@ final class Following: Sendable {
 
 extension DocumentCore {
   /// Makes commits of another process that are older than 10 ms visible to subsequent reads.
-  func catchUp() throws(DocumentError) {
+  func catchUp() throws(DatabaseError) {
     guard let following else { return }
     if MonotonicClock.nanoseconds >= following.nextLook.load(ordering: .relaxed), following.turn.tryLock() {
       defer { following.turn.unlock() }
@@ -50,7 +50,7 @@ extension DocumentCore {
   }
 
   /// Checks for commits of another process immediately. Returns whether there were new commits.
-  func catchUpNow() throws(DocumentError) -> Bool {
+  func catchUpNow() throws(DatabaseError) -> Bool {
     guard let following else { return false }
     following.turn.lock()
     defer { following.turn.unlock() }
@@ -58,7 +58,7 @@ extension DocumentCore {
   }
 
   /// Starts notifying listeners of commits by another process.
-  func startFollowing() throws(DocumentError) {
+  func startFollowing() throws(DatabaseError) {
     guard let following else { return }
     following.turn.lock()
     defer { following.turn.unlock() }
@@ -84,7 +84,7 @@ extension DocumentCore {
     following.turn.lock()
     defer { following.turn.unlock() }
     var isOver = !hub.hasListeners
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       if !isOver { try look(following) }
     } catch {
       // Reads will throw the error. Any error may be temporary, except the one for a closed store.
@@ -100,12 +100,12 @@ extension DocumentCore {
   /// Loads new commits and announces them. Returns whether there were new commits. The caller holds
   /// `turn`.
   @discardableResult
-  private func look(_ following: Following) throws(DocumentError) -> Bool {
+  private func look(_ following: Following) throws(DatabaseError) -> Bool {
     defer {
       following.nextLook.store(MonotonicClock.nanoseconds + Following.readInterval, ordering: .relaxed)
     }
-    do throws(DocumentError) {
-      let isNew = try DocumentError.typed { try store.refresh() }
+    do throws(DatabaseError) {
+      let isNew = try DatabaseError.typed { try store.refresh() }
       if isNew { try takeIn(following) }
       following.hasFailed.store(false, ordering: .relaxed)
       return isNew
@@ -116,7 +116,7 @@ extension DocumentCore {
     }
   }
 
-  private func takeIn(_ following: Following) throws(DocumentError) {
+  private func takeIn(_ following: Following) throws(DatabaseError) {
     guard let old = following.state.withLock({ $0.known }) else { return }
     let new = try knownCollections()
     var announcements: [Announcement] = []
@@ -137,7 +137,7 @@ extension DocumentCore {
     hub.announce(announcements)
   }
 
-  private func knownCollections() throws(DocumentError) -> [String: CollectionState] {
+  private func knownCollections() throws(DatabaseError) -> [String: CollectionState] {
     var known: [String: CollectionState] = [:]
     for name in try collectionNames(in: store) {
       known[name] = try DatabaseRecords.state(of: name, in: shared, store)

@@ -3,7 +3,7 @@ import LatewoodStore
 /// The feed of changes.
 extension DocumentReads {
   /// Returns the last assigned sequence, which purges do not decrease. O(log n).
-  package func lastSequence() throws(DocumentError) -> UInt64 {
+  package func lastSequence() throws(DatabaseError) -> UInt64 {
     try state().lastSequence
   }
 
@@ -25,8 +25,8 @@ extension DocumentReads {
     let expired = Set(try expired())
     try source.forEach(in: spaces.sequences, range, reversed: descending) {
       key, value in
-      let entry = try key.reading { (key) throws(DocumentError) in
-        try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+      let entry = try key.reading { (key) throws(DatabaseError) in
+        try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
       }
       if !expired.isEmpty, expired.contains(Array(entry.id.utf8)) { return true }
       return try body(entry)
@@ -49,9 +49,9 @@ extension DocumentReads {
   /// Returns a page of the feed.
   package func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false
-  ) throws(DocumentError) -> [SequenceEntry] {
+  ) throws(DatabaseError) -> [SequenceEntry] {
     var list: [SequenceEntry] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try forEachChange(since: since, descending: descending) { entry in
         guard list.count < limit else { return false }
         list.append(entry)
@@ -64,9 +64,9 @@ extension DocumentReads {
   /// Returns a cursor over the feed, which reads one entry at a time.
   package func changeCursor(
     since: UInt64 = 0, descending: Bool = false
-  ) throws(DocumentError) -> ChangeCursor {
+  ) throws(DatabaseError) -> ChangeCursor {
     let expired = Set(try expired())
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       let from = since == .max ? since : since + 1
       let cursor = try source.cursor(in: spaces.sequences, .from(SequenceKey(from)))
       return ChangeCursor(cursor, descending, without: expired)
@@ -87,20 +87,20 @@ package final class ChangeCursor {
   }
 
   /// Returns the next entry; nil at the end.
-  package func next() throws(DocumentError) -> SequenceEntry? {
+  package func next() throws(DatabaseError) -> SequenceEntry? {
     while let entry = try nextStored() {
       if expired.isEmpty || !expired.contains(Array(entry.id.utf8)) { return entry }
     }
     return nil
   }
 
-  private func nextStored() throws(DocumentError) -> SequenceEntry? {
-    try DocumentError.typed {
+  private func nextStored() throws(DatabaseError) -> SequenceEntry? {
+    try DatabaseError.typed {
       guard try isDescending ? cursor.previous() : cursor.next() else { return nil }
       let key = try cursor.key()
       return try cursor.withValue { value in
-        try value.reading { (value) throws(DocumentError) in
-          try key.withBytes { (key) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+        try value.reading { (value) throws(DatabaseError) in
+          try key.withBytes { (key) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
         }
       }
     }

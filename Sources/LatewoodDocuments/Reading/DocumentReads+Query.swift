@@ -73,7 +73,7 @@ extension DocumentReads {
           }
           if let goesOn { return goesOn }
           let name = String(decoding: id, as: UTF8.self)
-          throw DocumentError(.corruptData, "the document \(name) is marked but missing")
+          throw DatabaseError(.corruptData, "the document \(name) is marked but missing")
         }
       }
       return
@@ -94,11 +94,11 @@ extension DocumentReads {
 
   /// Returns the number of documents that match a query, ignoring its limit. O(log n), plus the
   /// number of unmerged changes in the range and of expired documents that are not purged yet.
-  package func count(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DocumentError) -> Int {
+  package func count(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> Int {
     let stored = try storedCount(query)
     var expired = try expired().filter { query.range.contains($0) }
     if query.onlyConflicts, !expired.isEmpty {
-      expired = try DocumentError.typed {
+      expired = try DatabaseError.typed {
         try expired.filter { try source.contains([CollectionSpaces.Mark.conflict] + $0, in: spaces.marks) }
       }
     }
@@ -106,14 +106,14 @@ extension DocumentReads {
   }
 
   /// Returns the number of undeleted documents in a range of ids, including expired ones.
-  func storedCount(in range: KeyRange) throws(DocumentError) -> Int {
+  func storedCount(in range: KeyRange) throws(DatabaseError) -> Int {
     var query = AllDocumentsQuery()
     query.range = range
     return try storedCount(query)
   }
 
-  private func storedCount(_ query: AllDocumentsQuery) throws(DocumentError) -> Int {
-    try DocumentError.typed {
+  private func storedCount(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
+    try DatabaseError.typed {
       if query.onlyConflicts {
         // A document in conflict is never deleted.
         return try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
@@ -126,7 +126,7 @@ extension DocumentReads {
 
   /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus the
   /// number of unmerged changes and of expired documents that are not purged yet.
-  package func totals() throws(DocumentError) -> (documents: Int, tombstones: Int) {
+  package func totals() throws(DatabaseError) -> (documents: Int, tombstones: Int) {
     // A batch writes its counters only at its end.
     if case .transaction = source {
       var all = AllDocumentsQuery()

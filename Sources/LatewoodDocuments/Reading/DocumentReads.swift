@@ -23,7 +23,7 @@ package struct DocumentReads {
 
   private let time: Time
 
-  init(_ source: ReadSource, _ collection: CollectionHandle, now: UInt64) throws(DocumentError) {
+  init(_ source: ReadSource, _ collection: CollectionHandle, now: UInt64) throws(DatabaseError) {
     time = .seconds(now)
     self.source = source
     self.collection = collection
@@ -31,7 +31,7 @@ package struct DocumentReads {
   }
 
   /// Creates reads that consult the clock only if necessary.
-  init(_ state: PinnedState, _ collection: CollectionHandle, _ clock: Environment) throws(DocumentError) {
+  init(_ state: PinnedState, _ collection: CollectionHandle, _ clock: Environment) throws(DatabaseError) {
     time = .clock(clock.now)
     source = .state(state)
     self.collection = collection
@@ -50,8 +50,8 @@ package struct DocumentReads {
 
   /// Returns the stored state of the collection. Throws `notFound` if this state of the database
   /// lacks the collection, or has another one with its name.
-  func state() throws(DocumentError) -> CollectionState {
-    let state = try read(collection.stateKey, in: spaces.database) { (bytes) throws(DocumentError) in
+  func state() throws(DatabaseError) -> CollectionState {
+    let state = try read(collection.stateKey, in: spaces.database) { (bytes) throws(DatabaseError) in
       try CollectionState(bytes)
     }
     guard let state, state.identity == collection.identity else { throw collection.gone }
@@ -62,8 +62,8 @@ package struct DocumentReads {
 
   /// Returns the head of a document, even if its winner is a tombstone; nil if the document does
   /// not exist. O(log n); reads no revisions and no body.
-  package func head(of id: some ByteSource) throws(DocumentError) -> DocumentRecord.Head? {
-    let head = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
+  package func head(of id: some ByteSource) throws(DatabaseError) -> DocumentRecord.Head? {
+    let head = try read(id, in: spaces.documents) { (bytes) throws(DatabaseError) in
       try DocumentRecord.Head(bytes)
     }
     return current(head)
@@ -80,17 +80,17 @@ package struct DocumentReads {
   }
 
   /// Returns a document with all its revisions; nil if it does not exist. O(log n + revisions).
-  package func record(of id: String) throws(DocumentError) -> DocumentRecord? {
-    let record = try read(id, in: spaces.documents) { (bytes) throws(DocumentError) in
+  package func record(of id: String) throws(DatabaseError) -> DocumentRecord? {
+    let record = try read(id, in: spaces.documents) { (bytes) throws(DatabaseError) in
       try DocumentRecord(bytes)
     }
     return record?.isExpired(at: now) == true ? nil : record
   }
 
   /// Returns the head and the winner's body of an undeleted document. O(log n + bytes).
-  package func document(_ id: String) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8])? {
+  package func document(_ id: String) throws(DatabaseError) -> (head: DocumentRecord.Head, body: [UInt8])? {
     guard let (head, body) = try winner(of: id), !head.isDeleted else { return nil }
-    guard let body else { throw DocumentError(.corruptData, "the body of the document \(id) is missing") }
+    guard let body else { throw DatabaseError(.corruptData, "the body of the document \(id) is missing") }
     return (head, body)
   }
 
@@ -98,8 +98,8 @@ package struct DocumentReads {
   /// does not exist. The body is nil if it is not stored. O(log n + bytes).
   package func winner(
     of id: some ByteSource
-  ) throws(DocumentError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
-    let found = try read(id, in: spaces.documents) { (record) throws(DocumentError) in
+  ) throws(DatabaseError) -> (head: DocumentRecord.Head, body: [UInt8]?)? {
+    let found = try read(id, in: spaces.documents) { (record) throws(DatabaseError) in
       let head = try DocumentRecord.Head(record)
       return (head, head.body(in: record).map { Array($0) })
     }
@@ -110,8 +110,8 @@ package struct DocumentReads {
 
   /// Returns the body of a sequence, which is the `body` of a head or of a revision; nil if it is
   /// not stored (any more).
-  package func body(at place: UInt64) throws(DocumentError) -> [UInt8]? {
-    try DocumentError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
+  package func body(at place: UInt64) throws(DatabaseError) -> [UInt8]? {
+    try DatabaseError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
   }
 
   /// Calls a closure with a body, without copying it.
@@ -120,9 +120,9 @@ package struct DocumentReads {
   }
 
   /// Returns a body stored outside a record; nil if it does not exist.
-  func bodyApart(at place: UInt64) throws(DocumentError) -> [UInt8]? {
+  func bodyApart(at place: UInt64) throws(DatabaseError) -> [UInt8]? {
     if place == 0 { return nil }
-    return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DocumentError) in Array(bytes) }
+    return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DatabaseError) in Array(bytes) }
   }
 
   /// Calls a closure with the body of a winner, without copying it; returns nil if it is not
@@ -166,18 +166,18 @@ package struct DocumentReads {
   }
 
   /// Returns the body of any revision; nil if the revision or its body is not stored (any more).
-  package func body(of revision: RevisionID, in record: DocumentRecord) throws(DocumentError) -> [UInt8]? {
+  package func body(of revision: RevisionID, in record: DocumentRecord) throws(DatabaseError) -> [UInt8]? {
     try body(at: record.tree[revision]?.body ?? 0)
   }
 
   /// Returns the body of a local document; nil if it does not exist.
-  package func local(_ name: String) throws(DocumentError) -> [UInt8]? {
-    try read(name, in: spaces.local) { (bytes) throws(DocumentError) in Array(bytes) }
+  package func local(_ name: String) throws(DatabaseError) -> [UInt8]? {
+    try read(name, in: spaces.local) { (bytes) throws(DatabaseError) in Array(bytes) }
   }
 
   /// Returns the names of the local documents, ordered by their bytes.
-  package func localNames() throws(DocumentError) -> [String] {
-    try DocumentError.typed {
+  package func localNames() throws(DatabaseError) -> [String] {
+    try DatabaseError.typed {
       var names: [String] = []
       try source.forEach(in: spaces.local) { key, _ in
         names.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
@@ -189,10 +189,10 @@ package struct DocumentReads {
 
   /// Returns the expiry of a document, in seconds since 1970-01-01 00:00 UTC; nil for never, or if
   /// the document does not exist.
-  package func expiry(of id: String) throws(DocumentError) -> UInt64? { try head(of: id)?.expiry }
+  package func expiry(of id: String) throws(DatabaseError) -> UInt64? { try head(of: id)?.expiry }
 
   /// Returns the ids, as bytes, of expired documents that are not purged yet, usually none.
-  func expired() throws(DocumentError) -> [[UInt8]] {
+  func expired() throws(DatabaseError) -> [[UInt8]] {
     if case .state(let held) = source {
       let first: UInt64
       if let known = collection.firstExpiry(inVersion: held.number) {
@@ -208,16 +208,16 @@ package struct DocumentReads {
 
   /// Returns the documents that expire before a time, the earliest first, including those that have
   /// expired but are not purged yet.
-  package func expiring(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
+  package func expiring(before seconds: UInt64, limit: Int) throws(DatabaseError) -> [(
     seconds: UInt64, id: String
   )] {
     var list: [(seconds: UInt64, id: String)] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try source.forEach(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
         guard list.count < limit else { return false }
-        try key.reading { (bytes) throws(DocumentError) in
+        try key.reading { (bytes) throws(DatabaseError) in
           guard bytes.count > 8 else {
-            throw DocumentError(.corruptData, "an entry of the expiry index is too short")
+            throw DatabaseError(.corruptData, "an entry of the expiry index is too short")
           }
           let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
           list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
@@ -229,7 +229,7 @@ package struct DocumentReads {
   }
 
   /// Returns the documents that expire before a time and have not expired yet, the earliest first.
-  package func pending(before seconds: UInt64, limit: Int) throws(DocumentError) -> [(
+  package func pending(before seconds: UInt64, limit: Int) throws(DatabaseError) -> [(
     seconds: UInt64, id: String
   )] {
     let due = try expiring(before: now &+ 1, limit: .max).count
@@ -239,7 +239,7 @@ package struct DocumentReads {
   }
 
   /// Returns the time at which the next document expires.
-  package func firstExpiry() throws(DocumentError) -> UInt64? {
+  package func firstExpiry() throws(DatabaseError) -> UInt64? {
     try expiring(before: .max, limit: 1).first?.seconds
   }
 
@@ -247,11 +247,11 @@ package struct DocumentReads {
   /// have no such key.
   func read<R>(
     _ key: some ByteSource, in keyspace: Keyspace,
-    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
-  ) throws(DocumentError) -> R? {
-    do throws(DocumentError) { return try find(key, in: keyspace, body) } catch {
+    _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
+  ) throws(DatabaseError) -> R? {
+    do throws(DatabaseError) { return try find(key, in: keyspace, body) } catch {
       switch error.code {
-      case .badID: return nil
+      case .badDocumentID: return nil
       case .notFound: throw collection.gone
       default: throw error
       }
@@ -260,14 +260,14 @@ package struct DocumentReads {
 
   private func find<R>(
     _ key: some ByteSource, in keyspace: Keyspace,
-    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
-  ) throws(DocumentError) -> R? {
+    _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
+  ) throws(DatabaseError) -> R? {
     guard case .state(let state) = source else {
-      return try DocumentError.typed { try source.withValue(key, in: keyspace) { try $0.reading(body) } }
+      return try DatabaseError.typed { try source.withValue(key, in: keyspace) { try $0.reading(body) } }
     }
-    return try key.withBytes { (key) throws(DocumentError) in
-      try state.reading { () throws(DocumentError) -> R? in
-        let value = try DocumentError.typed { try state.find(key, in: keyspace) }
+    return try key.withBytes { (key) throws(DatabaseError) in
+      try state.reading { () throws(DatabaseError) -> R? in
+        let value = try DatabaseError.typed { try state.find(key, in: keyspace) }
         // SAFETY: the bytes live until the closure returns.
         guard let value else { return nil }
         return try body(value)

@@ -13,11 +13,11 @@ package final class DocumentSnapshot: Sendable {
     now = core.now
   }
 
-  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     try DocumentReads(.snapshot(snapshot), collection, now: now)
   }
 
-  package func collectionNames() throws(DocumentError) -> [String] {
+  package func collectionNames() throws(DatabaseError) -> [String] {
     try core.collectionNames(in: snapshot)
   }
 

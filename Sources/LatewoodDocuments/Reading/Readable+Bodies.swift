@@ -16,7 +16,7 @@ extension Readable {
     if let apart { return apart }
     let entry = try SequenceKey(place).withBytes { key in
       try withValue(key, in: spaces.sequences) { value in
-        try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+        try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
       }
     }
     guard let entry else { return nil }

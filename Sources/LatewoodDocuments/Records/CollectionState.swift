@@ -63,13 +63,13 @@ struct CollectionState: Sendable, Equatable {
   /// The state of an empty collection.
   init(_ identity: CollectionIdentity) { self.identity = identity }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(bytes, what: "the state of a collection") else {
-      throw DocumentError(.corruptData, "the state of a collection is empty")
+      throw DatabaseError(.corruptData, "the state of a collection is empty")
     }
     let format = try source.byte()
     guard format == CollectionState.format || format == CollectionState.formatWithViews else {
-      throw DocumentError(.tooNew, "the state of a collection has the format \(format)")
+      throw DatabaseError(.tooNew, "the state of a collection has the format \(format)")
     }
     identity = try CollectionIdentity(reading: &source)
     lastSequence = try source.varint()

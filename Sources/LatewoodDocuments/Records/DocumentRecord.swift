@@ -217,8 +217,8 @@ extension DocumentRecord {
 extension DocumentRecord.Head {
   /// Reads the first bytes of a record.
   ///
-  /// - Throws: ``DocumentError`` `corruptRevisions`.
-  package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  /// - Throws: ``DatabaseError`` `corruptRevisionData`.
+  package init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     var source = try DocumentRecord.source(bytes)
     self = try source.head().head
   }
@@ -227,9 +227,9 @@ extension DocumentRecord.Head {
 extension DocumentRecord {
   /// Reads a whole record. O(revisions).
   ///
-  /// - Throws: ``DocumentError`` `corruptRevisions` if the bytes are not the result of
+  /// - Throws: ``DatabaseError`` `corruptRevisionData` if the bytes are not the result of
   ///   ``encoded()`` for some record.
-  package init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  package init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     var source = try DocumentRecord.source(bytes)
     var start = source
     let head = try source.head().head
@@ -251,14 +251,15 @@ extension DocumentRecord {
 
   @inline(__always) static func source(
     _ bytes: UnsafeRawBufferPointer
-  ) throws(DocumentError) -> UntrustedBytes {
-    guard let source = UntrustedBytes(bytes, what: "the record of a document", code: .corruptRevisions) else {
-      throw DocumentError(.corruptRevisions, "the record of a document is empty")
+  ) throws(DatabaseError) -> UntrustedBytes {
+    guard let source = UntrustedBytes(bytes, what: "the record of a document", code: .corruptRevisionData)
+    else {
+      throw DatabaseError(.corruptRevisionData, "the record of a document is empty")
     }
     return source
   }
 
-  private func check(_ head: Head, _ source: UntrustedBytes) throws(DocumentError) {
+  private func check(_ head: Head, _ source: UntrustedBytes) throws(DatabaseError) {
     // The generations of one branch differ.
     if tree.nodes.count(where: \.isLeaf) > 1 {
       var seen = Set<RevisionID>(minimumCapacity: tree.nodes.count)
@@ -278,7 +279,7 @@ extension UntrustedBytes {
   fileprivate typealias NodeFlag = DocumentRecord.NodeFlag
 
   /// Reads everything before the branches, and the winner.
-  mutating func head() throws(DocumentError) -> (head: DocumentRecord.Head, flags: UInt8) {
+  mutating func head() throws(DatabaseError) -> (head: DocumentRecord.Head, flags: UInt8) {
     let (flags, sequence, expiry, bodyLength) = try facts()
     let generation = try generation()
     var (node, nodeFlags) = try node(generation)
@@ -294,10 +295,10 @@ extension UntrustedBytes {
     return (head, nodeFlags)
   }
 
-  fileprivate mutating func skipFacts() throws(DocumentError) { _ = try facts() }
+  fileprivate mutating func skipFacts() throws(DatabaseError) { _ = try facts() }
 
   /// Reads everything before the branches, and excludes the body behind them.
-  private mutating func facts() throws(DocumentError) -> (
+  private mutating func facts() throws(DatabaseError) -> (
     UInt8, sequence: UInt64, expiry: UInt64?, bodyLength: Int
   ) {
     let format = try byte()
@@ -314,7 +315,7 @@ extension UntrustedBytes {
 
   private mutating func node(
     _ generation: UInt64
-  ) throws(DocumentError) -> (node: RevisionTree.Node, flags: UInt8) {
+  ) throws(DatabaseError) -> (node: RevisionTree.Node, flags: UInt8) {
     let flags = try byte()
     guard flags & ~NodeFlag.all == 0, flags & NodeFlag.isRoot == 0 || flags & NodeFlag.joins == 0 else {
       throw damaged("the flags of a revision are \(flags)")
@@ -334,7 +335,7 @@ extension UntrustedBytes {
   }
 
   /// Reads a revision without its contents. Returns its flags.
-  @inline(__always) mutating func skipRevision() throws(DocumentError) -> UInt8 {
+  @inline(__always) mutating func skipRevision() throws(DatabaseError) -> UInt8 {
     let flags = try byte()
     guard flags & ~NodeFlag.all == 0 else { throw damaged("the flags of a revision are \(flags)") }
     _ = try bytes(flags & NodeFlag.hasLength == 0 ? RevisionDigest.usualCount : Int(byte()))
@@ -342,7 +343,7 @@ extension UntrustedBytes {
     return flags
   }
 
-  fileprivate mutating func branch(into tree: inout RevisionTree) throws(DocumentError) {
+  fileprivate mutating func branch(into tree: inout RevisionTree) throws(DatabaseError) {
     var generation = try generation()
     var isLeaf = true
     while true {

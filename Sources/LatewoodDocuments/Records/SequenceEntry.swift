@@ -39,9 +39,9 @@ package struct SequenceEntry: Sendable, Equatable {
   }
 
   /// Returns the sequence of a key.
-  static func sequence(ofKey key: UnsafeRawBufferPointer) throws(DocumentError) -> UInt64 {
+  static func sequence(ofKey key: UnsafeRawBufferPointer) throws(DatabaseError) -> UInt64 {
     guard key.count == 8 else {
-      throw DocumentError(.corruptData, "a sequence has \(key.count) bytes instead of 8")
+      throw DatabaseError(.corruptData, "a sequence has \(key.count) bytes instead of 8")
     }
     return key.loadUnaligned(as: UInt64.self).byteSwappedIfLittle
   }
@@ -72,10 +72,10 @@ package struct SequenceEntry: Sendable, Equatable {
     hasConflicts = head.hasConflicts
   }
 
-  init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DatabaseError) {
     sequence = try SequenceEntry.sequence(ofKey: key)
     guard var source = UntrustedBytes(value, what: "an entry of the feed") else {
-      throw DocumentError(.corruptData, "an entry of the feed is empty")
+      throw DatabaseError(.corruptData, "an entry of the feed is empty")
     }
     let flags = try source.byte()
     guard flags & ~Flag.all == 0 else { throw source.damaged("its flags are \(flags)") }
@@ -101,8 +101,8 @@ extension RawSpan {
   ///
   /// SAFETY: the pointer is used only during the call, for which the span is valid.
   @inline(__always) func reading<R>(
-    _ body: (UnsafeRawBufferPointer) throws(DocumentError) -> R
-  ) throws(DocumentError) -> R {
-    try withUnsafeBytes { (bytes) throws(DocumentError) -> R in try body(bytes) }
+    _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
+  ) throws(DatabaseError) -> R {
+    try withUnsafeBytes { (bytes) throws(DatabaseError) -> R in try body(bytes) }
   }
 }

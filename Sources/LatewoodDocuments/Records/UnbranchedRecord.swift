@@ -15,7 +15,7 @@ struct UnbranchedRecord {
 
   /// Reads the first bytes of a record. Returns nil if they show that there are several branches;
   /// ``append(_:to:)`` finds the others.
-  init?(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init?(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     var source = try DocumentRecord.source(bytes)
     let (head, flags) = try source.head()
     let ancestors = source.rest()
@@ -77,8 +77,8 @@ struct UnbranchedRecord {
   /// Appends the record after an edit of the winner.
   ///
   /// - Returns: false if the record has several branches; nothing is appended then.
-  /// - Throws: ``DocumentError`` `corruptRevisions`.
-  func append(_ edit: Edit, to record: inout [UInt8]) throws(DocumentError) -> Bool {
+  /// - Throws: ``DatabaseError`` `corruptRevisions`.
+  func append(_ edit: Edit, to record: inout [UInt8]) throws(DatabaseError) -> Bool {
     guard let (length, last) = try keptAncestors(edit.depth - 2) else { return false }
     record.reserveCapacity(record.count + 128 + length + edit.bodyLength)
     edit.appendStart(isRoot: edit.depth < 2, to: &record)
@@ -95,8 +95,8 @@ struct UnbranchedRecord {
 
   /// Returns the length in bytes of the first `count` ancestors, or of all if there are fewer, and
   /// the offset of the last of them; nil if there are several branches.
-  private func keptAncestors(_ count: Int) throws(DocumentError) -> (length: Int, last: Int)? {
-    guard var source = UntrustedBytes(ancestors, what: "the record of a document", code: .corruptRevisions)
+  private func keptAncestors(_ count: Int) throws(DatabaseError) -> (length: Int, last: Int)? {
+    guard var source = UntrustedBytes(ancestors, what: "the record of a document", code: .corruptRevisionData)
     else { return (0, 0) }
     var (length, last) = (0, 0)
     var generation = head.winner.generation

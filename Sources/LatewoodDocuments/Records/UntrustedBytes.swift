@@ -9,10 +9,10 @@ struct UntrustedBytes {
   private var end: UnsafeRawPointer
   /// The description of the bytes in error messages.
   private let what: StaticString
-  private let code: DocumentError.Code
+  private let code: DatabaseError.Code
 
   /// Creates a reader. Returns nil if there are no bytes.
-  init?(_ bytes: UnsafeRawBufferPointer, what: StaticString, code: DocumentError.Code = .corruptData) {
+  init?(_ bytes: UnsafeRawBufferPointer, what: StaticString, code: DatabaseError.Code = .corruptData) {
     guard let start = bytes.baseAddress, !bytes.isEmpty else { return nil }
     at = start
     end = start + bytes.count
@@ -23,36 +23,36 @@ struct UntrustedBytes {
   var isAtEnd: Bool { at == end }
   var count: Int { end - at }
 
-  func damaged(_ reason: String) -> DocumentError {
-    DocumentError(code, "\(what) is damaged: \(reason)")
+  func damaged(_ reason: String) -> DatabaseError {
+    DatabaseError(code, "\(what) is damaged: \(reason)")
   }
 
-  @inline(__always) mutating func byte() throws(DocumentError) -> UInt8 {
+  @inline(__always) mutating func byte() throws(DatabaseError) -> UInt8 {
     guard at < end else { throw damaged("it ends early") }
     defer { at += 1 }
     return at.u8(0)
   }
 
-  @inline(__always) mutating func varint() throws(DocumentError) -> UInt64 {
+  @inline(__always) mutating func varint() throws(DatabaseError) -> UInt64 {
     guard let (value, length) = Varint.read(at, end: end) else { throw damaged("a number is not one") }
     at += length
     return value
   }
 
-  @inline(__always) mutating func bytes(_ count: Int) throws(DocumentError) -> UnsafeRawBufferPointer {
+  @inline(__always) mutating func bytes(_ count: Int) throws(DatabaseError) -> UnsafeRawBufferPointer {
     guard count >= 0, count <= end - at else { throw damaged("it ends early") }
     defer { at += count }
     return UnsafeRawBufferPointer(start: at, count: count)
   }
 
   /// Excludes the last bytes from reading, and returns their number.
-  @inline(__always) mutating func leaveOut(last count: UInt64) throws(DocumentError) -> Int {
+  @inline(__always) mutating func leaveOut(last count: UInt64) throws(DatabaseError) -> Int {
     guard count <= UInt64(end - at) else { throw damaged("it ends early") }
     end -= Int(count)
     return Int(count)
   }
 
-  mutating func bigEndian() throws(DocumentError) -> UInt64 {
+  mutating func bigEndian() throws(DatabaseError) -> UInt64 {
     guard end - at >= 8 else { throw damaged("it ends early") }
     defer { at += 8 }
     return at.u64(0).byteSwapped
@@ -63,7 +63,7 @@ struct UntrustedBytes {
     return UnsafeRawBufferPointer(start: at, count: end - at)
   }
 
-  @inline(__always) mutating func digest(_ count: Int) throws(DocumentError) -> RevisionDigest {
+  @inline(__always) mutating func digest(_ count: Int) throws(DatabaseError) -> RevisionDigest {
     guard count >= 1, count <= RevisionDigest.maximumCount else {
       throw damaged("a digest has \(count) bytes")
     }
@@ -80,14 +80,14 @@ struct UntrustedBytes {
 
   /// Reads a digest that is a text. A digest that can be spelled as pairs of hexadecimal digits is
   /// never stored as text.
-  @inline(never) mutating func textDigest(_ count: Int) throws(DocumentError) -> RevisionDigest {
+  @inline(never) mutating func textDigest(_ count: Int) throws(DatabaseError) -> RevisionDigest {
     guard let digest = RevisionDigest(text: try bytes(count)), digest.isText else {
       throw damaged("the text of a digest is not one")
     }
     return digest
   }
 
-  mutating func generation() throws(DocumentError) -> UInt64 {
+  mutating func generation() throws(DatabaseError) -> UInt64 {
     let generation = try varint()
     guard generation >= 1, generation <= RevisionID.maximumGeneration else {
       throw damaged("\(generation) is not a valid generation")

@@ -27,15 +27,15 @@ package struct RevisionID: Sendable, Hashable {
 
   /// Parses the text form; accepts only results of ``description``.
   ///
-  /// - Throws: ``DocumentError`` `badRevision`.
-  package init(_ text: some StringProtocol) throws(DocumentError) {
+  /// - Throws: ``DatabaseError`` `badRevisionID`.
+  package init(_ text: some StringProtocol) throws(DatabaseError) {
     let bytes = Array(text.utf8)
     guard let (generation, rest) = RevisionID.parse(bytes) else {
-      throw DocumentError(.badRevision, "\"\(text.prefix(80))\" is not a revision id")
+      throw DatabaseError(.badRevisionID, "\"\(text.prefix(80))\" is not a revision id")
     }
     guard let digest = RevisionDigest(text: rest) else {
-      throw DocumentError(
-        .badRevision,
+      throw DatabaseError(
+        .badRevisionID,
         rest.count > RevisionDigest.maximumTextCount
           ? "the digest of the revision id \"\(text.prefix(80))\" has \(rest.count) bytes; at most "
             + "\(RevisionDigest.maximumTextCount) are possible, or 64 lowercase hexadecimal digits"

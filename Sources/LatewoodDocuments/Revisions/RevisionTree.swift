@@ -185,11 +185,11 @@ extension RevisionTree {
   /// Makes a revision with an unknown parent a child of the leaf that it edits.
   ///
   /// - Returns: the index of the best leaf that follows from the revision.
-  mutating func adopt(_ id: RevisionID, asChildOf leaf: Int) throws(DocumentError) -> Int {
+  mutating func adopt(_ id: RevisionID, asChildOf leaf: Int) throws(DatabaseError) -> Int {
     try insert(history: [id, nodes[leaf].id], isDeleted: false, body: 0)
     let end = leaves.first { leaf in history(of: leaf.id).contains { $0.id == id } }
     guard let end, let index = index(of: end.id) else {
-      throw DocumentError(.corruptRevisions, "the revision \(id) has no end")
+      throw DatabaseError(.corruptRevisionData, "the revision \(id) has no end")
     }
     return index
   }
@@ -205,12 +205,12 @@ extension RevisionTree {
   ///   - isDeleted: whether the newest revision is a deletion.
   ///   - body: the sequence under which the newest revision's body will be kept; 0 if it is not in
   ///     this database.
-  /// - Throws: ``DocumentError`` `badRevision` if the history is empty, skips a generation, or
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the history is empty, skips a generation, or
   ///   names another parent for a revision than the known one; the tree is then unchanged.
   @discardableResult
   package mutating func insert(
     history: [RevisionID], isDeleted: Bool, body: UInt64
-  ) throws(DocumentError) -> Outcome {
+  ) throws(DatabaseError) -> Outcome {
     try check(history)
     let places = history.map { index(of: $0) }
     try checkParents(history, places)
@@ -224,26 +224,26 @@ extension RevisionTree {
     return outcome
   }
 
-  private func check(_ history: [RevisionID]) throws(DocumentError) {
+  private func check(_ history: [RevisionID]) throws(DatabaseError) {
     guard let newest = history.first else {
-      throw DocumentError(.badRevision, "a history has at least one revision")
+      throw DatabaseError(.badRevisionID, "a history has at least one revision")
     }
     guard newest.generation <= RevisionID.maximumGeneration, UInt64(history.count) <= newest.generation
-    else { throw DocumentError(.badRevision, "the history of \(newest) is longer than its generation") }
+    else { throw DatabaseError(.badRevisionID, "the history of \(newest) is longer than its generation") }
     for (step, id) in history.enumerated() where id.generation != newest.generation - UInt64(step) {
-      throw DocumentError(.badRevision, "\(id) cannot be number \(step) in the history of \(newest)")
+      throw DatabaseError(.badRevisionID, "\(id) cannot be number \(step) in the history of \(newest)")
     }
   }
 
   /// Refuses a history with another parent than the known one. A revision's digest covers its
   /// parent, so two parents of one revision are a lie or a mistake.
-  private func checkParents(_ history: [RevisionID], _ places: [Int?]) throws(DocumentError) {
+  private func checkParents(_ history: [RevisionID], _ places: [Int?]) throws(DatabaseError) {
     for (step, place) in places.enumerated().dropLast() {
       guard let place, nodes[place].parent >= 0 else { continue }
       let known = nodes[Int(nodes[place].parent)].id
       if known != history[step + 1] {
-        throw DocumentError(
-          .badRevision, "\(history[step]) follows from \(known) here, and not from \(history[step + 1])")
+        throw DatabaseError(
+          .badRevisionID, "\(history[step]) follows from \(known) here, and not from \(history[step + 1])")
       }
     }
   }

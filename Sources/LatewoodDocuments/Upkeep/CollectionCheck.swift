@@ -33,7 +33,7 @@ struct CollectionCheck {
 
   mutating func run() throws {
     var state = wanted
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       state = try DatabaseRecords.state(of: name, in: shared, source) ?? wanted
     } catch {
       // Everything else can still be checked.
@@ -44,9 +44,9 @@ struct CollectionCheck {
     wanted.indexChanges = state.indexChanges
     try source.forEach(in: spaces.documents) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      do throws(DocumentError) {
-        let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
-        try DocumentError.typed {
+      do throws(DatabaseError) {
+        let record = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
+        try DatabaseError.typed {
           try check(id, record, deepest == nil ? nil : value.reading { Array($0) })
         }
       } catch { report.add(DatabaseFault(error.message, collection: name, document: id)) }

@@ -8,7 +8,7 @@ extension DocumentStore {
   /// unresolved conflicts. If `progress` throws, the file stays unchanged, except for the records
   /// that the sweep has already removed.
   ///
-  /// - Throws: any error of `progress`, unchanged; ``DocumentError``.
+  /// - Throws: any error of `progress`, unchanged; ``DatabaseError``.
   @discardableResult
   package func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
@@ -17,7 +17,7 @@ extension DocumentStore {
     do {
       return try core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
     } catch let error as StoreError {
-      throw DocumentError(error)
+      throw DatabaseError(error)
     }
   }
 
@@ -35,17 +35,17 @@ extension DocumentStore {
       return try await core.store.compact(bytesPerSecond: bytesPerSecond, progress: progress)
     } catch let error as StoreError {
       if error.code == .cancelled, Task.isCancelled { throw CancellationError() }
-      throw DocumentError(error)
+      throw DatabaseError(error)
     }
   }
 
   /// Removes superseded bodies and unused blobs, so that the next compaction can free their space.
   @discardableResult
-  package func sweep() throws(DocumentError) -> SweepReport { try openedForWriting().sweep() }
+  package func sweep() throws(DatabaseError) -> SweepReport { try openedForWriting().sweep() }
 
   /// Returns the approximate number of bytes that a sweep would free: the superseded bodies of all
   /// collections.
-  package func reclaimableBytes() throws(DocumentError) -> UInt64 {
+  package func reclaimableBytes() throws(DatabaseError) -> UInt64 {
     try openedForReading().reclaimableBytes()
   }
 }
@@ -55,26 +55,26 @@ extension DocumentCore {
   func prepareCompactions() {
     store.setCompactionPreparation(
       reclaimable: { [weak self] in
-        do throws(DocumentError) { return try self?.reclaimableBytes() ?? 0 } catch {
+        do throws(DatabaseError) { return try self?.reclaimableBytes() ?? 0 } catch {
           // The database is closed or damaged: count nothing. Other calls report the error.
           return 0
         }
       },
       prepare: { [weak self] in
         guard let self else { return }
-        do throws(DocumentError) {
-          try sweep { () throws(DocumentError) in
-            try DocumentError.typed { try self.store.checkCompaction() }
+        do throws(DatabaseError) {
+          try sweep { () throws(DatabaseError) in
+            try DatabaseError.typed { try self.store.checkCompaction() }
           }
         } catch { throw error.store ?? error }
       })
   }
 
-  func reclaimableBytes() throws(DocumentError) -> UInt64 {
+  func reclaimableBytes() throws(DatabaseError) -> UInt64 {
     var sum: UInt64 = 0
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try store.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { _, value in
-        let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
         sum = sum &+ state.reclaimableBytes
         return true
       }

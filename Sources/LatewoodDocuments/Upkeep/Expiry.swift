@@ -59,9 +59,9 @@ extension DocumentCore {
 
   /// Purges documents that have expired, and sets the alarm for the next. Called once, when the
   /// database is opened.
-  func startExpiring() throws(DocumentError) {
+  func startExpiring() throws(DatabaseError) {
     guard !store.isReadOnly else { return }
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       try purgeExpired()
     } catch {
       // Ignore a full disk, so that the database can be read. The alarm tries again.
@@ -70,11 +70,11 @@ extension DocumentCore {
     if let first = try firstExpiry() { setAlarm(for: first) }
   }
 
-  func firstExpiry() throws(DocumentError) -> UInt64? {
+  func firstExpiry() throws(DatabaseError) -> UInt64? {
     var first: UInt64?
     for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         let reads = try DocumentReads(.state(try held()), collection, now: now)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
@@ -96,7 +96,7 @@ extension DocumentCore {
     let wait = max(delay, overflow ? .max : due > now ? due - now : 0)
     let timer = options.wake(min(wait, ExpiryAlarm.longestWait)) { [weak self] in
       guard let self, alarm.rings(number) else { return }
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         try purgeExpired()
         if let next = try firstExpiry() { setAlarm(for: next) }
       } catch {
@@ -109,7 +109,7 @@ extension DocumentCore {
 
   /// - Returns: the number of documents that were purged.
   @discardableResult
-  func purgeExpired() throws(DocumentError) -> Int {
+  func purgeExpired() throws(DatabaseError) -> Int {
     var count = 0
     for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
@@ -122,16 +122,16 @@ extension DocumentCore {
     return count
   }
 
-  private func purgeExpired(in collection: CollectionHandle) throws(DocumentError) -> Int {
+  private func purgeExpired(in collection: CollectionHandle) throws(DatabaseError) -> Int {
     let end = now &+ 1
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       // Usually there is nothing to purge, and checking this does not need a transaction.
       if try DocumentReads(.state(held()), collection, now: now).expiring(
         before: end, limit: 1
       ).isEmpty {
         return 0
       }
-      return try batch(.usual) { (batch) throws(DocumentError) in
+      return try batch(.usual) { (batch) throws(DatabaseError) in
         let work = try batch.work(collection)
         let due = try batch.reads(collection).expiring(
           before: batch.now &+ 1, limit: DocumentCore.batchSize)
@@ -157,12 +157,12 @@ extension DocumentCore {
 
   /// Returns the names of the collections that have documents with an expiry. Makes no handles,
   /// which would stay in memory. O(collections), plus O(log n) for each that is not empty.
-  private func expiringCollections() throws(DocumentError) -> [String] {
+  private func expiringCollections() throws(DatabaseError) -> [String] {
     let source = try held()
     var names: [String] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try source.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
-        let state = try value.reading { (bytes) throws(DocumentError) in try CollectionState(bytes) }
+        let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
         if state.documents == 0, state.tombstones == 0 { return true }
         key.withUnsafeBytes { bytes in
           names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
@@ -178,8 +178,8 @@ extension DocumentCore {
     return names
   }
 
-  private func held() throws(DocumentError) -> PinnedState {
-    try DocumentError.typed { try store.held() }
+  private func held() throws(DatabaseError) -> PinnedState {
+    try DatabaseError.typed { try store.held() }
   }
 }
 
@@ -187,5 +187,5 @@ extension DocumentStore {
   /// Purges the documents that have expired according to the injected clock. Also runs
   /// automatically, when the next document expires.
   @discardableResult
-  package func purgeExpired() throws(DocumentError) -> Int { try openedForWriting().purgeExpired() }
+  package func purgeExpired() throws(DatabaseError) -> Int { try openedForWriting().purgeExpired() }
 }

@@ -31,7 +31,7 @@ extension DocumentStore {
   /// - Parameters:
   ///   - depth: the number of generations to keep, at least 1; nil for the depth of the database.
   ///   - progress: called before each transaction. If it throws, the rest is left unchanged.
-  /// - Throws: any error of `progress`; ``DocumentError``.
+  /// - Throws: any error of `progress`; ``DatabaseError``.
   package func prune(
     keeping depth: Int? = nil, progress: (PruneProgress) throws -> Void = { _ in }
   ) throws -> PruneCount {
@@ -43,7 +43,7 @@ extension DocumentStore {
     var run = PruneRun(core, keeping: depth, try core.store.documentCount(of: names))
     for name in names {
       guard let collection = try core.collection(name) else { continue }
-      do { try run.prune(collection, progress) } catch let error as DocumentError {
+      do { try run.prune(collection, progress) } catch let error as DatabaseError {
         // The collection was dropped in the meantime, along with everything to prune.
         if error.code != .notFound { throw error }
       }
@@ -59,7 +59,7 @@ extension DocumentSnapshot {
   /// - Parameters:
   ///   - depth: the number of generations to keep, at least 1.
   ///   - progress: called periodically.
-  /// - Throws: any error of `progress`; ``DocumentError``.
+  /// - Throws: any error of `progress`; ``DatabaseError``.
   package func prunable(
     keeping depth: Int, progress: (PruneProgress) throws -> Void = { _ in }
   ) throws -> PruneCount {
@@ -71,7 +71,7 @@ extension DocumentSnapshot {
       let spaces = try CollectionSpaces(name, in: snapshot)
       var old = try OldBodies(in: spaces.superseded, snapshot)
       try snapshot.forEach(in: spaces.documents) { _, value in
-        var tree = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }.tree
+        var tree = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }.tree
         let before = tree.nodes.count
         if tree.prune(to: depth) { count.note(removed: before - tree.nodes.count) }
         old.keepBodies(of: tree)
@@ -112,7 +112,7 @@ private struct PruneRun {
     var range = KeyRange.all
     while true {
       try progress(state)
-      let pruned = try core.batch(.relaxed) { [depth] (batch) throws(DocumentError) in
+      let pruned = try core.batch(.relaxed) { [depth] (batch) throws(DatabaseError) in
         let work = try batch.work(collection)
         let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
         var trees: [(tree: RevisionTree, removed: Int)] = []
@@ -138,7 +138,7 @@ private struct PruneRun {
     for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
       try progress(state)
       let part = places[start..<min(start + DocumentCore.sweepSize, places.count)]
-      let (bodies, bytes) = try core.batch(.relaxed) { (batch) throws(DocumentError) in
+      let (bodies, bytes) = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
         let work = try batch.work(collection)
         let before = work.state
         for place in part { try Bodies(batch, work).remove(place) }
@@ -162,7 +162,7 @@ private struct OldBodies {
     try source.forEach(in: superseded) { key, _ in
       places.append(
         try key.withUnsafeBytes { bytes in
-          Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
+          Result { () throws(DatabaseError) in try SequenceEntry.sequence(ofKey: bytes) }
         }.get())
       return true
     }

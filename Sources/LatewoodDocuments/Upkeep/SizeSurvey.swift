@@ -46,14 +46,14 @@ extension DocumentSnapshot {
   /// returns false. O(documents × log n + revisions).
   ///
   /// - Parameter depths: the depths to try pruning with, each at least 1.
-  /// - Throws: ``DocumentError``; errors of `body`.
+  /// - Throws: ``DatabaseError``; errors of `body`.
   package func forEachSize(
     in collection: String, depths: [Int], _ body: (DocumentSize) throws -> Bool
   ) throws {
     let spaces = try CollectionSpaces(collection, in: snapshot)
     let now = core.now
     try snapshot.forEach(in: spaces.documents) { key, value in
-      let record = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+      let record = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
       var size = DocumentSize()
       size.id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
       size.bodyBytesInRecord = UInt64(record.body?.count ?? 0)
@@ -89,7 +89,7 @@ extension DocumentSnapshot {
     for name in try collectionNames() { spaces.append(try CollectionSpaces(name, in: snapshot)) }
     var result = UnneededBlobs()
     try snapshot.forEach(in: shared.blobs) { key, value in
-      guard let record = try value.reading({ (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) })
+      guard let record = try value.reading({ (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) })
       else { return true }
       result.blobs += 1
       result.blobBytes &+= record.length

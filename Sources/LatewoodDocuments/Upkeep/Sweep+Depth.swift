@@ -4,8 +4,8 @@ import LatewoodStore
 /// greater.
 extension DocumentCore {
   func prune(
-    _ names: [String], _ check: () throws(DocumentError) -> Void
-  ) throws(DocumentError) {
+    _ names: [String], _ check: () throws(DatabaseError) -> Void
+  ) throws(DatabaseError) {
     let changes = depthChanges.withLock { $0 }
     let spaces = shared
     let depth = try DatabaseRecords.depth(in: spaces, store)
@@ -13,7 +13,7 @@ extension DocumentCore {
     guard deepest ?? .max > UInt64(depth) else { return }
     for name in names {
       guard let collection = try collection(name) else { continue }
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         var last: [UInt8]?
         repeat {
           try check()
@@ -25,7 +25,7 @@ extension DocumentCore {
       }
     }
     // If the depth was changed in the meantime, all trees must be examined again.
-    try batch(.usual) { (batch) throws(DocumentError) in
+    try batch(.usual) { (batch) throws(DatabaseError) in
       guard depthChanges.withLock({ $0 }) == changes, try batch.depth() == depth else { return }
       try batch.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
     }
@@ -34,8 +34,8 @@ extension DocumentCore {
   /// - Returns: the last id of this part; nil after the last part.
   private func prune(
     _ collection: CollectionHandle, after last: [UInt8]?, to depth: Int
-  ) throws(DocumentError) -> [UInt8]? {
-    try batch(.relaxed) { (batch) throws(DocumentError) -> [UInt8]? in
+  ) throws(DatabaseError) -> [UInt8]? {
+    try batch(.relaxed) { (batch) throws(DatabaseError) -> [UInt8]? in
       let work = try batch.work(collection)
       let range = last.map { KeyRange(lower: .excluded($0)) } ?? .all
       let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
@@ -46,7 +46,7 @@ extension DocumentCore {
 }
 
 extension DocumentBatch {
-  func setDepth(_ depth: Int) throws(DocumentError) {
+  func setDepth(_ depth: Int) throws(DatabaseError) {
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }
     try putRecord(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
@@ -62,18 +62,18 @@ extension DocumentBatch {
   @discardableResult
   func prune(
     _ key: [UInt8], _ work: CollectionWork, to depth: Int
-  ) throws(DocumentError) -> (tree: RevisionTree, removed: Int)? {
+  ) throws(DatabaseError) -> (tree: RevisionTree, removed: Int)? {
     let documents = work.spaces.documents
-    let record = try DocumentError.typed {
+    let record = try DatabaseError.typed {
       try transaction.withValue(key, in: documents) { value in
-        try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+        try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
       }
     }
     guard var record else { return nil }
     let before = record.tree.nodes.count
     guard record.tree.prune(to: depth) else { return (record.tree, 0) }
     noteRemoval()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.put(key, record.encoded(), in: documents)
     }
     return (record.tree, before - record.tree.nodes.count)

@@ -28,16 +28,16 @@ extension DocumentCore {
   ///   undoing completed transactions.
   @discardableResult
   func sweep(
-    check: () throws(DocumentError) -> Void = { () throws(DocumentError) in }
-  ) throws(DocumentError) -> SweepReport {
+    check: () throws(DatabaseError) -> Void = { () throws(DatabaseError) in }
+  ) throws(DatabaseError) -> SweepReport {
     try refuseInBatch("a sweep")
-    return try sweeping.withLock { () throws(DocumentError) in
+    return try sweeping.withLock { () throws(DatabaseError) in
       var report = SweepReport()
       let names = try collectionNames(in: store)
       try prune(names, check)
       for name in names {
         guard let collection = try collection(name) else { continue }
-        do throws(DocumentError) {
+        do throws(DatabaseError) {
           report.bodies += try sweepBodies(collection, check)
         } catch {
           // The collection was dropped in the meantime, along with everything to sweep.
@@ -51,20 +51,20 @@ extension DocumentCore {
   }
 
   private func sweepBodies(
-    _ collection: CollectionHandle, _ check: () throws(DocumentError) -> Void
-  ) throws(DocumentError) -> Int {
+    _ collection: CollectionHandle, _ check: () throws(DatabaseError) -> Void
+  ) throws(DatabaseError) -> Int {
     var count = 0
     var next = KeyRange.all
     while true {
       try check()
-      let keys = try batch(.relaxed) { (batch) throws(DocumentError) in
+      let keys = try batch(.relaxed) { (batch) throws(DatabaseError) in
         let work = try batch.work(collection)
         // Each batch begins after the keys deleted by earlier ones: skipping these again would take
         // longer than everything else.
         let keys = try batch.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
         for key in keys {
           let place = try key.withUnsafeBytes { bytes in
-            Result { () throws(DocumentError) in try SequenceEntry.sequence(ofKey: bytes) }
+            Result { () throws(DatabaseError) in try SequenceEntry.sequence(ofKey: bytes) }
           }.get()
           try Bodies(batch, work).remove(place)
         }
@@ -76,7 +76,7 @@ extension DocumentCore {
     }
   }
 
-  private func sweepBlobs(_ check: () throws(DocumentError) -> Void) throws(DocumentError) -> Int {
+  private func sweepBlobs(_ check: () throws(DatabaseError) -> Void) throws(DatabaseError) -> Int {
     var count = 0
     var next = KeyRange.all
     while true {
@@ -84,7 +84,7 @@ extension DocumentCore {
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
       var removed = 0
-      let seen = try batch(.relaxed) { (batch) throws(DocumentError) -> [[UInt8]] in
+      let seen = try batch(.relaxed) { (batch) throws(DatabaseError) -> [[UInt8]] in
         let keys = try batch.keys(in: batch.shared.blobs, next, DocumentCore.sweepSize)
         let unused = try batch.unused(keys.compactMap { BlobDigest($0) })
         doomed = pins.doom(unused)
@@ -98,8 +98,8 @@ extension DocumentCore {
     }
   }
 
-  private func sweepUploads() throws(DocumentError) -> Int {
-    try batch(.relaxed) { (batch) throws(DocumentError) in
+  private func sweepUploads() throws(DatabaseError) -> Int {
+    try batch(.relaxed) { (batch) throws(DatabaseError) in
       var count = 0
       let prefix = DatabaseRecords.uploadPrefix
       for key in try batch.keys(in: batch.shared.database, .prefix(prefix), .max) {
@@ -116,9 +116,9 @@ extension DocumentCore {
 extension DocumentBatch {
   func keys(
     in keyspace: Keyspace, _ range: KeyRange, _ limit: Int
-  ) throws(DocumentError) -> [[UInt8]] {
+  ) throws(DatabaseError) -> [[UInt8]] {
     var keys: [[UInt8]] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.forEach(in: keyspace, range) { key, _ in
         keys.append(key.withUnsafeBytes { Array($0) })
         return keys.count < limit
@@ -128,11 +128,11 @@ extension DocumentBatch {
   }
 
   /// Returns the blobs without a reference from a body of any collection.
-  func unused(_ digests: [BlobDigest]) throws(DocumentError) -> [BlobDigest] {
+  func unused(_ digests: [BlobDigest]) throws(DatabaseError) -> [BlobDigest] {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
       guard let uses = try collection(name)?.spaces.uses else { continue }
-      try DocumentError.typed {
+      try DatabaseError.typed {
         var unused: [BlobDigest] = []
         for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {
           unused.append(digest)
@@ -145,10 +145,10 @@ extension DocumentBatch {
 
   /// Removes a blob and returns true, or removes an empty record and returns false. Bodies leave an
   /// empty record if the content of a blob never arrived.
-  func removeBlob(_ digest: BlobDigest) throws(DocumentError) -> Bool {
+  func removeBlob(_ digest: BlobDigest) throws(DatabaseError) -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
     noteRemoval()
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       if let record {
         try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
       }

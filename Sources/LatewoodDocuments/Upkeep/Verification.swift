@@ -42,9 +42,9 @@ extension DocumentStore {
   /// - Returns: a report of all faults; faults are not thrown.
   package func verify(
     deep: Bool = false, includesStore: Bool = true, progress: ((VerifyProgress) -> Void)? = nil
-  ) throws(DocumentError) -> DocumentVerification {
+  ) throws(DatabaseError) -> DocumentVerification {
     let core = try openedForReading()
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       let snapshot = try core.store.snapshot()
       defer { snapshot.close() }
       var check = DatabaseCheck(core, snapshot, isDeep: deep)
@@ -72,7 +72,7 @@ struct DatabaseCheck {
 
   mutating func run() throws {
     var deepest: UInt64?
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, snapshot)
     } catch { report.add(DatabaseFault(error.message)) }
     for name in try core.collectionNames(in: snapshot) {
@@ -101,10 +101,10 @@ struct DatabaseCheck {
   private mutating func checkPart(
     collection: String? = nil, blob: BlobDigest? = nil, _ check: (inout DatabaseCheck) throws -> Void
   ) throws {
-    do throws(DocumentError) {
-      try DocumentError.typed { try check(&self) }
+    do throws(DatabaseError) {
+      try DatabaseError.typed { try check(&self) }
     } catch {
-      guard error.code == .corruptData || error.code == .corruptRevisions else { throw error }
+      guard error.code == .corruptData || error.code == .corruptRevisionData else { throw error }
       report.add(DatabaseFault(error.message, collection: collection, blob: blob))
     }
   }
@@ -118,8 +118,8 @@ struct DatabaseCheck {
         report.add(DatabaseFault("a blob has a name of \(key.byteCount) bytes"))
         return true
       }
-      do throws(DocumentError) {
-        let record = try value.reading { (bytes) throws(DocumentError) in try BlobRecord(stored: bytes) }
+      do throws(DatabaseError) {
+        let record = try value.reading { (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) }
         guard let record else {
           report.missingBlobs += 1
           return true

@@ -14,7 +14,7 @@ extension CollectionCheck {
     for (view, found) in try ViewRecord.all(of: name, in: shared.database, source) {
       wanted.views += 1
       let record: ViewRecord
-      do throws(DocumentError) { record = try found.get() } catch {
+      do throws(DatabaseError) { record = try found.get() } catch {
         report.add(fault("the view \(view): \(error.message)"))
         continue
       }
@@ -26,11 +26,11 @@ extension CollectionCheck {
         fault(
           "the view \(view) is caught up to \(record.through), and the last sequence is \(wanted.lastSequence)"
         ))
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         guard let stored = try CollectionView.load(view, of: name, in: shared.database, source) else {
           continue
         }
-        if deepest != nil { try DocumentError.typed { try check(stored) } }
+        if deepest != nil { try DatabaseError.typed { try check(stored) } }
       } catch { report.add(fault("the view \(view): \(error.message)")) }
     }
   }
@@ -46,10 +46,10 @@ extension CollectionCheck {
       func fault(_ what: String) -> DatabaseFault {
         DatabaseFault("the view \(view.name) \(what)", collection: name, document: id)
       }
-      do throws(DocumentError) {
-        let emitted = try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+      do throws(DatabaseError) {
+        let emitted = try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
         if emitted.isFailure { failures += 1 }
-        try DocumentError.typed {
+        try DatabaseError.typed {
           if case .rows(let keys) = emitted {
             for (place, key) in keys.enumerated() {
               let isThere = try isRow(StoredRow.key(key, id, place), keyCount: key.count, of: view)
@@ -114,14 +114,14 @@ extension CollectionCheck {
           try sums.children(of: level, [], in: source).count == 0,
           fault("lacks the first sum of level \(level)"))
       }
-    } catch let error as DocumentError { report.add(fault("has sums, and \(error.message)")) }
+    } catch let error as DatabaseError { report.add(fault("has sums, and \(error.message)")) }
   }
 
   private func isRow(_ key: [UInt8], keyCount: Int, of view: CollectionView) throws -> Bool {
     let isRow = try source.withValue(key, in: view.rows) { value in
       value.withUnsafeBytes { value in
         key.withUnsafeBytes { key in
-          do throws(DocumentError) {
+          do throws(DatabaseError) {
             return try StoredRow(key: key, value: value).key.count == keyCount
           } catch { return false }
         }
@@ -134,8 +134,8 @@ extension CollectionCheck {
   /// up.
   private func isMapped(_ id: String, _ view: CollectionView) throws -> Bool {
     let isMapped = try source.withValue(id, in: spaces.documents) { value in
-      do throws(DocumentError) {
-        let head = try value.reading { (bytes) throws(DocumentError) in try DocumentRecord.Head(bytes) }
+      do throws(DatabaseError) {
+        let head = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord.Head(bytes) }
         return !head.isDeleted || head.sequence > view.record.through
       } catch {
         // Already reported.

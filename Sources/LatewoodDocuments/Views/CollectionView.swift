@@ -17,7 +17,7 @@ struct CollectionView: DefinedData, Sendable {
   /// Returns all views of a collection in a state, by name.
   static func load(
     of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> [CollectionView] {
+  ) throws(DatabaseError) -> [CollectionView] {
     var views: [CollectionView] = []
     for (name, record) in try ViewRecord.all(of: collection, in: database, source) {
       views.append(try CollectionView(name, try record.get(), collection, source))
@@ -28,19 +28,19 @@ struct CollectionView: DefinedData, Sendable {
   /// Returns the view with a name in a state; nil if it does not exist.
   static func load(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
-  ) throws(DocumentError) -> CollectionView? {
+  ) throws(DatabaseError) -> CollectionView? {
     let record = try ViewRecord.stored(name, of: collection, in: database, source)
-    return try record.map { (record) throws(DocumentError) in
+    return try record.map { (record) throws(DatabaseError) in
       try CollectionView(name, record, collection, source)
     }
   }
 
   private init(
     _ name: String, _ record: ViewRecord, _ collection: String, _ source: some Readable
-  ) throws(DocumentError) {
-    func space(_ keyspace: String) throws(DocumentError) -> Keyspace {
-      guard let found = try DocumentError.typed({ try source.existingKeyspace(keyspace) }) else {
-        throw DocumentError(.corruptData, "the keyspace \(keyspace) of the view \(name) is missing")
+  ) throws(DatabaseError) {
+    func space(_ keyspace: String) throws(DatabaseError) -> Keyspace {
+      guard let found = try DatabaseError.typed({ try source.existingKeyspace(keyspace) }) else {
+        throw DatabaseError(.corruptData, "the keyspace \(keyspace) of the view \(name) is missing")
       }
       return found
     }
@@ -48,7 +48,7 @@ struct CollectionView: DefinedData, Sendable {
     self.record = record
     rows = try space(record.rowsName(of: collection))
     emitted = try space(record.emittedName(of: collection))
-    sums = try record.sumsName(of: collection).map { (name) throws(DocumentError) in try space(name) }
+    sums = try record.sumsName(of: collection).map { (name) throws(DatabaseError) in try space(name) }
   }
 
   /// Creates a view with new keyspaces.

@@ -22,13 +22,13 @@ extension DocumentStore {
   /// Once the view is caught up, every change by this process updates its rows in the same
   /// transaction. This does not write to the file.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` if the name is invalid; `conflict` if this handle is
-  ///   read-only and another handle of the database has registered another version.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is invalid; `conflict` if this
+  ///   handle is read-only and another handle of the database has registered another version.
   package func register(
     _ view: ViewDefinition, of collection: CollectionHandle
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     if let reason = NameRules.objection(toView: view.name) {
-      throw DocumentError(.badArgument, "the name of the view \(reason)")
+      throw DatabaseError(.invalidParameter, "the name of the view \(reason)")
     }
     let core = try opened()
     if isReadOnly, core.views.view(view.name, of: collection.identity) != nil {
@@ -47,7 +47,7 @@ extension DocumentStore {
   ///     continues.
   ///   - check: called under the writer lock, before and after each step outside a batch. If it
   ///     throws, the step is undone and the error is rethrown.
-  /// - Throws: any error of `progress` and `check`; ``DocumentError``: any error of the store;
+  /// - Throws: any error of `progress` and `check`; ``DatabaseError``: any error of the store;
   ///   `notFound` if the view was dropped; `conflict` if another version was registered.
   package func catchUp(
     _ view: ViewDefinition, of collection: CollectionHandle,
@@ -59,14 +59,14 @@ extension DocumentStore {
   /// Returns reads of a registered view, after catching it up. In a batch, they see its uncommitted
   /// changes.
   ///
-  /// - Throws: ``DocumentError`` like `catchUp`; `notWritable` if the view is behind and the
+  /// - Throws: ``DatabaseError`` like `catchUp`; `notWritable` if the view is behind and the
   ///   database was opened read-only.
   package func reads(
     _ view: ViewDefinition, of collection: CollectionHandle
-  ) throws(DocumentError) -> ViewReads {
+  ) throws(DatabaseError) -> ViewReads {
     let core = try opened()
     if let batch = core.currentBatch {
-      try DocumentError.typed { try catchUp(view, of: collection) }
+      try DatabaseError.typed { try catchUp(view, of: collection) }
       return try batch.viewReads(view.name, in: collection)
     }
     while true {
@@ -79,22 +79,22 @@ extension DocumentStore {
         behind = state.lastSequence &- min(state.lastSequence, stored.record.through)
       }
       guard !isReadOnly else {
-        throw DocumentError(
+        throw DatabaseError(
           .notWritable,
           "the view \(view.name) lacks up to \(behind) changes, and the database was opened read-only: "
             + "the program that writes it must catch up the view")
       }
-      try DocumentError.typed { try catchUp(view, of: collection) }
+      try DatabaseError.typed { try catchUp(view, of: collection) }
     }
   }
 
   /// Drops a view with its rows, and unregisters it. O(log n). Returns false if the file has no
   /// view with that name.
   @discardableResult
-  package func dropView(_ name: String, of collection: CollectionHandle) throws(DocumentError) -> Bool {
+  package func dropView(_ name: String, of collection: CollectionHandle) throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("a view is dropped")
-    let isDropped = try core.batch(.usual) { (batch) throws(DocumentError) in
+    let isDropped = try core.batch(.usual) { (batch) throws(DatabaseError) in
       try Views(batch, of: collection).drop(name)
     }
     core.views.forget(name, of: collection.identity)
@@ -106,31 +106,31 @@ extension DocumentBatch {
   /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
     _ name: String, in collection: CollectionHandle
-  ) throws(DocumentError) -> ViewReads {
+  ) throws(DatabaseError) -> ViewReads {
     let views = Views(self, try work(collection))
     guard let view = try views.loaded().first(where: { $0.view.name == name }), view.isKept else {
-      throw DocumentError(.notFound, "the view \(name) has been dropped")
+      throw DatabaseError(.notFound, "the view \(name) has been dropped")
     }
-    try DocumentError.typed { try views.addUp(view) }
+    try DatabaseError.typed { try views.addUp(view) }
     return try ViewReads(view.view, try reads(collection))
   }
 }
 
 extension DocumentReads {
   /// Returns the stored view with a name, without uncommitted changes; nil if it does not exist.
-  func storedView(_ name: String) throws(DocumentError) -> CollectionView? {
+  func storedView(_ name: String) throws(DatabaseError) -> CollectionView? {
     try CollectionView.load(name, of: collection.name, in: spaces.database, source)
   }
 
   /// Returns reads of a stored view, even if it is behind; nil if it does not exist. For tools,
   /// which have no maps.
-  package func stored(view name: String) throws(DocumentError) -> ViewReads? {
+  package func stored(view name: String) throws(DatabaseError) -> ViewReads? {
     _ = try state()
-    return try storedView(name).map { (view) throws(DocumentError) in try ViewReads(view, self) }
+    return try storedView(name).map { (view) throws(DatabaseError) in try ViewReads(view, self) }
   }
 
   /// Returns all views in the file, by name, whether or not they are registered.
-  package func viewList() throws(DocumentError) -> [ViewInfo] {
+  package func viewList() throws(DatabaseError) -> [ViewInfo] {
     let state = try state()
     guard state.views > 0 else { return [] }
     var list: [ViewInfo] = []
@@ -139,7 +139,7 @@ extension DocumentReads {
       list.append(
         ViewInfo(
           name: view.name, version: record.version, reduction: record.reduction,
-          rows: try DocumentError.typed { try source.count(in: view.rows) },
+          rows: try DatabaseError.typed { try source.count(in: view.rows) },
           failures: Int(clamping: record.failures), behind: last - min(last, record.through),
           keyspace: record.rowsName(of: collection.name)))
     }

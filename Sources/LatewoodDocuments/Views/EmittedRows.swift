@@ -40,9 +40,9 @@ enum EmittedRows: Equatable {
     return cut
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(bytes, what: "the list of a document's rows") else {
-      throw DocumentError(.corruptData, "the list of a document's rows is empty")
+      throw DatabaseError(.corruptData, "the list of a document's rows is empty")
     }
     switch try source.byte() {
     case Kind.rows:

@@ -26,9 +26,9 @@ package struct StoredRow {
   /// The value in Fleece; empty for null.
   let valueBytes: UnsafeRawBufferPointer
 
-  init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(value, what: "a row of a view") else {
-      throw DocumentError(.corruptData, "a row of a view is empty")
+      throw DatabaseError(.corruptData, "a row of a view is empty")
     }
     let length = try source.varint()
     guard key.count > StoredRow.tailCount, length > 0, length < UInt64(key.count - StoredRow.tailCount),
@@ -57,10 +57,10 @@ package struct StoredRow {
   package var id: String { String(decoding: idBytes, as: UTF8.self) }
 
   /// The value; nil for null.
-  package func value() throws(DocumentError) -> FleeceValue? {
+  package func value() throws(DatabaseError) -> FleeceValue? {
     guard !valueBytes.isEmpty else { return nil }
     do throws(FleeceError) { return try FleeceValue.root(of: valueBytes) } catch {
-      throw DocumentError(.corruptData, "the value of a row of the document \(id) is damaged: \(error)")
+      throw DatabaseError(.corruptData, "the value of a row of the document \(id) is damaged: \(error)")
     }
   }
 

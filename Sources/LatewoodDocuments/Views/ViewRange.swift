@@ -8,21 +8,21 @@ package struct ViewRowKey: Sendable, Equatable {
   let bytes: [UInt8]
 
   /// - Parameter value: the key; nil for null.
-  /// - Throws: ``DocumentError`` `badArgument` for an invalid key.
-  package init(_ value: FleeceValue?) throws(DocumentError) {
+  /// - Throws: ``DatabaseError`` `invalidParameter` for an invalid key.
+  package init(_ value: FleeceValue?) throws(DatabaseError) {
     do throws(FleeceError) { bytes = try ViewKey.bytes(of: value) } catch {
-      throw DocumentError(.badArgument, "this is not a valid key of a view: \(error.reason)")
+      throw DatabaseError(.invalidParameter, "this is not a valid key of a view: \(error.reason)")
     }
   }
 
   /// Creates the key of a value in Fleece.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` for an invalid key.
-  package init(fleece: [UInt8]) throws(DocumentError) {
-    self = try fleece.withBytes { (bytes) throws(DocumentError) in
+  /// - Throws: ``DatabaseError`` `invalidParameter` for an invalid key.
+  package init(fleece: [UInt8]) throws(DatabaseError) {
+    self = try fleece.withBytes { (bytes) throws(DatabaseError) in
       let value: FleeceValue
       do throws(FleeceError) { value = try FleeceValue.root(of: bytes) } catch {
-        throw DocumentError(.badArgument, "this is not a valid key of a view: \(error.reason)")
+        throw DatabaseError(.invalidParameter, "this is not a valid key of a view: \(error.reason)")
       }
       return try ViewRowKey(value)
     }
@@ -79,13 +79,13 @@ package struct ViewRange: Sendable {
   package init() {}
 
   /// Throws what every read of the range would throw, whether or not it reads any rows.
-  package func check() throws(DocumentError) { _ = try keys() }
+  package func check() throws(DatabaseError) { _ = try keys() }
 
   /// Returns the range in the keyspace of rows.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` if the range ends before it begins, or a prefix is
-  ///   neither a string nor an array.
-  func keys() throws(DocumentError) -> KeyRange {
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the range ends before it begins, or a prefix
+  ///   is neither a string nor an array.
+  func keys() throws(DatabaseError) -> KeyRange {
     if let start, let end {
       let (low, high) = isDescending ? (end, start) : (start, end)
       let isReversed =
@@ -95,8 +95,8 @@ package struct ViewRange: Sendable {
           high.key.bytes.lexicographicallyPrecedes(low.key.bytes)
         }
       if isReversed {
-        throw DocumentError(
-          .badArgument,
+        throw DatabaseError(
+          .invalidParameter,
           "the range ends before it begins: reverse the range or the direction")
       }
     }
@@ -110,7 +110,7 @@ package struct ViewRange: Sendable {
     }
     guard let prefix else { return range }
     guard let bytes = prefix.prefix else {
-      throw DocumentError(.badArgument, "only strings and arrays have prefixes")
+      throw DatabaseError(.invalidParameter, "only strings and arrays have prefixes")
     }
     return range.intersection(with: .prefix(bytes))
   }

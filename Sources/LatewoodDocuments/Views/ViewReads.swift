@@ -14,12 +14,12 @@ package struct ViewReads {
   /// The keys of hidden rows.
   private let hidden: Set<[UInt8]>
 
-  init(_ view: CollectionView, _ reads: DocumentReads) throws(DocumentError) {
+  init(_ view: CollectionView, _ reads: DocumentReads) throws(DatabaseError) {
     self.view = view
     self.reads = reads
     var hidden: Set<[UInt8]> = []
     for id in try reads.expired() {
-      let list = try reads.read(id, in: view.emitted) { (bytes) throws(DocumentError) in
+      let list = try reads.read(id, in: view.emitted) { (bytes) throws(DatabaseError) in
         try EmittedRows(bytes)
       }
       hidden.formUnion(list?.storedKeys(String(decoding: id, as: UTF8.self)) ?? [])
@@ -58,8 +58,8 @@ package struct ViewReads {
   /// Returns a range without its first rows; nil if it is empty then. O(log n).
   private func beginning(
     _ keys: KeyRange, after skip: Int, isDescending: Bool
-  ) throws(DocumentError) -> KeyRange? {
-    try DocumentError.typed {
+  ) throws(DatabaseError) -> KeyRange? {
+    try DatabaseError.typed {
       var rest = keys
       if isDescending {
         let count = try reads.source.count(in: view.rows, keys)
@@ -76,12 +76,12 @@ package struct ViewReads {
 
   /// Returns the number of rows in a range. O(log n), plus the number of unmerged changes in the
   /// range.
-  package func count(in range: ViewRange = ViewRange()) throws(DocumentError) -> Int {
+  package func count(in range: ViewRange = ViewRange()) throws(DatabaseError) -> Int {
     try count(in: try range.keys())
   }
 
   /// Returns the number of rows of the view before a range in its direction.
-  package func offset(of range: ViewRange) throws(DocumentError) -> Int {
+  package func offset(of range: ViewRange) throws(DatabaseError) -> Int {
     let keys = try range.keys()
     if range.isDescending {
       guard case .excluded(let high) = keys.upper else { return 0 }
@@ -91,37 +91,37 @@ package struct ViewReads {
     return try count(in: .upTo(low))
   }
 
-  private func count(in keys: KeyRange) throws(DocumentError) -> Int {
-    let stored = try DocumentError.typed { try reads.source.count(in: view.rows, keys) }
+  private func count(in keys: KeyRange) throws(DatabaseError) -> Int {
+    let stored = try DatabaseError.typed { try reads.source.count(in: view.rows, keys) }
     return hidden.isEmpty ? stored : stored - hidden.count { keys.holds($0) }
   }
 
   /// Returns the emitted key of a row or group as Fleece. Whole numbers become integers, even if
   /// they were emitted as floating-point numbers.
-  package static func value(of key: UnsafeRawBufferPointer) throws(DocumentError) -> [UInt8] {
+  package static func value(of key: UnsafeRawBufferPointer) throws(DatabaseError) -> [UInt8] {
     var reader = CollationReader(key)
     var writer = FleeceWriter()
     do throws(FleeceError) {
       if try reader.write(to: &writer), reader.offset == key.count { return try writer.finish() }
     } catch {}
-    throw DocumentError(.corruptData, "the key of a row is damaged")
+    throw DatabaseError(.corruptData, "the key of a row is damaged")
   }
 
   // MARK: Reductions
 
   /// Returns the sum and statistics of the values of a range. Expected O(log n) if the view has
   /// sums.
-  package func stats(in range: ViewRange = ViewRange()) throws(DocumentError) -> ViewStatistics {
+  package func stats(in range: ViewRange = ViewRange()) throws(DatabaseError) -> ViewStatistics {
     try stats(in: try range.keys())
   }
 
-  private func stats(in keys: KeyRange) throws(DocumentError) -> ViewStatistics {
+  private func stats(in keys: KeyRange) throws(DatabaseError) -> ViewStatistics {
     if let sums = view.sums, hidden.isEmpty {
       var walk = ViewSumWalk(ViewSums(rows: view.rows, sums: sums), reads.source)
-      return try DocumentError.typed { try walk.stats(in: keys) }
+      return try DatabaseError.typed { try walk.stats(in: keys) }
     }
     var stats = ViewStatistics()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try reads.source.forEach(in: view.rows, keys) { key, value in
         try StoredRow.reading(key, value) { row in
           if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
@@ -150,7 +150,7 @@ package struct ViewReads {
   ) throws {
     var rest = try range.keys()
     while true {
-      let next = try DocumentError.typed {
+      let next = try DatabaseError.typed {
         try range.isDescending
           ? reads.source.last(in: view.rows, rest) : reads.source.first(in: view.rows, rest)
       }
@@ -169,8 +169,8 @@ package struct ViewReads {
     }
   }
 
-  package func count(of group: Group) throws(DocumentError) -> Int { try count(in: group.keys) }
-  package func stats(of group: Group) throws(DocumentError) -> ViewStatistics { try stats(in: group.keys) }
+  package func count(of group: Group) throws(DatabaseError) -> Int { try count(in: group.keys) }
+  package func stats(of group: Group) throws(DatabaseError) -> ViewStatistics { try stats(in: group.keys) }
 
   /// Calls a closure with each row of a group, until it returns false.
   package func forEachRow(of group: Group, _ body: (StoredRow) throws -> Bool) throws {
@@ -185,9 +185,9 @@ package struct ViewReads {
   /// Returns the key of the group of a row in Fleece, and the common prefix of its rows.
   private static func group(
     of key: [UInt8], _ value: [UInt8], _ level: Int?
-  ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
-    try key.withBytes { (key) throws(DocumentError) in
-      try value.withBytes { (value) throws(DocumentError) in
+  ) throws(DatabaseError) -> (key: [UInt8], prefix: [UInt8]) {
+    try key.withBytes { (key) throws(DatabaseError) in
+      try value.withBytes { (value) throws(DatabaseError) in
         try group(of: try StoredRow(key: key, value: value), level)
       }
     }
@@ -195,7 +195,7 @@ package struct ViewReads {
 
   private static func group(
     of row: StoredRow, _ level: Int?
-  ) throws(DocumentError) -> (key: [UInt8], prefix: [UInt8]) {
+  ) throws(DatabaseError) -> (key: [UInt8], prefix: [UInt8]) {
     let whole = row.key
     guard let level, whole.first == CollationTag.array.rawValue else {
       return (try row.emittedKey(), Array(whole))
@@ -207,10 +207,10 @@ package struct ViewReads {
       if reader.offset < elements.count, elements[reader.offset] == 0 {
         return (try row.emittedKey(), Array(whole))
       }
-      guard reader.skipWhole() else { throw DocumentError(.corruptData, "the key of a row is damaged") }
+      guard reader.skipWhole() else { throw DatabaseError(.corruptData, "the key of a row is damaged") }
     }
     let prefix = Array(whole[...reader.offset])
-    let key = try (prefix + [0]).withBytes { (key) throws(DocumentError) in try ViewReads.value(of: key) }
+    let key = try (prefix + [0]).withBytes { (key) throws(DatabaseError) in try ViewReads.value(of: key) }
     return (key, prefix)
   }
 
@@ -221,12 +221,12 @@ package struct ViewReads {
 
   /// Returns the documents for which the map failed, by id, with the reasons. O(documents with
   /// rows).
-  package func failures(limit: Int = .max) throws(DocumentError) -> [(id: String, reason: String)] {
+  package func failures(limit: Int = .max) throws(DatabaseError) -> [(id: String, reason: String)] {
     var list: [(id: String, reason: String)] = []
     guard limit > 0, view.record.failures > 0 else { return list }
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try reads.source.forEach(in: view.emitted) { key, value in
-        let emitted = try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+        let emitted = try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
         guard case .failure(let reason) = emitted else { return true }
         list.append((key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, reason))
         return list.count < limit
@@ -238,7 +238,7 @@ package struct ViewReads {
 
 extension StoredRow {
   /// Returns the value as a number.
-  package func number() throws(DocumentError) -> Double {
+  package func number() throws(DatabaseError) -> Double {
     let value = try value()
     do throws(FleeceError) {
       switch try value?.number() {
@@ -248,11 +248,11 @@ extension StoredRow {
       case nil: break
       }
     } catch {}
-    throw DocumentError(.corruptData, "the value of a row of the document \(id) is not a number")
+    throw DatabaseError(.corruptData, "the value of a row of the document \(id) is not a number")
   }
 
   /// Returns the emitted key in Fleece.
-  package func emittedKey() throws(DocumentError) -> [UInt8] { try ViewReads.value(of: key) }
+  package func emittedKey() throws(DatabaseError) -> [UInt8] { try ViewReads.value(of: key) }
 
   /// A copy of the value in Fleece; empty for null.
   package var copiedValue: [UInt8] { Array(valueBytes) }

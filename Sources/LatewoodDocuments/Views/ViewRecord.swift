@@ -46,13 +46,13 @@ struct ViewRecord: DefinitionRecord, Equatable {
     return bytes
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(bytes, what: "the record of a view") else {
-      throw DocumentError(.corruptData, "the record of a view is empty")
+      throw DatabaseError(.corruptData, "the record of a view is empty")
     }
     let format = try source.byte()
     guard format == ViewRecord.format else {
-      throw DocumentError(.tooNew, "the record of a view has the format \(format)")
+      throw DatabaseError(.tooNew, "the record of a view has the format \(format)")
     }
     let kind = try source.byte()
     guard let reduction = StoredReduction(rawValue: kind) else {

@@ -27,9 +27,9 @@ public struct ViewStatistics: Sendable, Equatable {
     return bytes
   }
 
-  init(_ bytes: UnsafeRawBufferPointer) throws(DocumentError) {
+  init(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) {
     guard var source = UntrustedBytes(bytes, what: "a sum of a view") else {
-      throw DocumentError(.corruptData, "a sum of a view is empty")
+      throw DatabaseError(.corruptData, "a sum of a view is empty")
     }
     let count = try source.varint()
     guard count > 0, count < 1 << 48 else { throw source.damaged("it counts \(count) values") }

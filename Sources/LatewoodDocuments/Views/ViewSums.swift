@@ -138,7 +138,7 @@ struct ViewSums {
       return
     }
     try source.forEach(in: sums, ViewSums.keys(of: level, range)) { _, value in
-      body(try value.reading { (bytes) throws(DocumentError) in try ViewStatistics(bytes) })
+      body(try value.reading { (bytes) throws(DatabaseError) in try ViewStatistics(bytes) })
       return true
     }
   }
@@ -183,7 +183,7 @@ struct ViewSumWalk<Source: Readable> {
   private mutating func add(_ range: KeyRange, _ level: Int, _ stats: inout ViewStatistics) throws {
     guard level > 0 else { return try addEach(0, range, &stats) }
     guard level <= ViewSums.levelLimit else {
-      throw DocumentError(.corruptData, "a view has sums of level \(level)")
+      throw DatabaseError(.corruptData, "a view has sums of level \(level)")
     }
     let blocks = ViewSums.keys(of: level, range)
     // The first block may begin before the range, and the last one may end after it.

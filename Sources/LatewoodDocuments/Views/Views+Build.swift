@@ -26,7 +26,7 @@ struct ViewBuild: StepwiseBuild {
 
   var durability: Durability? { nil }
 
-  func step(in batch: DocumentBatch) throws(DocumentError) -> ViewProgress {
+  func step(in batch: DocumentBatch) throws(DatabaseError) -> ViewProgress {
     // A map would see a view in the middle of a change, or recurse endlessly.
     try batch.refuseInMap("a view is read")
     return try Views(batch, of: collection).step(self)
@@ -43,18 +43,18 @@ extension Views {
   /// A committed step survives a crash. Once a step finds nothing more to do, every change by this
   /// process keeps the view up to date.
   ///
-  /// - Throws: ``DocumentError`` `badArgument` for an invalid name; `notFound` if the view was
+  /// - Throws: ``DatabaseError`` `invalidParameter` for an invalid name; `notFound` if the view was
   ///   dropped after its registration; `conflict` if another version was registered; `busy` in a
   ///   map function.
-  fileprivate func step(_ build: ViewBuild) throws(DocumentError) -> ViewProgress {
+  fileprivate func step(_ build: ViewBuild) throws(DatabaseError) -> ViewProgress {
     let (definition, limit) = (build.definition, build.limit)
     let view = try current(definition)
     if view.isKept { return ViewProgress(behind: 0) }
     guard let known = view.definition else {
-      throw DocumentError(.conflict, "the view \(definition.name) has no map")
+      throw DatabaseError(.conflict, "the view \(definition.name) has no map")
     }
     var (entries, bytes, isWhole): ([SequenceEntry], Int, Bool) = ([], 0, true)
-    try DocumentError.typed {
+    try DatabaseError.typed {
       let range = KeyRange(lower: .excluded(SequenceEntry.key(view.view.record.through)))
       try transaction.forEach(in: spaces.sequences, range) { key, value in
         guard entries.count < limit else {
@@ -62,16 +62,16 @@ extension Views {
           return false
         }
         entries.append(
-          try key.reading { (key) throws(DocumentError) in
-            try value.reading { (value) throws(DocumentError) in try SequenceEntry(key: key, value: value) }
+          try key.reading { (key) throws(DatabaseError) in
+            try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
           })
         return true
       }
     }
     for (place, entry) in entries.enumerated() {
-      let revision = try DocumentError.typed {
+      let revision = try DatabaseError.typed {
         try transaction.withValue(entry.id, in: spaces.documents) { value in
-          try value.reading { (bytes) throws(DocumentError) in
+          try value.reading { (bytes) throws(DatabaseError) in
             IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
           }
         }
@@ -98,10 +98,10 @@ extension Views {
   }
 
   /// Returns the registered version of a view, beginning it if the file does not contain it.
-  private func current(_ definition: ViewDefinition) throws(DocumentError) -> ViewWork {
+  private func current(_ definition: ViewDefinition) throws(DatabaseError) -> ViewWork {
     let name = definition.name
     if let reason = NameRules.objection(toView: name) {
-      throw DocumentError(.badArgument, "the name of the view \(reason)")
+      throw DatabaseError(.invalidParameter, "the name of the view \(reason)")
     }
     try batch.core.checkRegistered(definition, of: work.collection)
     let known = try loaded().first { $0.view.name == name }
@@ -117,7 +117,7 @@ extension Views {
     work.state.indexChanges += 1
     let record = ViewRecord(
       number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
-    let next = try DocumentError.typed {
+    let next = try DatabaseError.typed {
       if let known {
         try batch.remove(known.view, of: work.name)
       } else {
@@ -131,7 +131,7 @@ extension Views {
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
-  func drop(_ name: String) throws(DocumentError) -> Bool {
+  func drop(_ name: String) throws(DatabaseError) -> Bool {
     guard work.state.views > 0, let known = try loaded().first(where: { $0.view.name == name }) else {
       return false
     }
@@ -147,14 +147,14 @@ extension Views {
     return true
   }
 
-  func defined() throws(DocumentError) -> [any DefinedData] {
+  func defined() throws(DatabaseError) -> [any DefinedData] {
     try CollectionView.load(of: work.name, in: database, transaction)
   }
 
   /// Empties all views. They have no rows until a program that has registered them catches them up.
-  func reset() throws(DocumentError) -> [any StepwiseBuild] {
+  func reset() throws(DatabaseError) -> [any StepwiseBuild] {
     let definitions = try removeAll(ViewRecord.self)
-    try DocumentError.typed {
+    try DatabaseError.typed {
       for (name, old) in definitions {
         work.state.indexChanges += 1
         let record = ViewRecord(
@@ -172,9 +172,9 @@ extension Views {
 extension DocumentBatch {
   /// Throws `busy` while a map function runs, because the call would see or cause an incomplete
   /// change.
-  func refuseInMap(_ what: String) throws(DocumentError) {
+  func refuseInMap(_ what: String) throws(DatabaseError) {
     guard isMapping else { return }
-    throw DocumentError(
+    throw DatabaseError(
       .busy, "\(what) inside the map of a view", advice: "Let the map only read its document and emit rows.")
   }
 }
@@ -184,12 +184,12 @@ extension DocumentCore {
   /// registered.
   func checkRegistered(
     _ definition: ViewDefinition, of collection: CollectionHandle
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     guard let known = views.view(definition.name, of: collection.identity) else {
-      throw DocumentError(.notFound, "the view \(definition.name) has been dropped")
+      throw DatabaseError(.notFound, "the view \(definition.name) has been dropped")
     }
     guard known.version == definition.version, known.reduction == definition.reduction else {
-      throw DocumentError(
+      throw DatabaseError(
         .conflict,
         "the view \(definition.name) has been registered again with the version \(known.version)")
     }

@@ -30,7 +30,7 @@ struct Views: DerivedData {
   ///   - new: the revision that will be current; nil if there will be none.
   @inline(never) private func update(
     _ id: String, from old: DocumentRecord.Head?, to new: IndexedRevision?
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     // Load the views even if no row changes, because `ViewRecord.through` changes.
     let views = try loaded()
     guard let new else {
@@ -50,7 +50,7 @@ struct Views: DerivedData {
   }
 
   /// Returns the views in the state of this batch.
-  func loaded() throws(DocumentError) -> [ViewWork] {
+  func loaded() throws(DatabaseError) -> [ViewWork] {
     if let views = work.views { return views }
     var views: [ViewWork] = []
     for view in try CollectionView.load(of: work.name, in: database, transaction) {
@@ -80,16 +80,16 @@ struct Views: DerivedData {
   /// failure, like a map that throws.
   func rows(
     of id: String, _ revision: IndexedRevision, _ definition: ViewDefinition
-  ) throws(DocumentError) -> (emitted: EmittedRows?, values: [[UInt8]]) {
+  ) throws(DatabaseError) -> (emitted: EmittedRows?, values: [[UInt8]]) {
     let head = revision.head
     guard !head.isDeleted, head.body != 0 else { return (nil, []) }
     let body: [UInt8]
     if let given = revision.body {
       body = given
     } else {
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         // Use a copy, because the map may read the database.
-        let stored = try DocumentError.typed {
+        let stored = try DatabaseError.typed {
           try transaction.withBody(at: head.body, of: spaces) { Array($0) }
         }
         guard let stored else { return (.failure("its body is missing"), []) }
@@ -114,14 +114,14 @@ struct Views: DerivedData {
   /// Replaces the rows of a document in a view.
   func replaceRows(
     of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     let (rows, emitted, addsUp) = (view.view.rows, view.view.emitted, view.view.sums != nil)
     let (old, oldKeys) = try knownRows(of: id, view.view)
     if old == nil, new.emitted == nil, oldKeys.isEmpty { return }
     let keys = new.emitted?.storedKeys(id) ?? []
     let kept = Set(keys)
     if new.emitted == nil { batch.noteRemoval() } else { batch.changeCount += 1 }
-    try DocumentError.typed {
+    try DatabaseError.typed {
       for key in oldKeys where !kept.contains(key) {
         try transaction.delete(key, in: rows)
         if addsUp { view.unsummed.insert(key) }
@@ -143,7 +143,7 @@ struct Views: DerivedData {
     if old?.isFailure == true { view.view.record.failures &-= min(view.view.record.failures, 1) }
     if new.emitted?.isFailure == true { view.view.record.failures += 1 }
     if view.unsummed.count >= Views.unsummedLimit {
-      try DocumentError.typed { try addUp(view) }
+      try DatabaseError.typed { try addUp(view) }
     }
   }
 
@@ -162,11 +162,11 @@ struct Views: DerivedData {
   /// searches the view for them.
   private func knownRows(
     of id: String, _ view: CollectionView
-  ) throws(DocumentError) -> (list: EmittedRows?, keys: [[UInt8]]) {
-    do throws(DocumentError) {
-      let list = try DocumentError.typed {
+  ) throws(DatabaseError) -> (list: EmittedRows?, keys: [[UInt8]]) {
+    do throws(DatabaseError) {
+      let list = try DatabaseError.typed {
         try transaction.withValue(id, in: view.emitted) { value in
-          try value.reading { (bytes) throws(DocumentError) in try EmittedRows(bytes) }
+          try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
         }
       }
       return (list, list?.storedKeys(id) ?? [])
@@ -174,7 +174,7 @@ struct Views: DerivedData {
       guard error.code == .corruptData else { throw error }
     }
     var keys: [[UInt8]] = []
-    try DocumentError.typed {
+    try DatabaseError.typed {
       try transaction.forEach(in: view.rows) { key, value in
         try StoredRow.reading(key, value) { row in
           if row.id == id { keys.append(Array(row.stored)) }

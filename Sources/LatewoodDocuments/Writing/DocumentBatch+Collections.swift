@@ -3,7 +3,7 @@ import LatewoodStore
 /// Collections in the state of the batch, which sees the commits of others even before readers do.
 extension DocumentBatch {
   /// Returns the collection with a name; nil if it does not exist.
-  func collection(_ name: String) throws(DocumentError) -> CollectionHandle? {
+  func collection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
     if let collection = given[name] { return collection }
     guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
     if let known = core.collections[name], known.identity == state.identity { return known }
@@ -14,11 +14,11 @@ extension DocumentBatch {
 
   /// Returns the collection with a name, creating it if it does not exist. If the batch fails,
   /// every use of a created collection throws `notFound`.
-  func createCollection(_ name: String) throws(DocumentError) -> CollectionHandle {
+  func createCollection(_ name: String) throws(DatabaseError) -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     changeCount += 1
     let identity = CollectionIdentity(random: core.options.environment.random)
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       let collection = CollectionHandle(
         name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
       give(collection)
@@ -27,14 +27,14 @@ extension DocumentBatch {
   }
 
   /// Drops a collection and returns it; nil if it does not exist.
-  func dropCollection(_ name: String) throws(DocumentError) -> CollectionHandle? {
+  func dropCollection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
     let work = try work(collection)
     var defined: [any DefinedData] = []
     for kind in DerivedKinds.all.reversed() { defined += try kind.init(self, work).defined() }
     noteRemoval()
-    try DocumentError.typed {
+    try DatabaseError.typed {
       for data in defined { try remove(data, of: name) }
       for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
       try transaction.delete(CollectionState.key(name), in: shared.database)

@@ -73,37 +73,37 @@ package final class DocumentBatch {
   }
 
   /// Returns reads of a collection in the state of this batch.
-  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     try DocumentReads(.transaction(transaction), collection, now: now)
   }
 
   /// The number of generations of revisions to keep.
-  func depth() throws(DocumentError) -> Int {
+  func depth() throws(DatabaseError) -> Int {
     if let depth = knownDepth { return depth }
     let depth = try DatabaseRecords.depth(in: shared, transaction)
     knownDepth = depth
     return depth
   }
 
-  func work(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
+  func work(_ collection: CollectionHandle) throws(DatabaseError) -> CollectionWork {
     if let lastWork, lastWork.collection === collection { return lastWork }
     let work = try knownWork(collection)
     lastWork = work
     return work
   }
 
-  private func knownWork(_ collection: CollectionHandle) throws(DocumentError) -> CollectionWork {
+  private func knownWork(_ collection: CollectionHandle) throws(DatabaseError) -> CollectionWork {
     if let work = works[collection.name] {
       guard work.state.identity == collection.identity else { throw collection.gone }
       return work
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      let isDropped = try DocumentError.typed {
+      let isDropped = try DatabaseError.typed {
         try transaction.existingKeyspace(spaces.documents.name) == nil
       }
       if isDropped { throw collection.gone }
-      throw DocumentError(.corruptData, "the state of the collection \(collection.name) is missing")
+      throw DatabaseError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
     guard state.identity == collection.identity else { throw collection.gone }
     let work = CollectionWork(collection, spaces, state)
@@ -130,15 +130,15 @@ package final class DocumentBatch {
   }
 
   /// Calls a closure without counting its changes.
-  func withoutCounting<R>(_ body: () throws(DocumentError) -> R) throws(DocumentError) -> R {
+  func withoutCounting<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
     let before = (changeCount, removalCount)
     defer { (changeCount, removalCount) = before }
     return try body()
   }
 
-  func putRecord(_ key: String, _ value: [UInt8]) throws(DocumentError) {
+  func putRecord(_ key: String, _ value: [UInt8]) throws(DatabaseError) {
     changeCount += 1
-    try DocumentError.typed { try transaction.put(key, value, in: shared.database) }
+    try DatabaseError.typed { try transaction.put(key, value, in: shared.database) }
   }
 
   /// Writes the last changes of a batch: of derived data, and the states of changed collections.

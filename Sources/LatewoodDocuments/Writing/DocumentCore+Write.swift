@@ -56,11 +56,11 @@ extension DocumentCore {
     }
   }
 
-  /// Runs a batch that throws only `DocumentError`.
+  /// Runs a batch that throws only `DatabaseError`.
   func batch<R>(
-    _ durability: BatchDurability, _ body: (DocumentBatch) throws(DocumentError) -> R
-  ) throws(DocumentError) -> R {
-    try DocumentError.typed {
+    _ durability: BatchDurability, _ body: (DocumentBatch) throws(DatabaseError) -> R
+  ) throws(DatabaseError) -> R {
+    try DatabaseError.typed {
       try write(durability) { batch throws -> R in try body(batch) }
     }
   }

@@ -16,12 +16,12 @@ extension DocumentWriter {
   /// - Parameters:
   ///   - history: the revision and its ancestors, each followed by its parent.
   ///   - body: the canonical body; nil if it is not known.
-  /// - Throws: ``DocumentError`` `badRevision` if the history is impossible.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if the history is impossible.
   @discardableResult
   package func insert(
     _ id: String, in collection: CollectionHandle, history: [RevisionID], body: [UInt8]?,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
-  ) throws(DocumentError) -> InsertedRevision {
+  ) throws(DatabaseError) -> InsertedRevision {
     let work = try batch.work(collection)
     let old = try record(id, work)
     var tree = old?.tree ?? RevisionTree()
@@ -47,19 +47,19 @@ extension DocumentWriter {
   ///   - merged: the new body, canonical; nil to leave the leaf unchanged.
   ///   - tombstone: the body of the tombstones, canonical.
   /// - Returns: the new winner.
-  /// - Throws: ``DocumentError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
+  /// - Throws: ``DatabaseError`` `notFound`; `conflict` if `keeping` is not an undeleted leaf.
   @discardableResult
   package func resolveConflicts(
     of id: String, in collection: CollectionHandle, keeping: RevisionID? = nil, merged: [UInt8]?,
     blobs: [BlobDigest] = [], tombstone: [UInt8]
-  ) throws(DocumentError) -> SavedRevision {
+  ) throws(DatabaseError) -> SavedRevision {
     let work = try batch.work(collection)
     guard let old = try record(id, work), let winner = old.tree.winner else {
-      throw DocumentError(.notFound, "the document \(id) does not exist")
+      throw DatabaseError(.notFound, "the document \(id) does not exist")
     }
     let kept = keeping ?? winner.id
     guard let leaf = old.tree[kept], leaf.isLeaf, !leaf.isDeleted else {
-      throw DocumentError(.conflict, "\(kept) is not a current revision of the document \(id)")
+      throw DatabaseError(.conflict, "\(kept) is not a current revision of the document \(id)")
     }
     var result = SavedRevision(revision: kept, sequence: old.sequence, isNew: false)
     if let merged { result = try save(id, in: collection, body: merged, parent: kept, blobs: blobs) }

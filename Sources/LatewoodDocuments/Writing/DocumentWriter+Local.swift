@@ -11,11 +11,11 @@ extension DocumentWriter {
   @discardableResult
   package func putLocal(
     _ name: String, in collection: CollectionHandle, body: [UInt8], blobs: [BlobDigest] = []
-  ) throws(DocumentError) -> [BlobDigest] {
+  ) throws(DatabaseError) -> [BlobDigest] {
     let work = try batch.work(collection)
     let old = try localBlobs(name, work)
     batch.changeCount += 1
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       try batch.transaction.put(name, body, in: work.spaces.local)
       for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
       let added = Set(blobs).subtracting(old)
@@ -31,10 +31,10 @@ extension DocumentWriter {
   @discardableResult
   package func deleteLocal(
     _ name: String, in collection: CollectionHandle
-  ) throws(DocumentError) -> Bool {
+  ) throws(DatabaseError) -> Bool {
     let work = try batch.work(collection)
     let old = try localBlobs(name, work)
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       guard try batch.transaction.contains(name, in: work.spaces.local) else { return false }
       batch.noteRemoval()
       try batch.transaction.delete(name, in: work.spaces.local)
@@ -52,9 +52,9 @@ extension DocumentWriter {
     work.state.references &-= 1
   }
 
-  private func localBlobs(_ name: String, _ work: CollectionWork) throws(DocumentError) -> Set<BlobDigest> {
+  private func localBlobs(_ name: String, _ work: CollectionWork) throws(DatabaseError) -> Set<BlobDigest> {
     guard work.state.references > 0 else { return [] }
-    return try DocumentError.typed {
+    return try DatabaseError.typed {
       try LocalReference.blobs(of: name, in: work.spaces.references, batch.transaction)
     }
   }

@@ -5,7 +5,7 @@ extension DocumentWriter {
   /// Removes a document and all its revisions without a trace, and without replicating the removal.
   /// Returns false if the document did not exist.
   @discardableResult
-  package func purge(_ id: String, in collection: CollectionHandle) throws(DocumentError) -> Bool {
+  package func purge(_ id: String, in collection: CollectionHandle) throws(DatabaseError) -> Bool {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else { return false }
     try purgeDocument(id, work, old, .purged)
@@ -19,7 +19,7 @@ extension DocumentWriter {
   @discardableResult
   package func purge(
     _ id: String, in collection: CollectionHandle, leaves: [RevisionID]
-  ) throws(DocumentError) -> [RevisionID] {
+  ) throws(DatabaseError) -> [RevisionID] {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else { return [] }
     var tree = old.tree
@@ -42,7 +42,7 @@ extension DocumentWriter {
 
   func purgeDocument(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: CollectionChange.Reason
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     try batch.apply(RevisionChange(id, from: old, to: nil, kind), work)
   }
 
@@ -50,17 +50,17 @@ extension DocumentWriter {
   ///
   /// - Parameter seconds: the time in seconds since 1970-01-01 00:00 UTC; nil for never. If that
   ///   time has passed, the document expires soon.
-  /// - Throws: ``DocumentError`` `notFound` if the document does not exist or is deleted.
+  /// - Throws: ``DatabaseError`` `notFound` if the document does not exist or is deleted.
   package func setExpiry(
     of id: String, in collection: CollectionHandle, _ seconds: UInt64?
-  ) throws(DocumentError) {
+  ) throws(DatabaseError) {
     let work = try batch.work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {
-      throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot expire")
+      throw DatabaseError(.notFound, "the document \(id) does not exist, so it cannot expire")
     }
     if record.expiry == seconds { return }
     batch.changeCount += 1
-    try DocumentError.typed {
+    try DatabaseError.typed {
       let expiry = work.spaces.expiry
       if let old = record.expiry {
         try batch.transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)

@@ -45,35 +45,35 @@ extension DocumentWriter {
   ///     tombstone.
   ///   - blobs: digests of all blobs that the body refers to. Missing content may be added later,
   ///     and then stays as long as the body does.
-  /// - Throws: ``DocumentError`` `conflict`; `notFound` if the document to delete does not exist or
+  /// - Throws: ``DatabaseError`` `conflict`; `notFound` if the document to delete does not exist or
   ///   is already deleted; `notUnique`, which names the other document.
   @discardableResult
   package func save(
     _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID?,
     isDeleted: Bool = false,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
-  ) throws(DocumentError) -> SavedRevision {
+  ) throws(DatabaseError) -> SavedRevision {
     let work = try batch.work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
     if let saved = try saveUnbranched(edit, parent, work, policy) { return saved }
     guard let old = try record(id, work), let winner = old.tree.winner else {
       if isDeleted {
-        throw DocumentError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
+        throw DatabaseError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
       }
       guard parent == nil || policy == .lastWriteWins else {
-        throw DocumentError(.conflict, "the document \(id) no longer exists")
+        throw DatabaseError(.conflict, "the document \(id) no longer exists")
       }
       return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
     }
     if isDeleted, winner.isDeleted {
-      throw DocumentError(.notFound, "the document \(id) is already deleted")
+      throw DatabaseError(.notFound, "the document \(id) is already deleted")
     }
     if let parent, let place = old.tree.index(of: parent), old.tree.nodes[place].isLeaf {
       return try append(edit, to: old.tree, after: place, old, work, policy)
     }
     guard policy == .lastWriteWins || (parent == nil && winner.isDeleted) else {
       let base = parent.map { "\($0)" } ?? "nothing"
-      throw DocumentError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
+      throw DatabaseError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
     }
     return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
   }
@@ -84,15 +84,15 @@ extension DocumentWriter {
   ///   record to save the edit or to find out why it cannot be saved.
   private func saveUnbranched(
     _ edit: Edit, _ parent: RevisionID?, _ work: CollectionWork, _ policy: ConcurrencyControl
-  ) throws(DocumentError) -> SavedRevision? {
+  ) throws(DatabaseError) -> SavedRevision? {
     let (depth, sequence) = (try batch.depth(), work.state.lastSequence + 1)
     var old: DocumentRecord.Head?
     var oldBody: [UInt8]?
     var head: DocumentRecord.Head?
     batch.record.removeAll(keepingCapacity: true)
-    let isFound = try DocumentError.typed {
+    let isFound = try DatabaseError.typed {
       try batch.transaction.withValue(edit.id, in: work.spaces.documents) { value in
-        try value.reading { (bytes) throws(DocumentError) in
+        try value.reading { (bytes) throws(DatabaseError) in
           guard let record = try UnbranchedRecord(bytes) else { return }
           let winner = record.head
           if winner.isExpired(at: batch.now) || (winner.isDeleted && edit.isDeleted)
@@ -128,7 +128,7 @@ extension DocumentWriter {
   private func append(
     _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
     _ policy: ConcurrencyControl
-  ) throws(DocumentError) -> SavedRevision {
+  ) throws(DatabaseError) -> SavedRevision {
     var (tree, place) = (known, place)
     var revision = edit.revision(after: place.map { tree.nodes[$0].id })
     while let leaf = place, tree.contains(revision) {
@@ -136,7 +136,7 @@ extension DocumentWriter {
       // make it a child of the leaf. If its latest descendant is deleted, continue from there.
       let next = try tree.adopt(revision, asChildOf: leaf)
       guard policy == .lastWriteWins || tree.nodes[next].isDeleted else {
-        throw DocumentError(
+        throw DatabaseError(
           .conflict,
           "the document \(edit.id) is at \(tree.nodes[next].id), and this follows from \(tree.nodes[leaf].id)"
         )
@@ -145,7 +145,7 @@ extension DocumentWriter {
       revision = edit.revision(after: tree.nodes[next].id)
     }
     guard revision.generation <= RevisionID.maximumGeneration else {
-      throw DocumentError(.badRevision, "the document \(edit.id) has been edited too often")
+      throw DatabaseError(.badRevisionID, "the document \(edit.id) has been edited too often")
     }
     let added = try Bodies(batch, work).blobs(
       edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0)
@@ -169,24 +169,24 @@ extension DocumentWriter {
   ///   - isDeleted: whether the edit deletes the branch; `body` is then the body of the tombstone.
   ///   - blobs: digests of all blobs that the body refers to.
   /// - Returns: the saved revision; `isNew` is false if the same edit of the revision was there.
-  /// - Throws: ``DocumentError`` `conflict` if the revision is not kept; `notFound` if there is no
+  /// - Throws: ``DatabaseError`` `conflict` if the revision is not kept; `notFound` if there is no
   ///   document; `notUnique` if the branch becomes the winner.
   package func saveBranch(
     _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID, isDeleted: Bool = false,
     blobs: [BlobDigest] = []
-  ) throws(DocumentError) -> SavedRevision {
+  ) throws(DatabaseError) -> SavedRevision {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else {
-      throw DocumentError(.notFound, "there is no document \(id)")
+      throw DatabaseError(.notFound, "there is no document \(id)")
     }
     guard let node = old.tree[parent] else {
-      throw DocumentError(
+      throw DatabaseError(
         .conflict, "the revision \(parent) of the document \(id) is no longer kept",
         advice: "Edit a revision that `revisions(of:)` lists.")
     }
     let revision = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
     guard revision.generation <= RevisionID.maximumGeneration else {
-      throw DocumentError(.badRevision, "the document \(id) has been edited too often")
+      throw DatabaseError(.badRevisionID, "the document \(id) has been edited too often")
     }
     if old.tree[revision]?.body ?? 0 != 0 {
       return SavedRevision(

@@ -22,25 +22,25 @@ package struct DocumentWriter {
   package var now: UInt64 { batch.now }
 
   /// Returns reads of a collection in the state of the batch.
-  package func reads(_ collection: CollectionHandle) throws(DocumentError) -> DocumentReads {
+  package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     try batch.reads(collection)
   }
 
   /// Returns the record of a document in the state of this batch. Purges an expired document, even
   /// before its alarm, and returns nil.
-  func record(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
+  func record(_ id: String, _ work: CollectionWork) throws(DatabaseError) -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: batch.now) else { return record }
     // This change is not the caller's: it stays even if the call is refused, and does not make an
     // outer batch fail.
-    try batch.withoutCounting { () throws(DocumentError) in try purgeDocument(id, work, record, .expired) }
+    try batch.withoutCounting { () throws(DatabaseError) in try purgeDocument(id, work, record, .expired) }
     return nil
   }
 
-  func storedRecord(_ id: String, _ work: CollectionWork) throws(DocumentError) -> DocumentRecord? {
-    try DocumentError.typed {
+  func storedRecord(_ id: String, _ work: CollectionWork) throws(DatabaseError) -> DocumentRecord? {
+    try DatabaseError.typed {
       try batch.transaction.withValue(id, in: work.spaces.documents) { value in
-        try value.reading { (bytes) throws(DocumentError) in try DocumentRecord(bytes) }
+        try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
       }
     }
   }
@@ -59,7 +59,7 @@ package struct DocumentWriter {
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
     body: NewBody?, added: RevisionID?, kind: CollectionChange.Reason = .saved, isLocal: Bool = false
-  ) throws(DocumentError) -> DocumentRecord.Head {
+  ) throws(DatabaseError) -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
     var record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)
@@ -70,7 +70,7 @@ package struct DocumentWriter {
     }
     let change = RevisionChange(id, from: old, to: record, body: body, added: added, kind, isLocal: isLocal)
     guard let head = change.newHead else {
-      throw DocumentError(.corruptRevisions, "\(id) has no revisions")
+      throw DatabaseError(.corruptRevisionData, "\(id) has no revisions")
     }
     batch.record.removeAll(keepingCapacity: true)
     record.append(to: &batch.record)

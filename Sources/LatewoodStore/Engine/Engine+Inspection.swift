@@ -103,17 +103,20 @@ extension Engine {
     }
   }
 
+  private static let whichCheckpoints = "Use one of the checkpoints that history() returns now."
+
   func version(asOf checkpoint: Checkpoint) throws(StorageError) -> Version {
     try checkOpen()
     let file = file
     guard checkpoint.fileID == file.header.fileID.first else {
-      throw StorageError(.notFound, "the checkpoint was in a file that has been compacted or copied since")
+      throw StorageError(
+        .notFound, "the checkpoint was in a file that has been compacted or copied since",
+        advice: Self.whichCheckpoints)
     }
     guard let pin = reclaimer.pin(checkpoint: checkpoint.offset) else {
       throw StorageError(
         .notFound, "the checkpoint is incomplete: part of its space has been reclaimed",
-        offset: checkpoint.offset
-      )
+        offset: checkpoint.offset, advice: Self.whichCheckpoints)
     }
     let record = try record(at: checkpoint.offset, in: file)
     guard record.transaction == checkpoint.transaction else {

@@ -62,7 +62,7 @@ extension CommandDescription {
     _ digest: BlobDigest, from database: DocumentDatabase, to path: String, _ console: Console
   ) throws(Failure) {
     let handle: BlobHandle?
-    do throws(DocumentError) { handle = try database.store.blob(digest) } catch { throw Failure(error) }
+    do throws(DatabaseError) { handle = try database.store.blob(digest) } catch { throw Failure(error) }
     guard let handle else {
       throw Failure(
         .no, code: "notFound", "the content of the blob \(BlobListing.name(of: digest)) is not in the file",

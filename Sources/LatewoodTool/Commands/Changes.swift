@@ -60,7 +60,7 @@ extension CommandDescription {
     try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
       if isNow {
-        do throws(DocumentError) { since = try database.store.reads(collection).lastSequence() } catch {
+        do throws(DatabaseError) { since = try database.store.reads(collection).lastSequence() } catch {
           throw Failure(error)
         }
       }

@@ -43,7 +43,7 @@ struct CollectionFacts {
 
   static func all(of store: DocumentStore) throws(Failure) -> [CollectionFacts] {
     var list: [CollectionFacts] = []
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       let snapshot = try store.snapshot()
       for name in try snapshot.collectionNames() {
         guard let collection = try store.collection(name) else { continue }

@@ -79,7 +79,7 @@ extension CommandDescription {
   ) throws(Failure) {
     let collection = try database.collection(arguments)
     let due: [(seconds: UInt64, id: String)]
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       due = try database.store.reads(collection).expiring(before: .max, limit: limit)
     } catch { throw Failure(error) }
     guard console.printsJSON else {

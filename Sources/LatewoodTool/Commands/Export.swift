@@ -93,7 +93,7 @@ extension CommandDescription {
       let collection = try database.collection(arguments)
       let reads: DocumentReads
       let total: Int
-      do throws(DocumentError) {
+      do throws(DatabaseError) {
         reads = try database.store.snapshot().reads(collection)
         total = try reads.count()
       } catch { throw Failure(error) }

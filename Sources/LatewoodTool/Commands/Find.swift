@@ -109,7 +109,7 @@ extension CommandDescription {
   ) throws(Failure) {
     let plan: QueryPlan
     let reads = try database.reads(collection)
-    do throws(DocumentError) { plan = try reads.explain(request) } catch { throw Failure(error) }
+    do throws(DatabaseError) { plan = try reads.explain(request) } catch { throw Failure(error) }
     try console.plan(plan, of: collection)
   }
 }

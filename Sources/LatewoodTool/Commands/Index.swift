@@ -78,7 +78,11 @@ extension CommandDescription {
         } else {
           isDone = try database.store.dropIndex(name, in: collection)
         }
-      } catch { throw Failure(error) }
+      } catch {
+        var failure = Failure(error)
+        if failure.code == "conflict" { (failure.exitCode, failure.code) = (.cannotOpen, "alreadyExists") }
+        throw failure
+      }
       guard isDone else {
         throw Failure(
           .no, code: "noSuchIndex", "no index is named \(KeyText.shown(name.utf8))",
@@ -121,7 +125,7 @@ private enum IndexListing {
   ) throws(Failure) {
     let indexes: [DocumentIndex]
     let reads = try database.reads(collection)
-    do throws(DocumentError) { indexes = try reads.indexList() } catch { throw Failure(error) }
+    do throws(DatabaseError) { indexes = try reads.indexList() } catch { throw Failure(error) }
     guard console.printsJSON else {
       if indexes.isEmpty {
         try console.noteEmpty(

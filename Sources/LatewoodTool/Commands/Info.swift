@@ -128,7 +128,7 @@ struct DatabaseInfo {
     guard holdsDocuments else { return }
     try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
       collections = try CollectionFacts.all(of: documents.store)
-      do throws(DocumentError) { reclaimable = try documents.store.reclaimableBytes() } catch {
+      do throws(DatabaseError) { reclaimable = try documents.store.reclaimableBytes() } catch {
         throw Failure(error)
       }
     }

@@ -55,7 +55,7 @@ extension CommandDescription {
       if arguments.has(.explain) {
         let plan: QueryPlan
         let reads = try database.reads(collection)
-        do throws(DocumentError) { plan = try reads.explain(program) } catch { throw Failure(error) }
+        do throws(DatabaseError) { plan = try reads.explain(program) } catch { throw Failure(error) }
         try console.plan(plan, of: collection)
         return
       }

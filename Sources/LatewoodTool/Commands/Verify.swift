@@ -78,7 +78,7 @@ extension CommandDescription {
     // If the bytes are damaged, faults in the documents are only consequences.
     if holdsDocuments, report.isSound {
       documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
-        do throws(DocumentError) {
+        do throws(DatabaseError) {
           return try database.store.verify(deep: arguments.has(.deep), includesStore: false)
         } catch { throw Failure(error) }
       }

@@ -62,7 +62,7 @@ extension CommandDescription {
       let collection = try database.collection(arguments)
       let reads = try database.reads(collection)
       let stored: ViewReads?
-      do throws(DocumentError) { stored = try reads.stored(view: name) } catch { throw Failure(error) }
+      do throws(DatabaseError) { stored = try reads.stored(view: name) } catch { throw Failure(error) }
       guard let stored else { throw ViewListing.missing(name, database.path) }
       if words.action == "rows" {
         try ViewListing.showRows(of: stored, name, collection, skip: skip, limit: limit, on: console)
@@ -87,7 +87,7 @@ private enum ViewListing {
   ) throws(Failure) {
     let views: [ViewInfo]
     let reads = try database.reads(collection)
-    do throws(DocumentError) { views = try reads.viewList() } catch { throw Failure(error) }
+    do throws(DatabaseError) { views = try reads.viewList() } catch { throw Failure(error) }
     guard console.printsJSON else {
       if views.isEmpty {
         try console.noteEmpty("The collection \(collection.name) has no views; a program makes them.")
@@ -125,7 +125,7 @@ private enum ViewListing {
     ).closing { (database) throws(Failure) in
       let collection = try database.collection(arguments)
       let isDone: Bool
-      do throws(DocumentError) { isDone = try database.store.dropView(name, of: collection) } catch {
+      do throws(DatabaseError) { isDone = try database.store.dropView(name, of: collection) } catch {
         throw Failure(error)
       }
       guard isDone else { throw missing(name, database.path) }
@@ -186,7 +186,7 @@ private enum ViewListing {
     of view: ViewReads, _ name: String, _ collection: CollectionHandle, limit: Int, on console: Console
   ) throws(Failure) {
     let failures: [(id: String, reason: String)]
-    do throws(DocumentError) { failures = try view.failures(limit: limit) } catch { throw Failure(error) }
+    do throws(DatabaseError) { failures = try view.failures(limit: limit) } catch { throw Failure(error) }
     guard console.printsJSON else {
       if failures.isEmpty {
         try console.noteEmpty("No document has failed in the view \(KeyText.shown(name.utf8)).")

@@ -12,7 +12,7 @@ extension Completion.Names {
     },
     collections: { path in
       documents(path) { (database) throws(Failure) in
-        do throws(DocumentError) { return try database.store.snapshot().collectionNames() } catch {
+        do throws(DatabaseError) { return try database.store.snapshot().collectionNames() } catch {
           throw Failure(error)
         }
       }
@@ -20,13 +20,13 @@ extension Completion.Names {
     indexes: { path, collection in
       documents(path) { (database) throws(Failure) in
         let reads = try database.reads(try database.collection(collection))
-        do throws(DocumentError) { return try reads.indexList().map(\.name) } catch { throw Failure(error) }
+        do throws(DatabaseError) { return try reads.indexList().map(\.name) } catch { throw Failure(error) }
       }
     },
     views: { path, collection in
       documents(path) { (database) throws(Failure) in
         let reads = try database.reads(try database.collection(collection))
-        do throws(DocumentError) { return try reads.viewList().map(\.name) } catch { throw Failure(error) }
+        do throws(DatabaseError) { return try reads.viewList().map(\.name) } catch { throw Failure(error) }
       }
     },
     documentIDs: { path, collection, prefix in

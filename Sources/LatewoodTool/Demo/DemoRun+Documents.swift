@@ -58,7 +58,7 @@ extension DemoRun {
       var isRefused = false
       do {
         try store.write { _ = try $0.save(id, in: cores, body: mine, parent: found.head.winner) }
-      } catch let error as DocumentError where error.code == .conflict {
+      } catch let error as DatabaseError where error.code == .conflict {
         isRefused = true
       }
       let merged = try JSON.fleece(from: #"{"name":"yew","remark":"hollow","rings":301}"#)

@@ -46,7 +46,7 @@ struct ChangeFeed {
       return
     }
     console.documents.endArray()
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       console.documents.member("lastSequence", try reads.lastSequence())
     } catch { throw Failure(error) }
     console.documents.endDictionary()
@@ -75,7 +75,7 @@ struct ChangeFeed {
   }
 
   private func refresh() throws(Failure) -> Bool {
-    do throws(DocumentError) { return try database.store.refresh() } catch {
+    do throws(DatabaseError) { return try database.store.refresh() } catch {
       var failure = Failure(error)
       failure.path = failure.path ?? database.path
       throw failure

@@ -24,7 +24,7 @@ struct DocumentDatabase {
     options.store.compaction = .manual
     options.store.keepsBoundsWhenClosed = true
     options.expiresByItself = false
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       return DocumentDatabase(
         store: try DocumentStore.open(at: path, mode: mode, options: options), path: path)
     } catch {
@@ -42,7 +42,7 @@ struct DocumentDatabase {
     options.store.compaction = .manual
     options.store.reading = .buffered(cacheBytes: 64 << 20)
     options.expiresByItself = false
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       return DocumentDatabase(
         store: try DocumentStore.open(at: path, on: volume, mode: .readOnly, options: options), path: path)
     } catch {
@@ -57,10 +57,10 @@ struct DocumentDatabase {
   func closing<R>(_ body: (DocumentDatabase) throws(Failure) -> R) throws(Failure) -> R {
     let result: R
     do throws(Failure) { result = try body(self) } catch {
-      do throws(DocumentError) { try store.close() } catch {}
+      do throws(DatabaseError) { try store.close() } catch {}
       throw error
     }
-    do throws(DocumentError) { try store.close() } catch { throw Failure(error) }
+    do throws(DatabaseError) { try store.close() } catch { throw Failure(error) }
     return result
   }
 
@@ -78,7 +78,7 @@ struct DocumentDatabase {
   }
 
   func collection(_ name: String) throws(Failure) -> CollectionHandle {
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       if let collection = try store.collection(name) { return collection }
     } catch { throw Failure(error) }
     throw Failure(
@@ -87,7 +87,7 @@ struct DocumentDatabase {
   }
 
   func reads(_ collection: CollectionHandle) throws(Failure) -> DocumentReads {
-    do throws(DocumentError) { return try store.reads(collection) } catch { throw Failure(error) }
+    do throws(DatabaseError) { return try store.reads(collection) } catch { throw Failure(error) }
   }
 }
 

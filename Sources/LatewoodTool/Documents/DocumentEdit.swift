@@ -63,7 +63,7 @@ struct DocumentEdit {
 
   private func put(in database: DocumentDatabase) throws(Failure) {
     let collection: CollectionHandle
-    do throws(DocumentError) { collection = try database.store.createCollection(collectionName) } catch {
+    do throws(DatabaseError) { collection = try database.store.createCollection(collectionName) } catch {
       throw Failure(error)
     }
     let body = body ?? []

@@ -98,7 +98,7 @@ struct DocumentImport: ImportTarget {
       return
     }
     do throws(Failure) { try commit(.relaxed) } catch {
-      guard error.code == DocumentError.Code.notUnique.rawValue, pendingBytes < Self.grownBytes else {
+      guard error.code == Failure.word(for: .notUnique), pendingBytes < Self.grownBytes else {
         throw error
       }
       growth *= 2
@@ -173,7 +173,7 @@ extension Importer {
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
     let collection: CollectionHandle
     var isEmpty = true
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       collection = try database.store.createCollection(name)
       isEmpty = try database.store.reads(collection).count() == 0
     } catch { throw Failure(error) }

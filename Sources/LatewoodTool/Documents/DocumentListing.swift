@@ -239,7 +239,7 @@ struct DocumentListing {
     var rest = query
     rest.range.lower = .excluded(Array(last.id.utf8))
     let more: Int
-    do throws(DocumentError) { more = try reads.count(rest) } catch { throw Failure(error) }
+    do throws(DatabaseError) { more = try reads.count(rest) } catch { throw Failure(error) }
     try console.noteSentence(
       "\(Quantity.count(more)) more: continue with --start-after \(ShellQuoting.quoted(last.id)).")
   }

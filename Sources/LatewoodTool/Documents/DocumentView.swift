@@ -12,7 +12,7 @@ struct DocumentView {
     self.id = id
     self.reads = reads
     let record: DocumentRecord?
-    do throws(DocumentError) { record = try reads.record(of: id) } catch { throw Failure(error) }
+    do throws(DatabaseError) { record = try reads.record(of: id) } catch { throw Failure(error) }
     guard let record else { throw Self.missing(id, "no document has the id") }
     self.record = record
   }

@@ -149,12 +149,12 @@ struct SalvageRun {
     do throws(Failure) {
       if !isWhole {
         try DocumentDatabase.open(path: path, .openExisting).closing { (database) throws(Failure) in
-          do throws(DocumentError) { try database.store.rebuildDerivedData() } catch { throw Failure(error) }
+          do throws(DatabaseError) { try database.store.rebuildDerivedData() } catch { throw Failure(error) }
         }
       }
       documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing {
         (database) throws(Failure) in
-        do throws(DocumentError) { return try database.store.verify().faults.count } catch {
+        do throws(DatabaseError) { return try database.store.verify().faults.count } catch {
           throw Failure(error)
         }
       }

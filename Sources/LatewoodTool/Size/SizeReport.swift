@@ -136,7 +136,7 @@ struct SizeReport {
   private mutating func survey(_ database: DocumentDatabase, limit: Int) throws(Failure) {
     let snapshot: DocumentSnapshot
     let names: [String]
-    do throws(DocumentError) {
+    do throws(DatabaseError) {
       snapshot = try database.store.snapshot()
       names = try snapshot.collectionNames()
     } catch { throw Failure(error) }

@@ -12,7 +12,7 @@ import Testing
   init() throws { store = try DocumentStore.inMemory() }
 
   private func write(_ bytes: [UInt8], to writer: BlobWriter) throws {
-    try bytes.withUnsafeBytes { bytes in Result { () throws(DocumentError) in try writer.write(bytes) } }
+    try bytes.withUnsafeBytes { bytes in Result { () throws(DatabaseError) in try writer.write(bytes) } }
       .get()
   }
 
@@ -73,7 +73,7 @@ import Testing
     }
     let digest = try #require(lost?.digest)
     #expect(try store.blob(digest) == nil)
-    refusal(.badArgument) { _ = try writer.finish() }
+    refusal(.invalidParameter) { _ = try writer.finish() }
     lost = nil
     try store.sweep()
     let report = try store.verify()

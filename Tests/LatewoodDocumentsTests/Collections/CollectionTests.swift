@@ -71,7 +71,7 @@ import Testing
               try store.save("owl", "brown", in: store.createCollection("birds"))
               try store.dropCollection("birds")
             }
-          } catch let error as DocumentError where error.code == .notFound {
+          } catch let error as DatabaseError where error.code == .notFound {
             // The collection was dropped in the meantime.
           }
         }

@@ -10,7 +10,7 @@ import Testing
     let first = try DocumentStore.open(at: directory.database)
     let second = try DocumentStore.open(at: directory.database, mode: .openExisting)
     let reader = try DocumentStore.open(at: directory.database, mode: .readOnly)
-    refusal(.alreadyExists) { _ = try DocumentStore.open(at: directory.database, mode: .createNew) }
+    refusal(.conflict) { _ = try DocumentStore.open(at: directory.database, mode: .createNew) }
     try first.save("a", "one")
     #expect(try second.body("a") == "one" && reader.body("a") == "one")
     refusal(.notWritable) { try reader.save("b", "two") }
@@ -57,7 +57,7 @@ import Testing
   @Test func `a refused second creation does not upset the handle count`() throws {
     let directory = try TemporaryDirectory()
     let store = try DocumentStore.open(at: directory.database)
-    refusal(.alreadyExists) { _ = try DocumentStore.open(at: directory.database, mode: .createNew) }
+    refusal(.conflict) { _ = try DocumentStore.open(at: directory.database, mode: .createNew) }
     try store.close()
     let raw = try Store.open(at: directory.database)
     try raw.close()

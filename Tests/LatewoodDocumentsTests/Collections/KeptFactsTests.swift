@@ -70,7 +70,7 @@ import Testing
     let prepared = PreparedFind(try request())
     #expect(try ids(store.reads(collection), prepared).count == 10)
     try store.dropCollection("things")
-    let error = #expect(throws: DocumentError.self) { try ids(store.reads(collection), prepared) }
+    let error = #expect(throws: DatabaseError.self) { try ids(store.reads(collection), prepared) }
     #expect(error?.code == .notFound)
   }
 }

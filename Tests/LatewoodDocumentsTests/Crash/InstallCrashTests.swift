@@ -48,8 +48,8 @@ import Testing
     try copy.close()
     #expect(volume.liveNames == [Self.target, "db"])
     #expect(try volume.liveBytes(of: Self.target).count < 30_000)
-    refusal(.alreadyExists) { try store.install(at: Self.target, on: volume) }
-    refusal(.alreadyExists) { try store.install(at: "db", on: volume) }
+    refusal(.conflict) { try store.install(at: Self.target, on: volume) }
+    refusal(.conflict) { try store.install(at: "db", on: volume) }
     try store.expectSound()
     try store.close()
   }

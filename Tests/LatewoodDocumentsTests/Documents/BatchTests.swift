@@ -112,7 +112,7 @@ import Testing
             // Two threads that both count from 5 to 6 make the same edit, but only one can save it.
             try store.save("counter", "\(count + 1)", over: old?.head.winner)
             break
-          } catch let error as DocumentError where error.code == .conflict {}
+          } catch let error as DatabaseError where error.code == .conflict {}
         }
       }
     }

@@ -124,7 +124,7 @@ import Testing
     }
     volume.beforeAccess = nil
     #expect(failures.count == 16)
-    #expect(failures.values.allSatisfy { ($0 as? DocumentError)?.store != nil })
+    #expect(failures.values.allSatisfy { ($0 as? DatabaseError)?.store != nil })
     #expect(try store.reads(documents).count() == 1)
   }
 
@@ -137,7 +137,7 @@ import Testing
             _ = try writer.save("\(index)", in: documents, body: bytes("x"), parent: nil)
           }
           return true
-        } catch let error as DocumentError {
+        } catch let error as DatabaseError {
           if error.code != .notOpen { throw error }
           return false
         }

@@ -173,7 +173,7 @@ import Testing
     #expect(try ids(in: "y") == ["b", "a"])
     try store.createIndex("x", definition("x:desc"), in: collection)
     #expect(try ids(in: "x") == ["a", "b"])
-    refusal(.alreadyExists) { try store.createIndex("x", definition("x"), in: collection) }
+    refusal(.conflict) { try store.createIndex("x", definition("x"), in: collection) }
     try store.createIndex("x", definition("x:desc"), in: collection)
     try expectSound()
     try store.dropCollection(name)

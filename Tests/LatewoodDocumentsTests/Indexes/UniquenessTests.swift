@@ -313,7 +313,7 @@ import Testing
           #expect(isUnique(next), "\(random.replay)")
           people = next
           continue
-        } catch let error as DocumentError where error.code == .notUnique {}
+        } catch let error as DatabaseError where error.code == .notUnique {}
       }
       do {
         try apply(.atEnd)
@@ -321,7 +321,7 @@ import Testing
         people = next
         kept += 1
         if isFirstEach { onlyAtEnd += 1 }
-      } catch let error as DocumentError where error.code == .notUnique {
+      } catch let error as DatabaseError where error.code == .notUnique {
         #expect(!isUnique(next), "a batch was refused: \(error); \(random.replay)")
         refused += 1
       }

@@ -151,7 +151,7 @@ private struct BodyPlaceRun {
     let live = leaves.filter { !$0.isDeleted }
     let body = try body()
     func refused(_ body: () throws -> Void) throws {
-      do { try body() } catch let error as DocumentError where error.code == .notUnique {}
+      do { try body() } catch let error as DatabaseError where error.code == .notUnique {}
     }
     switch random.below(12) {
     case 0..<4:

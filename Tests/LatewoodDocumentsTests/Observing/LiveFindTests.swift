@@ -291,13 +291,13 @@ import Testing
     var dropped = live(request)
     _ = try await dropped.next()
     try store.dropCollection("things")
-    let error = await #expect(throws: DocumentError.self) { try await dropped.next() }
+    let error = await #expect(throws: DatabaseError.self) { try await dropped.next() }
     #expect(error?.code == .notFound)
     let other = try store.createCollection("other")
     var closed = LiveFind(store, other, request) { $0.id }
     _ = try await closed.next()
     try store.close()
-    let end = await #expect(throws: DocumentError.self) { try await closed.next() }
+    let end = await #expect(throws: DatabaseError.self) { try await closed.next() }
     #expect(end?.code == .notOpen)
   }
 

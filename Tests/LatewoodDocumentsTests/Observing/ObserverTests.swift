@@ -129,7 +129,7 @@ import Testing
     }
     try store.save("a", "x")
     try store.close()
-    await #expect(throws: DocumentError.self) { try await closed.value }
+    await #expect(throws: DatabaseError.self) { try await closed.value }
   }
 
   @Test func `a live feed throws when its collection is dropped`() async throws {
@@ -139,7 +139,7 @@ import Testing
     let reader = Task { for try await change in feed where change.id == "never" { return } }
     try store.save("apple", "x", in: fruit)
     try store.dropCollection("fruit")
-    let error = await #expect(throws: DocumentError.self) { try await reader.value }
+    let error = await #expect(throws: DatabaseError.self) { try await reader.value }
     #expect(error?.code == .notFound)
   }
 }

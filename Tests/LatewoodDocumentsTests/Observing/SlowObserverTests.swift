@@ -158,7 +158,7 @@ import Testing
           _ = try writer.save("apple", in: fruit, body: [1], parent: nil)
         }
         isSaved = true
-      } catch let error as DocumentError {
+      } catch let error as DatabaseError {
         #expect(error.code == .notOpen, "\(error)")
         hasBegun.signal()
       }

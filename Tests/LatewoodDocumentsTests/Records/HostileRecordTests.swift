@@ -26,10 +26,10 @@ import Testing
     try bytes("abc").withUnsafeBytes { all in
       let part = UnsafeRawBufferPointer(rebasing: all[..<2])
       var source = try #require(UntrustedBytes(part, what: "the record"))
-      #expect(throws: DocumentError.self) { _ = try source.bytes(3) }
+      #expect(throws: DatabaseError.self) { _ = try source.bytes(3) }
       #expect(try Array(source.bytes(2)) == bytes("ab"))
-      #expect(throws: DocumentError.self) { _ = try source.byte() }
-      #expect(throws: DocumentError.self) { _ = try source.bytes(1) }
+      #expect(throws: DatabaseError.self) { _ = try source.byte() }
+      #expect(throws: DatabaseError.self) { _ = try source.bytes(1) }
       #expect(source.isAtEnd)
     }
   }
@@ -37,7 +37,7 @@ import Testing
   @Test func `generation 0 is refused`() throws {
     try [UInt8](repeating: 0, count: 4).withUnsafeBytes { all in
       var source = try #require(UntrustedBytes(all, what: "the record"))
-      #expect(throws: DocumentError.self) { _ = try source.generation() }
+      #expect(throws: DatabaseError.self) { _ = try source.generation() }
     }
   }
 
@@ -47,15 +47,15 @@ import Testing
     let (head, branch) = (3, 22)
     #expect(sound.count == head + 2 * branch)
     let swapped = sound[..<head] + sound[(head + branch)...] + sound[head..<(head + branch)]
-    refusal(.corruptRevisions) { try decode(Array(swapped)) }
+    refusal(.corruptRevisionData) { try decode(Array(swapped)) }
     var twice = Array(sound[..<(head + branch)] + sound[head..<(head + branch)])
     // Clear the conflict flag: two equal revisions are not a conflict, and that would hide the
     // fault tested here.
     twice[1] = 0
-    refusal(.corruptRevisions) { try decode(twice) }
+    refusal(.corruptRevisionData) { try decode(twice) }
     var silent = sound
     silent[1] ^= DocumentRecord.Flag.hasConflicts
-    refusal(.corruptRevisions) { try decode(silent) }
+    refusal(.corruptRevisionData) { try decode(silent) }
   }
 
   @Test func `a body in a record must be whole, not empty, and have one position and one owner`() throws {
@@ -75,12 +75,12 @@ import Testing
     let head = try sound.withUnsafeBytes { try DocumentRecord.Head($0) }
     #expect(head == record.head && head.bodyLength == 4 && head.body == 7)
     func refuse(_ bytes: [UInt8]) {
-      refusal(.corruptRevisions) { try decode(bytes) }
-      refusal(.corruptRevisions) { _ = try bytes.withUnsafeBytes { try DocumentRecord.Head($0) } }
+      refusal(.corruptRevisionData) { try decode(bytes) }
+      refusal(.corruptRevisionData) { _ = try bytes.withUnsafeBytes { try DocumentRecord.Head($0) } }
     }
     // Every shorter record is refused by the full reader, and no reader reads past the end.
     for count in sound.indices {
-      refusal(.corruptRevisions) { try decode(Array(sound[..<count])) }
+      refusal(.corruptRevisionData) { try decode(Array(sound[..<count])) }
       _ = try? Array(sound[..<count]).withUnsafeBytes { try DocumentRecord.Head($0) }
     }
     var empty = sound
@@ -103,7 +103,7 @@ import Testing
     var stolen = two
     let place = try #require(two.firstIndex { $0 == 90 || $0 == 91 })
     stolen[place] = 7
-    refusal(.corruptRevisions) { try decode(stolen) }
+    refusal(.corruptRevisionData) { try decode(stolen) }
     // Sequences start at 1.
     var nowhere = sound
     nowhere[2] = 0
@@ -140,8 +140,8 @@ import Testing
     ] {
       var hostile = sound
       hostile.replaceSubrange(place..<(place + 4), with: bad)
-      refusal(.corruptRevisions) { try decode(hostile) }
-      refusal(.corruptRevisions) { _ = try hostile.withUnsafeBytes { try DocumentRecord.Head($0) } }
+      refusal(.corruptRevisionData) { try decode(hostile) }
+      refusal(.corruptRevisionData) { _ = try hostile.withUnsafeBytes { try DocumentRecord.Head($0) } }
       var entry = told
       entry.replaceSubrange(toldPlace..<(toldPlace + 4), with: bad)
       refusal(.corruptData) { _ = try decodeEntry(entry) }
@@ -151,10 +151,10 @@ import Testing
     for length: UInt8 in [0, 47, 255] {
       var hostile = sound + [UInt8](repeating: 0x78, count: 70)
       hostile[place - 1] = length
-      refusal(.corruptRevisions) { try decode(hostile) }
+      refusal(.corruptRevisionData) { try decode(hostile) }
       hostile = sound
       hostile[place - 1] = length
-      refusal(.corruptRevisions) { try decode(hostile) }
+      refusal(.corruptRevisionData) { try decode(hostile) }
       var entry = told + [UInt8](repeating: 0x78, count: 70)
       entry[toldPlace - 1] = length
       if length < 255 { refusal(.corruptData) { _ = try decodeEntry(entry) } }
@@ -162,7 +162,7 @@ import Testing
     // A text of 33 bytes or more without its flag is not a valid digest.
     var unflagged = try record("1-" + longest)
     unflagged[4] &= ~DocumentRecord.NodeFlag.isText
-    refusal(.corruptRevisions) { try decode(unflagged) }
+    refusal(.corruptRevisionData) { try decode(unflagged) }
   }
 
   @Test func `the counts of a collection leave room for further counting`() throws {

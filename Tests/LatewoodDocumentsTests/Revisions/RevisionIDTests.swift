@@ -29,7 +29,7 @@ import Testing
       "1-" + String(repeating: "x", count: 47), "1-" + String(repeating: "x", count: 45) + "é",
       "1-" + String(repeating: "a", count: 47), "1-" + String(repeating: "a", count: 65),
     ] {
-      #expect(throws: DocumentError.self, "\(text)") { try RevisionID(text) }
+      #expect(throws: DatabaseError.self, "\(text)") { try RevisionID(text) }
     }
   }
 

@@ -145,7 +145,7 @@ import Testing
     let before = tree
     let other = try RevisionID("2-99")
     for history in [[], [ids[0], ids[2]], [ids[0], other], [ids[2], ids[1]], [ids[0], ids[0]]] {
-      #expect(throws: DocumentError.self, "\(history)") {
+      #expect(throws: DatabaseError.self, "\(history)") {
         try tree.insert(history: history, isDeleted: false, body: 1)
       }
       #expect(tree == before)

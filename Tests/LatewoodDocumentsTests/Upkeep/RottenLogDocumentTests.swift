@@ -17,7 +17,7 @@ import Testing
       do {
         let isRight = try read()
         #expect(isRight, "\(context): \(what): a wrong answer")
-      } catch is DocumentError {
+      } catch is DatabaseError {
       } catch is StoreError {
       } catch { Issue.record("\(context): \(what): \(error)") }
     }

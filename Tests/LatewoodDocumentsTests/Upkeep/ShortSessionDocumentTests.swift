@@ -79,7 +79,7 @@ import Testing
             try writer.save(id, in: collection, body: Self.body(revisions.count, 3000), parent: nil)
           }
           revisions.append((id, saved.revision))
-        } catch let error as DocumentError where error.store?.code == .outOfSpace {
+        } catch let error as DatabaseError where error.store?.code == .outOfSpace {
           return
         }
       }

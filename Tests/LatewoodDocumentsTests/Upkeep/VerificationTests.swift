@@ -120,7 +120,7 @@ import Testing
           { _ = try $0.reclaimableBytes() }, { _ = try $0.reads($0.defaultCollection()).totals() },
         ]
         for attempt in attempts {
-          do { try attempt(store) } catch let error as DocumentError {
+          do { try attempt(store) } catch let error as DatabaseError {
             #expect(error.message.isEmpty == false, "\(random.replay)")
           }
         }

@@ -58,7 +58,7 @@ enum SampleView {
 
   static func key(_ json: String) throws -> ViewRowKey {
     try FleeceBody(try JSON.fleece(from: json)).withRoot { value in
-      Result { () throws(DocumentError) in try ViewRowKey(value) }
+      Result { () throws(DatabaseError) in try ViewRowKey(value) }
     }.get()
   }
 }

@@ -90,14 +90,14 @@ import Testing
     let body = "{\(members.joined(separator: ","))}"
     switch random.below(12) {
     case 0:
-      do { try store.deleteJSON(id, in: documents) } catch let error as DocumentError
+      do { try store.deleteJSON(id, in: documents) } catch let error as DatabaseError
         where error.code == .notFound
       {}
     case 1: try store.write { _ = try $0.purge(id, in: documents) }
     case 2:
       let expiry = clock.now + UInt64(random.below(6))
       do { try store.write { try $0.setExpiry(of: id, in: documents, expiry) } } catch let error
-        as DocumentError
+        as DatabaseError
         where error.code == .notFound
       {}
     case 3, 4:

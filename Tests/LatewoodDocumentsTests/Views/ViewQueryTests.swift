@@ -31,7 +31,7 @@ import Testing
       guard let element = query[name] else { return nil }
       let id = try query[name + "_docid"]?.string()
       return ViewRange.End(
-        try element.withValue { value in Result { () throws(DocumentError) in try ViewRowKey(value) } }.get(),
+        try element.withValue { value in Result { () throws(DatabaseError) in try ViewRowKey(value) } }.get(),
         id: id)
     }
 
@@ -50,7 +50,7 @@ import Testing
       return try (0..<(keys.count() ?? 0)).map { index in
         let element = try #require(try keys.element(at: index))
         let key = try element.withValue { value in
-          Result { () throws(DocumentError) in ViewRange.End(try ViewRowKey(value)) }
+          Result { () throws(DatabaseError) in ViewRange.End(try ViewRowKey(value)) }
         }.get()
         var range = ViewRange()
         (range.start, range.end) = (key, key)
@@ -134,7 +134,7 @@ import Testing
       let view = try #require(views[name])
       let reads = try store.reads(view, of: documents)
       guard case .integer(200)? = try recorded.members["status"]?.number() else {
-        refusal(.badArgument) { _ = try answer(recorded, reads, view.reduction) }
+        refusal(.invalidParameter) { _ = try answer(recorded, reads, view.reduction) }
         continue
       }
       let rows = try #require(recorded.members["rows"])
@@ -182,7 +182,7 @@ import Testing
     #expect(try keys("[]") == [#"["a"]"#, #"["a",1]"#, #"["ab"]"#])
     #expect(try keys(#""a""#, from: #""aa""#) == [#""ab""#])
     #expect(try keys(#""a""#, descending: true, from: #""aa""#) == [#""a""#])
-    refusal(.badArgument) { _ = try keys("1") }
+    refusal(.invalidParameter) { _ = try keys("1") }
   }
 
   @Test func `every skip and limit agrees with the full list`() throws {

@@ -38,7 +38,8 @@ import Testing
     #expect(try directory.others() == [])
     // The history begins with the compaction; older checkpoints are refused.
     #expect(try store.history().map(\.isCompaction) == [true])
-    refusal(.notFound) { _ = try store.snapshot(asOf: checkpoints[0]) }
+    let error = refusal(.notFound) { _ = try store.snapshot(asOf: checkpoints[0]) }
+    #expect(error?.advice.contains("history()") == true)
     try store.put("later", "two", in: fruit)
     try store.close()
     let again = try Store.open(at: directory.store, options: options)

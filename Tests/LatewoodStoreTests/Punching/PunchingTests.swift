@@ -129,7 +129,8 @@ import Testing
     try OverwrittenStore.fill(store, 13)
     #expect(try OverwrittenStore.shows(6, past[0], store))
     #expect(try OverwrittenStore.shows(5, past[1], store))
-    refusal(.notFound) { _ = try store.snapshot(asOf: history[2]) }
+    let error = refusal(.notFound) { _ = try store.snapshot(asOf: history[2]) }
+    #expect(error?.advice.contains("history()") == true)
     for snapshot in past { snapshot.close() }
     try OverwrittenStore.fill(store, 14)
     #expect(try store.history().count == 3)

@@ -1,4 +1,5 @@
 import LatewoodFleece
+import LatewoodStore
 
 /// The error type of all calls in `Latewood`: it describes the problem and gives advice.
 ///
@@ -55,28 +56,97 @@ public struct DatabaseError: Error, Sendable, Equatable {
     case notUnique = 20001
   }
 
+  /// The contents, which never change, so that an error is as small as a reference.
+  private final class Contents: Sendable, Equatable {
+    struct Fields: Sendable, Equatable {
+      var code: Code
+      var message: String
+      var advice: String
+      var path: String?
+      var offset: Int?
+      var line: Int?
+      var column: Int?
+      var store: StoreError?
+    }
+
+    let fields: Fields
+
+    init(_ fields: Fields) { self.fields = fields }
+
+    static func == (left: Contents, right: Contents) -> Bool { left.fields == right.fields }
+  }
+
+  private var contents: Contents
+
+  private subscript<Value>(field: WritableKeyPath<Contents.Fields, Value>) -> Value {
+    get { contents.fields[keyPath: field] }
+    set {
+      var fields = contents.fields
+      fields[keyPath: field] = newValue
+      contents = Contents(fields)
+    }
+  }
+
   /// The kind of the error.
-  public var code: Code
+  public var code: Code {
+    get { self[\.code] }
+    set { self[\.code] = newValue }
+  }
   /// The description of the problem, in one sentence.
-  public var message: String
+  public var message: String {
+    get { self[\.message] }
+    set { self[\.message] = newValue }
+  }
   /// The advice on what to do, in one sentence.
-  public var advice: String
+  public var advice: String {
+    get { self[\.advice] }
+    set { self[\.advice] = newValue }
+  }
   /// The path of the file, if the error is about one.
-  public var path: String?
+  public var path: String? {
+    get { self[\.path] }
+    set { self[\.path] = newValue }
+  }
   /// The offset in a JSON text or in the bytes of a body, from zero, if the error is about a
   /// position in it.
-  public var offset: Int?
+  public var offset: Int? {
+    get { self[\.offset] }
+    set { self[\.offset] = newValue }
+  }
   /// The line in a JSON text, from 1.
-  public var line: Int?
+  public var line: Int? {
+    get { self[\.line] }
+    set { self[\.line] = newValue }
+  }
   /// The column in a JSON text, in Unicode scalars, from 1.
-  public var column: Int?
+  public var column: Int? {
+    get { self[\.column] }
+    set { self[\.column] = newValue }
+  }
+  /// The store's error that this one reports; nil if the error is not about the store.
+  package var store: StoreError? { contents.fields.store }
 
   /// - Parameter advice: what to do; default: the usual advice for the code.
   package init(_ code: Code, _ message: String, advice: String? = nil) {
-    self.code = code
-    self.message = message
-    self.advice = advice ?? Self.advice(for: code)
+    contents = Contents(
+      Contents.Fields(code: code, message: message, advice: advice ?? Self.advice(for: code)))
   }
+
+  /// Creates the error that reports an error of the store.
+  package init(_ error: StoreError) {
+    var store = error
+    let (code, message, advice) = Self.inTermsOfDocuments(error)
+    store.message = message ?? error.message
+    store.advice = advice ?? error.advice
+    contents = Contents(
+      Contents.Fields(
+        code: code, message: store.message,
+        advice: store.advice.isEmpty ? Self.advice(for: code) : store.advice,
+        path: error.path, offset: error.offset.map { Int(clamping: $0) }, store: store))
+  }
+
+  /// Whether the advice is specific to this error, and not the usual advice for its code.
+  package var hasOwnAdvice: Bool { advice != Self.advice(for: code) }
 
   private static func advice(for code: Code) -> String {
     switch code {
@@ -106,7 +176,7 @@ public struct DatabaseError: Error, Sendable, Equatable {
 
 extension DatabaseError {
   /// Creates an error about the caller's JSON text.
-  init(inText error: FleeceError) {
+  package init(inText error: FleeceError) {
     self.init(.invalidJSON, error.reason)
     offset = error.offset
     line = error.line
@@ -124,7 +194,7 @@ extension DatabaseError {
   }
 
   /// Creates an error about a value that was to be stored.
-  init(inValue error: FleeceError) {
+  package init(inValue error: FleeceError) {
     self.init(error.kind == .damaged ? .corruptRevisionData : .invalidParameter, error.reason)
   }
 }
@@ -134,7 +204,7 @@ extension DatabaseError: CustomStringConvertible {
   public var description: String { "\(summary) \(advice) [\(code.rawValue)]" }
 
   /// The path, message and location, as a sentence.
-  var summary: String {
+  package var summary: String {
     var text = path.map { "\($0): " } ?? ""
     text += message
     if let line, let column {
