@@ -4,7 +4,6 @@ package enum NameRules {
   package static let longestID = 240
   package static let longestCollection = 251
   package static let longestIndex = 251
-  package static let longestView = 251
   /// The members that documents cannot have at their top level, because they are reserved wherever
   /// documents are exchanged.
   package static let reservedMembers: Set<String> = [

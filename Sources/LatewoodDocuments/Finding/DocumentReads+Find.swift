@@ -228,7 +228,7 @@ extension DocumentReads {
     _ head: DocumentRecord.Head, in state: PinnedState
   ) throws -> UnsafeRawBufferPointer? {
     if head.body == 0 { return nil }
-    return try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+    return try SequenceEntry.Key(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
   }
 
   /// Calls a closure with a document.

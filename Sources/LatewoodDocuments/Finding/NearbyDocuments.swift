@@ -40,7 +40,7 @@ struct NearbyDocuments {
   @inline(never) private mutating func bodyApart(
     at place: UInt64
   ) throws(DatabaseError) -> UnsafeRawBufferPointer? {
-    try SequenceKey(place).withBytes { (key) throws(DatabaseError) in
+    try SequenceEntry.Key(place).withBytes { (key) throws(DatabaseError) in
       try DatabaseError.typed {
         if bodies == nil { bodies = try NearbyReads(state, in: spaces.bodies) }
         return try bodies?.find(key)

@@ -81,7 +81,7 @@ extension CollectionCheck {
         } catch { return [] }
       }
       if let stored = head.body(in: record) { return keys(stored) }
-      return try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
+      return try source.withValue(SequenceEntry.Key(head.body), in: spaces.bodies) { value in
         value.withUnsafeBytes(keys)
       } ?? []
     }

@@ -20,8 +20,8 @@ extension DocumentReads {
     _ body: (SequenceEntry) throws -> Bool
   ) throws {
     guard since < .max, before.map({ since + 1 < $0 }) ?? true else { return }
-    let first = SequenceKey(since + 1)
-    let range = before.map { KeyRange.between(first, SequenceKey($0)) } ?? .from(first)
+    let first = SequenceEntry.Key(since + 1)
+    let range = before.map { KeyRange.between(first, SequenceEntry.Key($0)) } ?? .from(first)
     let expired = Set(try expired())
     try source.forEach(in: spaces.sequences, range, reversed: descending) {
       key, value in
@@ -59,50 +59,5 @@ extension DocumentReads {
       }
     }
     return list
-  }
-
-  /// Returns a cursor over the feed, which reads one entry at a time.
-  package func changeCursor(
-    since: UInt64 = 0, descending: Bool = false
-  ) throws(DatabaseError) -> ChangeCursor {
-    let expired = Set(try expired())
-    return try DatabaseError.typed {
-      let from = since == .max ? since : since + 1
-      let cursor = try source.cursor(in: spaces.sequences, .from(SequenceKey(from)))
-      return ChangeCursor(cursor, descending, without: expired)
-    }
-  }
-}
-
-/// A position in a feed. Not thread-safe.
-package final class ChangeCursor {
-  private let cursor: Cursor
-  private let isDescending: Bool
-  private let expired: Set<[UInt8]>
-
-  init(_ cursor: Cursor, _ isDescending: Bool, without expired: Set<[UInt8]>) {
-    self.cursor = cursor
-    self.isDescending = isDescending
-    self.expired = expired
-  }
-
-  /// Returns the next entry; nil at the end.
-  package func next() throws(DatabaseError) -> SequenceEntry? {
-    while let entry = try nextStored() {
-      if expired.isEmpty || !expired.contains(Array(entry.id.utf8)) { return entry }
-    }
-    return nil
-  }
-
-  private func nextStored() throws(DatabaseError) -> SequenceEntry? {
-    try DatabaseError.typed {
-      guard try isDescending ? cursor.previous() : cursor.next() else { return nil }
-      let key = try cursor.key()
-      return try cursor.withValue { value in
-        try value.reading { (value) throws(DatabaseError) in
-          try key.withBytes { (key) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
-        }
-      }
-    }
   }
 }

@@ -122,7 +122,9 @@ package struct DocumentReads {
   /// Returns a body stored outside a record; nil if it does not exist.
   func bodyApart(at place: UInt64) throws(DatabaseError) -> [UInt8]? {
     if place == 0 { return nil }
-    return try read(SequenceKey(place), in: spaces.bodies) { (bytes) throws(DatabaseError) in Array(bytes) }
+    return try read(SequenceEntry.Key(place), in: spaces.bodies) { (bytes) throws(DatabaseError) in
+      Array(bytes)
+    }
   }
 
   /// Calls a closure with the body of a winner, without copying it; returns nil if it is not
@@ -136,13 +138,13 @@ package struct DocumentReads {
     if let stored = head.body(in: record) { return try body(stored) }
     if head.body == 0 { return nil }
     guard case .state(let state) = source else {
-      return try source.withValue(SequenceKey(head.body), in: spaces.bodies) { value in
+      return try source.withValue(SequenceEntry.Key(head.body), in: spaces.bodies) { value in
         try value.withUnsafeBytes(body)
       }
     }
     // SAFETY: the bytes live until the closure returns.
     return try state.reading {
-      let value = try SequenceKey(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+      let value = try SequenceEntry.Key(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
       return try value.map(body)
     }
   }

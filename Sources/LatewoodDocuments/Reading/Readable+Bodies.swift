@@ -10,11 +10,11 @@ extension Readable {
     at place: UInt64, of spaces: CollectionSpaces, _ body: (UnsafeRawBufferPointer) throws -> R
   ) throws -> R? {
     if place == 0 { return nil }
-    let apart = try withValue(SequenceKey(place), in: spaces.bodies) { value in
+    let apart = try withValue(SequenceEntry.Key(place), in: spaces.bodies) { value in
       try value.withUnsafeBytes(body)
     }
     if let apart { return apart }
-    let entry = try SequenceKey(place).withBytes { key in
+    let entry = try SequenceEntry.Key(place).withBytes { key in
       try withValue(key, in: spaces.sequences) { value in
         try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
       }

@@ -64,7 +64,7 @@ extension DocumentSnapshot {
       size.bodyBytes = size.bodyBytesInRecord
       for node in record.tree.nodes
       where node.body != 0 && !(node.body == record.sequence && record.body != nil) {
-        let length = try snapshot.withValue(SequenceKey(node.body), in: spaces.bodies) { $0.byteCount }
+        let length = try snapshot.withValue(SequenceEntry.Key(node.body), in: spaces.bodies) { $0.byteCount }
         if node.isLeaf {
           size.bodyBytes &+= UInt64(length ?? 0)
         } else {

@@ -41,7 +41,6 @@ struct ValueTape: ~Copyable {
     /// in the high half and the last child in the low half.
     var payload: UInt64
 
-    var isCollection: Bool { kind == .array || kind == .dictionary }
     var first: UInt32 { UInt32(truncatingIfNeeded: payload &>> 32) }
     var last: UInt32 { UInt32(truncatingIfNeeded: payload) }
   }
