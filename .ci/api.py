@@ -44,7 +44,7 @@ def compare(baseline):
         ["swift", "package", "--scratch-path", scratch, "diagnose-api-breaking-changes", baseline,
          "--baseline-dir", scratch / "baseline", "--products", *products],
         cwd=root, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    breaks = [line.strip() for line in re.findall(r"API breakage: .*", result.stdout)]
+    breaks = [line.strip() for line in re.findall(r"API breakage: (.*)", result.stdout)]
     compared = re.findall(r"breaking changes? detected in (\w+)", result.stdout)
     if set(compared) != set(products) or (result.returncode != 0 and not breaks):
         print(result.stdout[-8000:])
