@@ -63,7 +63,7 @@ struct RevisionChange {
 
   /// Returns the bodies of revisions that are not leaves any more, or that never were.
   private static func superseded(
-    by new: DocumentRecord, after old: DocumentRecord?, addsBody: Bool, _ kind: DocumentChange.Kind
+    by new: DocumentRecord, after old: DocumentRecord?, addsBody: Bool, _ kind: CollectionChange.Reason
   ) -> [UInt64] {
     var bodies: [UInt64] = []
     if addsBody, let node = new.tree.nodes.first(where: { $0.body == new.sequence }), !node.isLeaf {
