@@ -3,20 +3,20 @@ import LatewoodBytes
 /// Seals the units of a file when they are written, and opens them when they are read: FORMAT.md,
 /// section 2.
 ///
-/// A *unit* is a part of a file that is written once, as a whole, and verified as a whole:
+/// A *unit* is a part of a file that is written as a whole and verified as a whole:
 ///
 /// ```
-/// header   content ........ | checksum 8      the same in every file, so that any file can be read
+/// header   content ........ | checksum 8      opened before the file is known, so without its seed
 /// slot     checksum 8 | content 56
 /// frame    checksum 8 | header 48 | payload   a nodes frame without its payload
 /// node     checksum 8 | content .........     in the payload of a nodes frame
-/// extent   content ......................     a value in the payload of a commit frame; the leaf
-///                                             and the operation that refer to it have its checksum
+/// extent   content ......................     a value in the payload of a frame, whose checksum is
+///                                             in the references to it
 /// ```
 ///
-/// Every checksum over bytes of a file is computed here, given the kind of the unit and its offset.
-/// XXH64 needs neither of them, but they are part of what a unit is: a keyed authenticator or a
-/// cipher would depend on both.
+/// Every checksum over bytes of a file is computed here, from the kind of the unit, its offset and
+/// its bytes. XXH64 uses only the bytes. A keyed authenticator, which has to refuse a unit that was
+/// moved, would use all three.
 ///
 /// A plain value, so that hot paths copy it without counting references.
 @usableFromInline package struct UnitCodec: Sendable, Equatable {
@@ -76,7 +76,9 @@ import LatewoodBytes
   }
 
   /// Returns the checksum of a value, which its references contain.
-  package func sealExtent(at offset: UInt64, _ value: UnsafeRawBufferPointer) -> UInt32 {
+  @inline(__always) package func sealExtent(
+    at offset: UInt64, _ value: UnsafeRawBufferPointer
+  ) -> UInt32 {
     UInt32(truncatingIfNeeded: XXH64.hash(value, seed: seed))
   }
 
@@ -118,22 +120,27 @@ import LatewoodBytes
   package struct Pieces {
     private let seed: UInt64
     private let count: Int
-    private var stream: XXH64.Stream
+    private var stream: XXH64.Stream?
     /// The checksum if all of the unit has arrived in one piece, which is faster.
     private var whole: UInt64?
 
     fileprivate init(seed: UInt64, count: Int) {
       self.seed = seed
       self.count = count
-      stream = XXH64.Stream(seed: seed)
     }
 
     package mutating func add(_ piece: UnsafeRawBufferPointer) {
-      if piece.count == count { whole = XXH64.hash(piece, seed: seed) } else { stream.update(piece) }
+      if piece.count == count {
+        whole = XXH64.hash(piece, seed: seed)
+        return
+      }
+      var next = stream.take() ?? XXH64.Stream(seed: seed)
+      next.update(piece)
+      stream = next
     }
 
     /// The checksum of a slot, frame or node.
-    package var checksum: UInt64 { whole ?? stream.finish() }
+    package var checksum: UInt64 { whole ?? (stream ?? XXH64.Stream(seed: seed)).finish() }
     /// The checksum of an extent.
     package var extentChecksum: UInt32 { UInt32(truncatingIfNeeded: checksum) }
   }

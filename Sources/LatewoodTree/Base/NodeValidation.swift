@@ -137,32 +137,6 @@ package struct NodeValidation {
   }
 }
 
-/// Nodes in place: FORMAT.md, section 8. See `NodeCopy` for nodes in private memory.
-extension FileBytes {
-  /// Opens the node that `reference` refers to, and calls `body` with it. Bounds, checksum and
-  /// structure are verified each time.
-  ///
-  /// Throws `damaged` if the bytes are not that node, and errors of the device.
-  ///
-  /// - Parameters:
-  ///   - minimumKeyLength: the minimum length of a key in a leaf.
-  ///   - body: gets the node, which must not be kept.
-  package func withNode<R>(
-    _ reference: NodeReference, minimumKeyLength: Int = NodeLayout.minimumKeyLength,
-    _ body: (Node) throws(StorageError) -> R
-  ) throws(StorageError) -> R {
-    try reference.check(within: size)
-    let result = try withBytes(at: reference.offset, count: Int(reference.length)) {
-      (base) throws(StorageError) in
-      let validation = NodeValidation(
-        base: base, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength)
-      return try body(try validation.open())
-    }
-    guard let result else { throw reference.outside }
-    return result
-  }
-}
-
 extension NodeReference {
   /// The reference to a node at `offset`, according to the header in its first bytes.
   package init(to offset: UInt64, header: UnsafeRawPointer) {

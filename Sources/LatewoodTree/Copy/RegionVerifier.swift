@@ -80,16 +80,12 @@ package final class RegionVerifier {
     guard reference.length <= NodeLayout.maximumLength,
       UInt64(reference.length) <= region.range.upperBound - offset
     else { throw StorageError.damaged(at: offset, "a node does not lie within its region") }
-    return try nodes.withNode(reference) { (node) throws(StorageError) in
-      try checkPrefix(of: node, offset)
-      return try describe(node, reference, into: &region)
-    }
-  }
-
-  /// Verifies the extents of a node, and returns what its parent has to agree with.
-  private func describe(
-    _ node: Node, _ reference: NodeReference, into region: inout VerifiedRegion
-  ) throws(StorageError) -> VerifiedRegion.VerifiedNode {
+    // SAFETY: the window has the whole node until the next one is read.
+    let node = try NodeValidation(
+      base: try nodes.bytes(at: offset, Int(reference.length)), codec: nodes.codec, reference: reference,
+      minimumKeyLength: NodeLayout.minimumKeyLength
+    ).open()
+    try checkPrefix(of: node, offset)
     var verified = VerifiedRegion.VerifiedNode(
       reference: reference, level: node.level, entries: UInt64(node.count),
       liveBytes: UInt64(reference.length))
