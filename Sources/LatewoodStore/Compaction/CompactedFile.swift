@@ -115,14 +115,14 @@ final class CompactedFile {
   func put(_ record: LogRecord, _ value: UnsafeRawBufferPointer) throws(StorageError) {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
     let offset = try file.writer.put(
-      fullKey: key, value: value, asExtent: value.count > options.inlineValueLimit)
+      .full(key), value, asExtent: value.count > options.inlineValueLimit)
     try buffer?.set(file.writer.record(at: offset), at: offset)
   }
 
   /// Deletes the key of a record.
   func delete(_ record: LogRecord) throws(StorageError) {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
-    let offset = try file.writer.delete(fullKey: key)
+    let offset = try file.writer.delete(.full(key))
     try buffer?.set(file.writer.record(at: offset), at: offset)
   }
 
