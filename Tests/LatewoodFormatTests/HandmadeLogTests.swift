@@ -141,7 +141,7 @@ import Testing
       let key: [UInt8] = [0, 0, 0, 1, UInt8(number)]
       _ = try key.withStart { (start, count) throws(StorageError) in
         try log.writer.put(
-          fullKey: UnsafeRawBufferPointer(start: start, count: count), value: .init(start: nil, count: 0),
+          .full(UnsafeRawBufferPointer(start: start, count: count)), .init(start: nil, count: 0),
           asExtent: false)
       }
       try log.flush(through: log.writer.commitTransaction(), durable: false)

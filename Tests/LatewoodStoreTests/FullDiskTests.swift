@@ -98,8 +98,7 @@ import Testing
       defer { engine.head.unlock() }
       first = try Transaction(engine: engine, engine.file)
       try first.put("first", "1", in: space)
-      try engine.commit(first)
-      engine.head.beginSettling()
+      _ = try engine.commit(first, .synchronous)
     }
     try first.file.flush(through: first.position, durable: true)
     let call = volume.callCount

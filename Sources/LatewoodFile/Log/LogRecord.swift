@@ -158,6 +158,33 @@ extension LogRecord {
   }
 }
 
+/// The full key of an operation to append: 5 to 16,388 bytes, which begin with the number of a
+/// keyspace.
+package struct LogKey {
+  fileprivate let keyspace: UInt32
+  /// Whether the key is `keyspace` followed by `bytes`, instead of `bytes` alone.
+  fileprivate let hasKeyspace: Bool
+  fileprivate let bytes: UnsafeRawBufferPointer
+
+  /// A full key whose parts are in different places.
+  @inline(__always) package init(_ keyspace: UInt32, _ bytes: UnsafeRawBufferPointer) {
+    self.keyspace = keyspace
+    hasKeyspace = true
+    self.bytes = bytes
+  }
+
+  private init(full bytes: UnsafeRawBufferPointer) {
+    keyspace = 0
+    hasKeyspace = false
+    self.bytes = bytes
+  }
+
+  package static func full(_ bytes: UnsafeRawBufferPointer) -> LogKey { LogKey(full: bytes) }
+
+  /// The length of the full key, in bytes.
+  @inline(__always) var count: Int { bytes.count &+ (hasKeyspace ? 4 : 0) }
+}
+
 /// The encoding of records: FORMAT.md, section 6.
 extension LogRecord {
   /// An upper bound of a record's length without key and value.
@@ -174,44 +201,41 @@ extension LogRecord {
   /// Encodes a put up to its value, and returns the address for the value.
   ///
   /// - Parameters:
-  ///   - prefix: 4 if `keyspace` precedes the key; 0 if the key is a full key.
+  ///   - value: the value, which the caller copies.
   ///   - codec: seals the value, which makes it an extent; nil for a plain put.
   ///   - offset: the offset of the record in the file.
   @inline(__always) static func encodePut(
-    to start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer,
-    _ value: UnsafeRawBufferPointer, sealedBy codec: UnitCodec?, at offset: UInt64
+    to start: UnsafeMutableRawPointer, _ key: LogKey, _ value: UnsafeRawBufferPointer,
+    sealedBy codec: UnitCodec?, at offset: UInt64
   ) -> UnsafeMutableRawPointer {
     start.set(codec != nil ? OperationCode.putExtent : OperationCode.put, at: 0)
     var to = start + 1
-    to += Varint.write(UInt64(truncatingIfNeeded: key.count &+ prefix), to: to)
+    to += Varint.write(UInt64(truncatingIfNeeded: key.count), to: to)
     to += Varint.write(UInt64(truncatingIfNeeded: value.count), to: to)
     if let codec {
-      let length = to + (4 + prefix + key.count) - start
+      let length = to + (4 + key.count) - start
       to.set(codec.sealExtent(at: offset &+ UInt64(length), value), at: 0)
       to += 4
     }
-    return encodeKey(to: to, keyspace: keyspace, prefix: prefix, key)
+    return encodeKey(to: to, key)
   }
 
   /// Encodes a delete, and returns its end.
   @inline(__always) static func encodeDelete(
-    to start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
+    to start: UnsafeMutableRawPointer, _ key: LogKey
   ) -> UnsafeMutableRawPointer {
     start.set(OperationCode.delete, at: 0)
     var to = start + 1
-    to += Varint.write(UInt64(truncatingIfNeeded: key.count &+ prefix), to: to)
-    return encodeKey(to: to, keyspace: keyspace, prefix: prefix, key)
+    to += Varint.write(UInt64(truncatingIfNeeded: key.count), to: to)
+    return encodeKey(to: to, key)
   }
 
   @inline(__always) private static func encodeKey(
-    to start: UnsafeMutableRawPointer, keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
+    to start: UnsafeMutableRawPointer, _ key: LogKey
   ) -> UnsafeMutableRawPointer {
-    var to = start
-    if prefix != 0 {
-      to.set(keyspace.byteSwapped, at: 0)
-      to += 4
-    }
-    return copy(key, to: to)
+    if !key.hasKeyspace { return copy(key.bytes, to: start) }
+    start.set(key.keyspace.byteSwapped, at: 0)
+    return copy(key.bytes, to: start + 4)
   }
 
   /// Encodes the delete of a range, and returns its end.

@@ -214,7 +214,6 @@ package final class LogWriter: @unchecked Sendable {
   /// *Transaction open.* Encodes a put, and returns the offset of its record.
   ///
   /// - Parameters:
-  ///   - fullKey: 5 to 16,388 bytes, beginning with the keyspace number.
   ///   - value: up to 2 GiB. A value of 1 MiB or more is written to the file immediately, straight
   ///     from the caller's memory.
   ///   - asExtent: whether the tree will refer to the value in the log instead of copying it.
@@ -222,27 +221,32 @@ package final class LogWriter: @unchecked Sendable {
   /// Throws `keyEmpty`, `keyTooLong`, `valueTooLarge` without any effect; `outOfSpace`, `poisoned`,
   /// `fileTooLarge`, after which the transaction can only be aborted.
   package func put(
-    fullKey: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
+    _ key: LogKey, _ value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(StorageError) -> UInt64 {
-    try put(keyspace: 0, prefix: 0, fullKey, value, asExtent)
-  }
-
-  /// *Transaction open.* Encodes a put whose full key is the keyspace's number followed by a key of
-  /// 1 to 16,384 bytes.
-  package func put(
-    keyspace: UInt32, key: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer, asExtent: Bool
-  ) throws(StorageError) -> UInt64 {
-    try put(keyspace: keyspace, prefix: 4, key, value, asExtent)
+    precondition(isInTransaction, "no transaction is open")
+    try LogRecord.checkKey(key.count)
+    let codec = asExtent ? codec : nil
+    if value.count >= LogWriter.largeValueLength {
+      transaction.hasPut = true
+      return try putLarge(key.count, value) { start, offset in
+        LogRecord.encodePut(to: start, key, value, sealedBy: codec, at: offset)
+      }
+    }
+    try ensureSpace(for: LogRecord.overhead &+ key.count &+ value.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
+    let valueStart = LogRecord.encodePut(
+      to: log.nextRecord, key, value, sealedBy: codec, at: log.nextRecordOffset)
+    transaction.hasPut = true
+    return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
   }
 
   /// *Transaction open.* Encodes the deletion of a key. Otherwise like `put`.
-  package func delete(fullKey: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
-    try delete(keyspace: 0, prefix: 0, fullKey)
-  }
-
-  /// *Transaction open.* Encodes the deletion of a key. Otherwise like `put`.
-  package func delete(keyspace: UInt32, key: UnsafeRawBufferPointer) throws(StorageError) -> UInt64 {
-    try delete(keyspace: keyspace, prefix: 4, key)
+  package func delete(_ key: LogKey) throws(StorageError) -> UInt64 {
+    precondition(isInTransaction, "no transaction is open")
+    try LogRecord.checkKey(key.count)
+    try ensureSpace(for: LogRecord.overhead &+ key.count)
+    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
+    return log.take(recordEndingAt: LogRecord.encodeDelete(to: log.nextRecord, key))
   }
 
   /// *Transaction open.* Encodes the deletion of all full keys in `low ..< high`.
@@ -268,9 +272,9 @@ package final class LogWriter: @unchecked Sendable {
     let key = UnsafeRawBufferPointer(start: record.key, count: record.keyCount)
     let value = UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
     switch record.code {
-    case OperationCode.delete: return try delete(fullKey: key)
+    case OperationCode.delete: return try delete(.full(key))
     case OperationCode.deleteRange: return try deleteRange(low: key, high: value)
-    default: return try put(fullKey: key, value: value, asExtent: record.code == OperationCode.putExtent)
+    default: return try put(.full(key), value, asExtent: record.code == OperationCode.putExtent)
     }
   }
 
@@ -283,46 +287,6 @@ package final class LogWriter: @unchecked Sendable {
   }
 
   // MARK: Encoding
-
-  /// - Parameters:
-  ///   - keyspace: the keyspace number of the full key, if `prefix` is 4.
-  ///   - prefix: 4, or 0 if `key` is the full key.
-  @inline(__always) private func put(
-    keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer,
-    _ asExtent: Bool
-  ) throws(StorageError) -> UInt64 {
-    precondition(isInTransaction, "no transaction is open")
-    let keyCount = key.count &+ prefix
-    try LogRecord.checkKey(keyCount)
-    let codec = asExtent ? codec : nil
-    if value.count >= LogWriter.largeValueLength {
-      transaction.hasPut = true
-      return try putLarge(keyCount, value) { start, offset in
-        LogRecord.encodePut(
-          to: start, keyspace: keyspace, prefix: prefix, key, value, sealedBy: codec, at: offset)
-      }
-    }
-    try ensureSpace(for: LogRecord.overhead &+ keyCount &+ value.count)
-    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
-    let valueStart = LogRecord.encodePut(
-      to: log.nextRecord, keyspace: keyspace, prefix: prefix, key, value, sealedBy: codec,
-      at: log.nextRecordOffset)
-    transaction.hasPut = true
-    return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
-  }
-
-  /// - Parameters: the same as for `put`.
-  @inline(__always) private func delete(
-    keyspace: UInt32, prefix: Int, _ key: UnsafeRawBufferPointer
-  ) throws(StorageError) -> UInt64 {
-    precondition(isInTransaction, "no transaction is open")
-    let keyCount = key.count &+ prefix
-    try LogRecord.checkKey(keyCount)
-    try ensureSpace(for: LogRecord.overhead &+ keyCount)
-    // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
-    let end = LogRecord.encodeDelete(to: log.nextRecord, keyspace: keyspace, prefix: prefix, key)
-    return log.take(recordEndingAt: end)
-  }
 
   /// Encodes a value of 1 MiB or more in a separate commit frame, and writes the value to the file
   /// from the caller's memory.

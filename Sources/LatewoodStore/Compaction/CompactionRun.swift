@@ -15,9 +15,8 @@ import LatewoodTree
 /// switch     the last transactions, sync, rename, sync of the directory, swap
 /// ```
 ///
-/// Commits continue until the switch, during which writers wait for milliseconds. The new file has
-/// its own engine until then: the engine has a log, commits the followed transactions under their
-/// old numbers, and writes checkpoints when its write buffer is full.
+/// Commits continue until the switch, during which writers wait for milliseconds. Until then,
+/// `CompactedFile` holds the state of the new file; at the switch the store adopts it.
 ///
 /// Until the rename nothing in the store has changed, so a failure before it costs only the new
 /// file.
@@ -31,7 +30,7 @@ final class CompactionRun {
   private let engine: Engine
   private let old: DatabaseFile
   private let new: DatabaseFile
-  private let target: Engine
+  private let target: CompactedFile
   private let throttle: CompactionThrottle
   private let tellProgress: ((CompactionProgress) -> Void)?
   private var follower: LogFollower
@@ -56,17 +55,8 @@ final class CompactionRun {
     throttle = CompactionThrottle(bytesPerSecond: bytesPerSecond)
     old = engine.file
     follower = LogFollower(old, from: start.replay)
-    var options = engine.options
-    options.checkpointsInBackground = false
-    options.compaction.isAutomatic = false
-    options.punchesHoles = false
-    options.onEvent = nil
-    // Fewer checkpoints: each tree but the last would soon be dead, and its space is not reclaimed
-    // here.
-    options.writeBufferBudget *= 4
     self.new = new
-    target = try Engine(
-      file: new, path: new.path, isReadOnly: false, options: options, environment: engine.environment)
+    target = try CompactedFile(new, engine.options, engine.environment)
     readBack = ReadBack(new)
     report.bytesBefore = try old.device.size()
     progress.bytesTotal = start.root?.liveBytes ?? 0
@@ -114,7 +104,7 @@ final class CompactionRun {
     let root = try TreeCopy.run(
       start.root, in: old.view, to: copying, rewriters: engine.hooks.rewriters)
     copied = (root, new.writer.tail)
-    try target.writeFirstCheckpoint(of: root, transaction: start.transaction)
+    try target.startLog(after: root, transaction: start.transaction)
   }
 
   private func didCopy(_ bytes: UInt64) throws(StorageError) {
@@ -156,13 +146,8 @@ final class CompactionRun {
 
   private func advance(through end: CommitPosition) throws(StorageError) {
     var replayed = TransactionReplayer(target, rewriters: engine.hooks.rewriters)
-    do throws(StorageError) {
-      try follower.advance(through: end) { (number, _, record) throws(StorageError) in
-        try replayed.take(record, of: number)
-      }
-    } catch {
-      replayed.abort()
-      throw error
+    try follower.advance(through: end) { (number, _, record) throws(StorageError) in
+      try replayed.take(record, of: number)
     }
     try replayed.finish()
     report.transactionsMeanwhile += replayed.count
@@ -180,7 +165,6 @@ final class CompactionRun {
   private func verify() throws(StorageError) {
     try new.flush(through: new.committedPosition, durable: false)
     try new.syncNodes()
-    target.versions.publishAgain(target.head.newest)
     let isVerified = try isTreeVerified()
     // The header, the root slots, the log, and the tree unless `ReadBack` has read it, are read
     // through the cache.
@@ -189,7 +173,9 @@ final class CompactionRun {
     // cache.
     if isVerified { new.device.dropCache(copied.end & ~UInt64(directAlignment - 1)..<UInt64.max) }
     let base = CompactionRun.copyShare + CompactionRun.followShare
-    let found = try target.verify(isTreeVerified: isVerified) { verified in
+    let found = try VerifyReport(
+      of: target.version, in: new, log: target.state.replay.offset, isTreeVerified: isVerified
+    ) { verified in
       let share = Double(verified.bytesChecked) / Double(max(verified.bytesTotal, 1))
       self.tell(base + (0.99 - base) * min(share, 1))
     }
@@ -205,7 +191,7 @@ final class CompactionRun {
   /// Returns whether the newest tree is the copied one and was read back from the disk. The newest
   /// tree is another one if checkpoints were written while following the log.
   private func isTreeVerified() throws(StorageError) -> Bool {
-    guard try target.versions.current().base == copied.root else { return false }
+    guard target.state.base == copied.root else { return false }
     return try readBack.finish(copied.root) { () throws(StorageError) in
       try engine.compaction.waitWhilePaused()
     }
@@ -218,7 +204,6 @@ final class CompactionRun {
     try new.flush(through: new.writer.position, durable: true)
     report.bytesAfter = try new.device.size()
     try new.renameToPath()
-    target.abandon()
     new.close()
   }
 
@@ -240,7 +225,7 @@ final class CompactionRun {
         report.bytesAfter = try new.device.size()
         // A later failure cannot be undone; `replace` then poisons both files.
         try new.replace(old)
-        engine.adoptFile(of: target)
+        engine.adopt(compacted: target.state)
         report.longestPause = (MonotonicClock.nanoseconds - began) / 1000
       }
     }

@@ -149,26 +149,6 @@ extension Engine {
     }
   }
 
-  /// Writes the first checkpoint of a new file, refers to it in both root slots, and publishes its
-  /// tree. Both slots must refer to it, because the log before it does not contain these entries.
-  func writeFirstCheckpoint(of root: Subtree?, transaction: UInt64) throws(StorageError) {
-    try file.flush(through: file.writer.position, durable: false)
-    try file.syncNodes()
-    let checkpoint = try file.writer.appendCheckpoint(
-      CheckpointRecord(
-        root: root, replay: file.writer.replayPosition, transaction: transaction, time: environment.now(),
-        previousCheckpoint: 0, isCompaction: true))
-    for _ in 0..<2 { try file.writeSlot(naming: checkpoint) }
-    currentFile.didWriteCheckpoint(at: checkpoint.offset)
-    pacer.didInstall(live: root?.liveBytes ?? 0)
-    var next = head.newest
-    next.transaction = transaction
-    next.number += 1
-    head.replace(with: next)
-    let pin = reclaimer.start(from: checkpoint.offset, replay: checkpoint.record.replay, isOwn: true)
-    versions.publish(next, base: root, frozen: nil, pin: pin)
-  }
-
   /// Throws if the store cannot switch to another file now. Called under the writer lock.
   func checkSwitch() throws(StorageError) {
     try checkOpen()

@@ -125,16 +125,30 @@ extension Engine {
     return Version(of: record, in: file, pin: pin)
   }
 
-  /// - Parameter isTreeVerified: whether the nodes and extents of the newest checkpoint have
-  ///   already been verified.
-  func verify(
-    isTreeVerified: Bool = false, _ progress: ((VerifyProgress) -> Void)?
-  ) throws(StorageError) -> VerifyReport {
+  func verify(_ progress: ((VerifyProgress) -> Void)?) throws(StorageError) -> VerifyReport {
     let file = file
     let version = try versions.current()
-    var report = VerifyReport()
-    report.transaction = version.transaction
-    let logStart = try newestCheckpoint()?.replay.offset ?? FileLayout.logStart
+    defer { withExtendedLifetime(version) {} }
+    // A reader may not know the newest checkpoint yet; it then needs more of the log.
+    return try VerifyReport(
+      of: version, in: file, log: try newestCheckpoint()?.replay.offset ?? FileLayout.logStart,
+      after: isReadOnly ? reclaimer.replay : nil, progress)
+  }
+}
+
+extension VerifyReport {
+  /// Verifies a state, and the file that it is in.
+  ///
+  /// - Parameters:
+  ///   - logStart: the start of the log after the newest checkpoint.
+  ///   - known: the position from which to verify the log; nil for the newest checkpoint.
+  ///   - isTreeVerified: whether the nodes and extents of the newest checkpoint have already been
+  ///     verified.
+  init(
+    of version: Version, in file: DatabaseFile, log logStart: UInt64, after known: ReplayPosition? = nil,
+    isTreeVerified: Bool = false, _ progress: ((VerifyProgress) -> Void)?
+  ) throws(StorageError) {
+    transaction = version.transaction
     // Do not use the committed position: it includes space just reserved by a checkpoint, whose
     // frame header may not have been written.
     let logEnd = file.writtenPosition.offset
@@ -145,34 +159,30 @@ extension Engine {
       let tree = version.verifyBase { checked in
         progress?(VerifyProgress(bytesChecked: checked, bytesTotal: total))
       }
-      report.nodes = tree.nodes
-      report.entries = tree.entries
-      report.extents = tree.extents
-      report.bytesChecked = tree.bytes
-      report.faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
+      nodes = tree.nodes
+      entries = tree.entries
+      extents = tree.extents
+      bytesChecked = tree.bytes
+      faults = tree.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
     }
-    // A reader may not know the newest checkpoint yet; it then needs more of the log.
-    let known = isReadOnly ? reclaimer.replay : nil
     let frames = try file.verify(from: known, through: logEnd)
     // Entries that are not in a checkpoint are read from the log, so it must be intact.
-    if frames.isLogIntact { checkCatalog(of: version, &report) }
-    report.frames = frames.frames
-    report.bytesChecked += frames.bytes
-    report.tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }
-    report.faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
-    report.faults.sort { $0.offset < $1.offset }
-    report.faults.removeLast(max(0, report.faults.count - VerifyReport.faultLimit))
+    if frames.isLogIntact { checkCatalog(of: version) }
+    self.frames = frames.frames
+    bytesChecked += frames.bytes
+    tornTail = frames.tornTail.map { TornTail(range: $0.range, isDamage: $0.isDamage) }
+    faults += frames.faults.map { VerifyFault(offset: $0.offset ?? 0, what: $0.reason, kind: $0.kind) }
+    faults.sort { $0.offset < $1.offset }
+    faults.removeLast(max(0, faults.count - VerifyReport.faultLimit))
     progress?(VerifyProgress(bytesChecked: total, bytesTotal: total))
-    withExtendedLifetime(version) {}
-    return report
   }
 
-  private func checkCatalog(of version: Version, _ report: inout VerifyReport) {
+  private mutating func checkCatalog(of version: Version) {
     let catalog = CatalogVerify.run(version)
-    report.faults += catalog.faults
+    faults += catalog.faults
     // Damage in the tree has usually been reported already.
-    if let damage = catalog.damage, !report.faults.contains(where: { $0.offset == damage.offset }) {
-      report.faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason, kind: damage.kind))
+    if let damage = catalog.damage, !faults.contains(where: { $0.offset == damage.offset }) {
+      faults.append(VerifyFault(offset: damage.offset ?? 0, what: damage.reason, kind: damage.kind))
     }
   }
 }

@@ -63,19 +63,11 @@ extension Engine {
   /// Replaces the state in memory by the tree of a newer checkpoint, perhaps in another file, and
   /// the log after it.
   private func startOver(in next: DatabaseFile) throws(StorageError) -> Bool {
-    var state = head.newest
-    let before = state.transaction
-    let report: LogRecoveryReport
-    (state.active, report) = try replay(next, into: BufferLayer(), version: state.number + 1)
-    state.number += 1
-    state.transaction = report.lastTransaction
-    state.known = ValidatedKeyspaces()
-    head.replace(with: state)
-    switchFile(to: next, checkpoint: report.checkpointOffset)
-    let start = report.checkpoint?.replay ?? .start
-    let pin = reclaimer.start(from: report.checkpointOffset, replay: start, isOwn: false)
-    next.mapping.compareWithMemory(log: start.offset)
-    versions.publish(state, base: report.checkpoint?.root, frozen: nil, pin: pin)
-    return state.transaction != before
+    let before = head.newest
+    let (active, report) = try replay(next, into: BufferLayer(), version: before.number + 1)
+    var state = FileState(next, recovered: active, report)
+    state.head.number = before.number + 1
+    adopt(state)
+    return state.head.transaction != before.transaction
   }
 }

@@ -96,8 +96,7 @@ import Synchronization
     reclaimer = SpaceReclaimer(currentFile, readers: readers, options: options, isReadOnly: isReadOnly)
     checkpointer = Checkpointer(
       currentFile, head, versions, pacer, reclaimer, options: options, environment: environment)
-    file.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
-    file.device.cache?.waitFor(readers)
+    setUpReading(of: file)
     do {
       try recover()
     } catch {
@@ -119,13 +118,39 @@ import Synchronization
     uncountedVersions._withUnsafeGuaranteedRef { $0.load(ticket) }
   }
 
-  /// Switches to another file with the same state. Called while no checkpoint runs, under the
-  /// writer lock.
-  func switchFile(to next: DatabaseFile, checkpoint: UInt64) {
-    next.mapping.setProofLifetime(seconds: options.checksumLifetime)
-    next.device.cache?.waitFor(readers)
-    currentFile.replace(with: next, checkpoint: checkpoint)
+  private func setUpReading(of file: DatabaseFile) {
+    file.mapping.setProofLifetime(seconds: path == nil ? 0 : options.checksumLifetime)
+    file.device.cache?.waitFor(readers)
+  }
+
+  /// Switches to a file and the state in it. Called while no checkpoint runs, under the writer lock.
+  func adopt(_ next: FileState) {
+    setUpReading(of: next.file)
+    head.replace(with: next.head)
+    currentFile.replace(with: next.file, checkpoint: next.checkpoint)
+    checkpointer.forget()
+    pacer.start(pending: next.pendingBytes, live: next.base?.liveBytes ?? 0)
+    writeback.restart(at: next.file.committedPosition.offset)
     checkpointer.fitReserve()
+    let pin = reclaimer.start(from: next.checkpoint, replay: next.replay, isOwn: next.isOwn)
+    next.file.mapping.compareWithMemory(log: next.replay.offset)
+    versions.publish(next.head, base: next.base, pin: pin)
+    measureLogHeadroom()
+  }
+
+  /// Switches to the file that a compaction has written, which has this store's state and has
+  /// replaced its file. Called while no checkpoint runs, under the writer lock.
+  func adopt(compacted next: FileState) {
+    let newest = head.newest
+    // Publish for threads that still wait for the old file, so that they do not publish this state
+    // with the new one.
+    versions.publish(newest, in: currentFile.fileForWriter)
+    var next = next
+    // Version numbers never decrease, neither here nor in the write buffer of the new file.
+    next.head.number = max(newest.number, next.head.number) + 1
+    next.head.known = newest.known
+    schedule.didSucceed()
+    adopt(next)
   }
 
   // MARK: Recovery
@@ -146,30 +171,15 @@ import Synchronization
   /// It is a separate function so that its version is released before that checkpoint. Otherwise
   /// the checkpoint would wait for that version without being able to reclaim space.
   @inline(never) private func publish(replayed file: DatabaseFile) throws(StorageError) -> Bool {
-    var state = Head()
-    let report: LogRecoveryReport
-    (state.active, report) = try replay(file, into: state.active.layer, version: 1)
-    state.transaction = report.lastTransaction
-    head.lock()
-    head.replace(with: state)
-    head.unlock()
-    currentFile.didWriteCheckpoint(at: report.checkpointOffset)
-    writeback.restart(at: file.committedPosition.offset)
+    let (active, report) = try replay(file, into: BufferLayer(), version: Head.first)
     let recovery = RecoveryReport(
       transaction: report.lastTransaction,
       checkpointTransaction: report.checkpoint?.transaction ?? 0,
       replayedTransactions: report.transactionsReplayed,
       replayedBytes: report.bytesReplayed, tornTail: report.tornTail)
     found.withLock { $0 = recovery }
-    // Without a checkpoint there is only a log, which has just been read.
-    let start = report.checkpoint?.replay ?? .start
-    let pin = reclaimer.start(
-      from: report.checkpointOffset, replay: start, isOwn: report.checkpointOffset == 0)
-    file.mapping.compareWithMemory(log: start.offset)
-    versions.start(with: state, base: report.checkpoint?.root, pin: pin)
-    pacer.start(pending: report.bytesReplayed, live: report.checkpoint?.root?.liveBytes ?? 0)
-    checkpointer.fitReserve()
-    measureLogHeadroom()
+    let state = FileState(file, recovered: active, report)
+    head.withMaintenance { adopt(state) }
     return !isReadOnly && report.needsCheckpoint
   }
 
@@ -244,30 +254,6 @@ import Synchronization
     }
   }
 
-  /// Switches to the file of `other`, which has the same state and has replaced this one's. Called
-  /// while no checkpoint runs, under the writer lock.
-  func adoptFile(of other: Engine) {
-    let newest = head.newest
-    // Publish for threads that still wait for the old file, so that they do not publish this state
-    // with the new one.
-    versions.publish(newest, in: file)
-    let base = other.versions.held()?.base
-    var next = other.head.newest
-    // Version numbers never decrease, neither here nor in the buffer of `other`.
-    next.number = max(newest.number, next.number) + 1
-    next.known = newest.known
-    head.replace(with: next)
-    checkpointer.forget()
-    schedule.didSucceed()
-    pacer.start(pending: other.pacer.pendingBytes, live: base?.liveBytes ?? 0)
-    writeback.restart(at: other.file.writer.tail)
-    let (file, checkpoint) = other.currentFile.fileAndCheckpoint
-    switchFile(to: file, checkpoint: checkpoint)
-    let pin = reclaimer.start(from: checkpoint, replay: other.reclaimer.replay, isOwn: true)
-    versions.publish(next, base: base, frozen: nil, pin: pin)
-    measureLogHeadroom()
-  }
-
   // MARK: Closing
 
   /// Closes the store and its snapshots, whose reads then throw. Idempotent.
@@ -298,7 +284,4 @@ import Synchronization
     }
     if let failure { throw failure }
   }
-
-  /// Records that this store's file now belongs to another engine, or is closed.
-  func abandon() { closed.store(true, ordering: .relaxed) }
 }

@@ -2,6 +2,7 @@ import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodFile
 import LatewoodTree
+import Synchronization
 
 /// The newest published version of a store, and the creation of the next one.
 ///
@@ -21,6 +22,8 @@ final class VersionPublisher: Sendable {
   /// The versions that may still be read, whose buffer nodes are immutable. Its lock is held from
   /// the look at the newest version until the next one is published.
   private let live = Guarded(LiveVersions())
+  /// Whether the store is closed. Set with the lock of `live` held.
+  private let closed = Atomic<Bool>(false)
   private let currentFile: CurrentFile
   private let readers: ReaderRegistry
 
@@ -67,14 +70,13 @@ final class VersionPublisher: Sendable {
     }
   }
 
-  /// Publishes a state with another base tree, or another frozen buffer.
-  func publish(_ head: Head, base: Subtree?, frozen: BufferState?, pin: BasePin?) {
-    update { _, live in version(of: head, base: base, frozen: frozen, pin: pin, &live) }
-  }
-
-  /// Publishes the recovered state.
-  func start(with head: Head, base: Subtree?, pin: BasePin?) {
-    retire(live.withLock { newest.exchange(version(of: head, base: base, frozen: nil, pin: pin, &$0)) })
+  /// Publishes a state with another base tree, or the first state, unless the store is closed.
+  func publish(_ head: Head, base: Subtree?, pin: BasePin?) {
+    retire(
+      live.withLock { live in
+        if closed.load(ordering: .relaxed) { return nil }
+        return newest.exchange(version(of: head, base: base, frozen: nil, pin: pin, &live))
+      })
   }
 
   /// Publishes a state whose active buffer has become the frozen one.
@@ -90,13 +92,14 @@ final class VersionPublisher: Sendable {
     }
   }
 
-  /// Publishes a state again, with a view of everything written to the file.
-  func publishAgain(_ head: Head) {
-    update { old, live in version(of: head, base: old.base, frozen: old.frozen, pin: old.pin, &live) }
-  }
-
   /// Withdraws the published version. Reads then throw `closed`.
-  func close() { retire(live.withLock { _ in newest.exchange(nil) }) }
+  func close() {
+    retire(
+      live.withLock { _ in
+        closed.store(true, ordering: .relaxed)
+        return newest.exchange(nil)
+      })
+  }
 
   /// Replaces the newest version, unless the closure returns nil or there is no version.
   private func update(_ next: (_ old: Version, _ live: inout LiveVersions) -> Version?) {

@@ -99,18 +99,7 @@ public final class Transaction: Readable, ReadGate {
         throw StorageError(.valueTooLarge, "a value of \(value.count) bytes is longer than 2 GiB")
       }
     } catch { throw StoreError(error, path: engine.path) }
-    try record(keyspace.id, key, value, existed: existed)
-  }
-
-  private func record(
-    _ keyspace: UInt32, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, existed: Bool?
-  ) throws(StoreError) {
-    do {
-      let offset = try writer.put(
-        keyspace: keyspace, key: key, value: value, asExtent: value.count > engine.options.inlineValueLimit)
-      try buffer.set(writer.record(at: offset), at: offset, existed: existed)
-      changeCount &+= 1
-    } catch { throw failed(error) }
+    try append(LogKey(keyspace.id, key), value, existed: existed)
   }
 
   @usableFromInline func delete(
@@ -120,10 +109,24 @@ public final class Transaction: Readable, ReadGate {
       try begin(keyspace)
       try FullKey.check(key)
     } catch { throw StoreError(error, path: engine.path) }
+    try append(LogKey(keyspace.id, key), nil, existed: existed)
+  }
+
+  /// Appends an operation to the log and enters it into the write buffer.
+  ///
+  /// - Parameter value: the value to put; nil to delete the key.
+  @inline(__always) private func append(
+    _ key: LogKey, _ value: UnsafeRawBufferPointer?, existed: Bool? = nil
+  ) throws(StoreError) {
     do {
-      let offset = try writer.delete(keyspace: keyspace.id, key: key)
+      let offset: UInt64
+      if let value {
+        offset = try writer.put(key, value, asExtent: value.count > engine.options.inlineValueLimit)
+      } else {
+        offset = try writer.delete(key)
+        removalCount &+= 1
+      }
       try buffer.set(writer.record(at: offset), at: offset, existed: existed)
-      removalCount &+= 1
       changeCount &+= 1
     } catch { throw failed(error) }
   }
@@ -182,9 +185,9 @@ public final class Transaction: Readable, ReadGate {
         throw StorageError(.unsupported, "the numbers for keyspaces are used up")
       }
       try open()
-      try putCatalog(Catalog.counterKey, Catalog.encode(number + 1))
-      try putCatalog(Catalog.nameKey(name), Catalog.encode(number))
-      try putCatalog(Catalog.numberKey(number), Array(name.utf8))
+      try setCatalog(Catalog.counterKey, Catalog.encode(number + 1))
+      try setCatalog(Catalog.nameKey(name), Catalog.encode(number))
+      try setCatalog(Catalog.numberKey(number), Array(name.utf8))
       let created = Keyspace(name, number, of: engine.identity)
       ownKnown().insert(created.fingerprint)
       return created
@@ -208,8 +211,8 @@ public final class Transaction: Readable, ReadGate {
         throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
       }
     } catch { throw StoreError.from(error) }
-    try deleteCatalog(Catalog.nameKey(keyspace.name))
-    try deleteCatalog(Catalog.numberKey(keyspace.id))
+    try setCatalog(Catalog.nameKey(keyspace.name), nil)
+    try setCatalog(Catalog.numberKey(keyspace.id), nil)
     try deleteRange(Catalog.firstKey(of: keyspace.id), Catalog.firstKey(of: keyspace.id + 1))
     ownKnown().remove(keyspace.fingerprint)
   }
@@ -222,23 +225,13 @@ public final class Transaction: Readable, ReadGate {
     return committed.known
   }
 
-  private func putCatalog(_ key: [UInt8], _ value: [UInt8]) throws(StoreError) {
+  /// Puts an entry of the catalog; deletes it if `value` is nil.
+  private func setCatalog(_ key: [UInt8], _ value: [UInt8]?) throws(StoreError) {
     try key.withBytes { (key) throws(StoreError) in
-      try value.withBytes { (value) throws(StoreError) in
-        try record(Catalog.keyspace, key, value, existed: nil)
-      }
+      let key = LogKey(Catalog.keyspace, key)
+      guard let value else { return try append(key, nil) }
+      try value.withBytes { (value) throws(StoreError) in try append(key, value) }
     }
-  }
-
-  private func deleteCatalog(_ key: [UInt8]) throws(StoreError) {
-    do {
-      let offset = try key.withBytes { (key) throws(StorageError) in
-        try writer.delete(keyspace: Catalog.keyspace, key: key)
-      }
-      try buffer.set(writer.record(at: offset), at: offset)
-      removalCount &+= 1
-      changeCount &+= 1
-    } catch { throw failed(error) }
   }
 
   // MARK: Reading

@@ -12,6 +12,9 @@ import Synchronization
 ///
 /// The log determines the state; see `LogWriter.isLowOnSpace` and `LogWriter.isTight`.
 ///
+/// A transaction passes here twice: `admits` before its closure, and `didCommit` or `didRefuse` at
+/// its end. Everything else is done only on a disk that fills up (`Engine+Relief.swift`).
+///
 /// Thread safety: all methods may be called from any thread.
 final class DiskSpace: Sendable {
   private let attempts = Guarded(ReliefAttempts())
@@ -25,7 +28,8 @@ final class DiskSpace: Sendable {
 
   /// Records the space that the log has found. Called under the writer lock.
   ///
-  /// - Returns: whether that changes anything.
+  /// - Returns: whether that changes anything. Then the threshold of checkpoints, and with it the
+  ///   price for writers, has changed, too.
   @discardableResult func note(_ file: DatabaseFile) -> Bool {
     let (isLow, isTight) = (file.writer.isLowOnSpace, file.writer.isTight)
     guard isLow != self.isLow || isTight != self.isTight else { return false }
@@ -34,16 +38,29 @@ final class DiskSpace: Sendable {
     return true
   }
 
-  /// Records a commit, with the number of its transaction.
+  /// Returns whether a transaction can begin without waiting for space, freeing some or repairing
+  /// the log. Called under the writer lock.
+  @inline(__always) func admits(to file: DatabaseFile) -> Bool {
+    !isTight && !loan.isUnderWay && !file.isInterrupted
+  }
+
+  /// Records a commit. Called under the writer lock.
   ///
-  /// - Parameter removes: whether it only freed space.
-  func didCommit(_ transaction: UInt64, removes: Bool) {
-    attempts.withLock { $0.didCommit(transaction, removes: removes) }
+  /// - Parameters:
+  ///   - transaction: the number of its transaction.
+  ///   - removes: whether it only freed space.
+  /// - Returns: as `note`.
+  func didCommit(_ transaction: UInt64, to file: DatabaseFile, removes: Bool) -> Bool {
+    let isChanged = note(file)
+    if isTight { attempts.withLock { $0.didCommit(transaction, removes: removes) } }
+    return isChanged
   }
 
   /// Records that the commit after a transaction found no space outside the reserve. There may be
-  /// space for shorter commits.
-  func wasRefused(after transaction: UInt64) {
+  /// space for shorter commits. The next transaction tries to free space. Called under the writer
+  /// lock.
+  func didRefuse(after transaction: UInt64, by file: DatabaseFile) {
+    note(file)
     tight.store(true, ordering: .relaxed)
     attempts.withLock { $0.wasRefused(after: transaction) }
   }

@@ -9,23 +9,7 @@ extension Engine {
   /// Transactions wait during the loan.
   private static let greatestLent: UInt64 = 256 << 20
 
-  /// Records that a commit found space. Called under the writer lock.
-  ///
-  /// - Parameter removes: whether it only freed space.
-  func didCommit(to file: DatabaseFile, removes: Bool) {
-    noteSpace(of: file)
-    if file.writer.isTight { disk.didCommit(head.newest.transaction, removes: removes) }
-  }
-
-  /// Records that a commit found no space outside the reserve. The next transaction tries to free
-  /// space. Called under the writer lock.
-  func wasRefusedSpace(by file: DatabaseFile) {
-    noteSpace(of: file)
-    disk.wasRefused(after: head.newest.transaction)
-  }
-
   private func noteSpace(of file: DatabaseFile) {
-    // The threshold of checkpoints, and with it the price for writers, depends on the space.
     if disk.note(file) { pacer.wake() }
   }
 

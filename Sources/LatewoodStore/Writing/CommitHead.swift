@@ -7,8 +7,10 @@ import Synchronization
 /// The state that the next transaction starts from: committed in memory, but perhaps not yet
 /// written.
 struct Head {
+  /// The number of the first version of a write buffer.
+  static let first: UInt64 = 1
   /// The number of the version with this state, which may not exist yet.
-  var number: UInt64 = 1
+  var number = Head.first
   var transaction: UInt64 = 0
   var active = BufferState()
   /// The handles known to refer to keyspaces of this state.

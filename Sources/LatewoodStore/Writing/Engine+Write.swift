@@ -73,10 +73,10 @@ extension Engine {
   /// Takes the writer lock, unless there is something to wait for or to repair first. Returns nil
   /// without the lock in that case.
   private func lockIfUnhindered() -> DatabaseFile? {
-    guard !pacer.isOwed, !disk.isTight, !disk.loan.isUnderWay else { return nil }
+    guard !pacer.isOwed else { return nil }
     head.lock()
     let file = currentFile.fileForWriter
-    if !file.isInterrupted, !disk.loan.isUnderWay { return file }
+    if disk.admits(to: file) { return file }
     head.unlock()
     return nil
   }
@@ -121,7 +121,7 @@ extension Engine {
       try body(transaction)
       if let error = transaction.failure { throw error }
     } catch {
-      if transaction.failure?.kind == .outOfSpace, !file.isOutOfSpace { wasRefusedSpace(by: file) }
+      if transaction.failure?.kind == .outOfSpace, !file.isOutOfSpace { didRefuse(transaction) }
       leave(transaction)
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead(of: file)) == false
@@ -147,25 +147,25 @@ extension Engine {
   }
 
   /// Commits in memory and in the log, which the caller flushes. Called under the writer lock.
-  func commit(_ transaction: Transaction) throws(StorageError) {
+  func commit(
+    _ transaction: Transaction, _ durability: Durability
+  ) throws(StorageError) -> TransactionOutcome {
     let (file, removes) = (transaction.file, transaction.isRemoval)
+    defer { pacer.didLog(file.writer.transactionLength) }
     do throws(StorageError) {
       head.replace(with: try transaction.commit(freesSpace: removes))
     } catch {
-      if error.kind == .outOfSpace { wasRefusedSpace(by: file) }
-      pacer.didLog(file.writer.transactionLength)
+      if error.kind == .outOfSpace { didRefuse(transaction) }
       throw error
     }
-    pacer.didLog(file.writer.transactionLength)
-    didCommit(to: file, removes: removes)
-  }
-
-  private func commit(_ transaction: Transaction, _ durability: Durability) throws(StorageError)
-    -> TransactionOutcome
-  {
-    try commit(transaction)
+    if disk.didCommit(transaction.committed.transaction, to: file, removes: removes) { pacer.wake() }
     if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
     return ended(transaction, nil, durability)
+  }
+
+  private func didRefuse(_ transaction: Transaction) {
+    disk.didRefuse(after: head.newest.transaction, by: transaction.file)
+    pacer.wake()
   }
 
   /// Repeats the changes of a refused transaction, after freeing space. Its closure does not run

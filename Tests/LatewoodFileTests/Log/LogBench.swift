@@ -97,7 +97,7 @@ extension DatabaseFile {
     var key = key
     return try key.withUTF8Bytes { (bytes) throws(StorageError) in
       try value.withBytes { (value) throws(StorageError) in
-        try writer.put(keyspace: 1, key: bytes, value: value, asExtent: asExtent)
+        try writer.put(LogKey(1, bytes), value, asExtent: asExtent)
       }
     }
   }
