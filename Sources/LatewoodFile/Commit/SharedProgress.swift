@@ -83,9 +83,9 @@ final class SharedProgress: @unchecked Sendable {
 
   // MARK: Offsets
 
-  var committedThrough: UInt64 { completed.load(ordering: .acquiring) }
+  var completedThrough: UInt64 { completed.load(ordering: .acquiring) }
   var writtenThrough: UInt64 { written.load(ordering: .acquiring) }
-  var durableThrough: UInt64 { synced.load(ordering: .acquiring) }
+  var syncedThrough: UInt64 { synced.load(ordering: .acquiring) }
   /// The offset up to which frames and slots may claim durability.
   var durableMark: UInt64 { durable.load(ordering: .acquiring) }
   /// The number of bytes of the file that exist and may be read.

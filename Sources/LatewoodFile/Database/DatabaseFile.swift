@@ -94,7 +94,7 @@ package final class DatabaseFile: @unchecked Sendable {
   }
 
   /// The offset before which everything survives a power cut. Can be called from any thread.
-  package var durableThrough: UInt64 { progress.durableThrough }
+  package var durableThrough: UInt64 { progress.syncedThrough }
 
   /// Whether a failed write or sync has ended all writing. Can be called from any thread.
   package var isPoisoned: Bool { progress.failure != nil }
@@ -124,7 +124,7 @@ package final class DatabaseFile: @unchecked Sendable {
   package var oldestWholeCheckpoint: UInt64 { slots.oldestWhole }
 
   /// The end of all commits. Can be called from any thread.
-  package var committedPosition: CommitPosition { CommitPosition(offset: progress.committedThrough) }
+  package var committedPosition: CommitPosition { CommitPosition(offset: progress.completedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. Can be
   /// called from any thread.
   package var writtenPosition: CommitPosition { CommitPosition(offset: progress.writtenThrough) }

@@ -47,7 +47,7 @@ struct LogBuffer: ~Copyable {
   private var frameStart = 0
   private var last = LastFrame()
   /// The *durable through* of the next frames.
-  private var durableThrough: UInt64 = 0
+  private var durableMark: UInt64 = 0
   /// The number of the open transaction, or of the last one.
   var transaction: UInt64 = 0
 
@@ -122,7 +122,7 @@ struct LogBuffer: ~Copyable {
     try progress.checkBeginning(ofTransaction: isTransaction)
     if isTransaction { try group.writeZeros(ahead: tail) }
     flushedThrough = progress.writtenThrough
-    durableThrough = progress.durableMark
+    durableMark = progress.durableMark
     // Everything is in the file: start over at the beginning of the chunk, so that small
     // transactions stay in the CPU cache. The open segment of `progress` stays the old one until a
     // frame is handed over, but there is nothing left in it to write.
@@ -238,7 +238,7 @@ struct LogBuffer: ~Copyable {
   private func header(_ kind: FrameKind, payloadLength: Int) -> FrameHeader {
     FrameHeader(
       kind: kind, ownOffset: tail, transaction: transaction, previousChecksum: last.checksum,
-      durableThrough: durableThrough, payloadLength: UInt64(payloadLength))
+      durableThrough: durableMark, payloadLength: UInt64(payloadLength))
   }
 
   /// Writes the header of the open frame, and zeros up to the next multiple of 8, where the next

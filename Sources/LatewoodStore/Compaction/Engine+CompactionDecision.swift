@@ -27,11 +27,6 @@ extension Engine {
     }
   }
 
-  /// Calls `scheduleCompaction` once for each `minimumSize` of log.
-  func considerCompaction(at end: UInt64) {
-    if schedule.shouldConsider(at: end, step: options.compaction.minimumSize) { scheduleCompaction() }
-  }
-
   /// A number that changes with every commit.
   private var committedCount: UInt64 { file.committedPosition.offset }
 

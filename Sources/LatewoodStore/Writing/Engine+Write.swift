@@ -241,7 +241,10 @@ extension Engine {
     scheduleWriteback(transaction.file, through: transaction.position.offset)
     if durability == .synchronous { scheduleSeal() }
     checkpointIfDue()
-    considerCompaction(at: transaction.position.offset)
+    // Once for each `minimumSize` of log.
+    if schedule.shouldConsider(at: transaction.position.offset, step: options.compaction.minimumSize) {
+      scheduleCompaction()
+    }
   }
 
   /// Makes all commits so far durable.
