@@ -158,31 +158,31 @@ extension LogRecord {
   }
 }
 
-/// The full key of an operation to append: 5 to 16,388 bytes, which begin with the number of a
-/// keyspace.
+/// The full key of an operation to append: the number of a keyspace, followed by 1 to 16,384 bytes.
 package struct LogKey {
+  /// The length of the number, in bytes.
+  private static let prefixLength = 4
+
   fileprivate let keyspace: UInt32
-  /// Whether the key is `keyspace` followed by `bytes`, instead of `bytes` alone.
-  fileprivate let hasKeyspace: Bool
-  fileprivate let bytes: UnsafeRawBufferPointer
+  fileprivate let rest: UnsafeRawBufferPointer
 
-  /// A full key whose parts are in different places.
-  @inline(__always) package init(_ keyspace: UInt32, _ bytes: UnsafeRawBufferPointer) {
+  @inline(__always) package init(_ keyspace: UInt32, _ rest: UnsafeRawBufferPointer) {
     self.keyspace = keyspace
-    hasKeyspace = true
-    self.bytes = bytes
+    self.rest = rest
   }
 
-  private init(full bytes: UnsafeRawBufferPointer) {
-    keyspace = 0
-    hasKeyspace = false
-    self.bytes = bytes
+  /// Splits a full key. One that is too short becomes a key without a rest, which is refused, too.
+  package static func full(_ bytes: UnsafeRawBufferPointer) -> LogKey {
+    guard bytes.count >= prefixLength, let start = bytes.baseAddress else {
+      return LogKey(0, UnsafeRawBufferPointer(start: nil, count: 0))
+    }
+    return LogKey(
+      UInt32(bigEndian: start.loadUnaligned(as: UInt32.self)),
+      UnsafeRawBufferPointer(start: start + prefixLength, count: bytes.count - prefixLength))
   }
-
-  package static func full(_ bytes: UnsafeRawBufferPointer) -> LogKey { LogKey(full: bytes) }
 
   /// The length of the full key, in bytes.
-  @inline(__always) var count: Int { bytes.count &+ (hasKeyspace ? 4 : 0) }
+  @inline(__always) var count: Int { rest.count &+ LogKey.prefixLength }
 }
 
 /// The encoding of records: FORMAT.md, section 6.
@@ -233,9 +233,8 @@ extension LogRecord {
   @inline(__always) private static func encodeKey(
     to start: UnsafeMutableRawPointer, _ key: LogKey
   ) -> UnsafeMutableRawPointer {
-    if !key.hasKeyspace { return copy(key.bytes, to: start) }
     start.set(key.keyspace.byteSwapped, at: 0)
-    return copy(key.bytes, to: start + 4)
+    return copy(key.rest, to: start + 4)
   }
 
   /// Encodes the delete of a range, and returns its end.
