@@ -1,4 +1,5 @@
 // Calls for directories, and for the environment of the process.
+
 #if canImport(Glibc)
   @preconcurrency import Glibc
 #elseif canImport(Musl)
@@ -40,4 +41,10 @@ extension SystemCalls {
     }
     return names
   }
+}
+
+/// This process.
+package enum CurrentProcess {
+  /// Returns the value of an environment variable; nil if it is not set.
+  package static func environmentVariable(_ name: String) -> String? { SystemCalls.environmentVariable(name) }
 }

@@ -388,3 +388,95 @@ struct LogBuffer: ~Copyable {
     frameStart = 0
   }
 }
+
+/// The memory that the writer of the log fills with frames: at most three chunks. A chunk is reused
+/// once everything in it has been written.
+struct LogChunks: ~Copyable {
+  /// The length of a chunk, in bytes: the amount that is encoded in memory before it is written.
+  static let length = 4 << 20
+  private static let limit = 3
+
+  private var chunks: [UnsafeMutableRawPointer]
+
+  /// - Parameter first: a chunk made by `makeChunk`.
+  init(_ first: UnsafeMutableRawPointer) { chunks = [first] }
+
+  deinit {
+    for chunk in chunks { chunk.deallocate() }
+  }
+
+  /// Allocates a chunk, which will be owned by the `LogChunks` that it is passed to.
+  static func makeChunk(isReadOnly: Bool = false) -> UnsafeMutableRawPointer {
+    .allocate(byteCount: length(isReadOnly: isReadOnly), alignment: 4096)
+  }
+
+  /// Returns the length of a chunk, which is small for a read-only file because it is never used.
+  static func length(isReadOnly: Bool) -> Int { isReadOnly ? 64 : length }
+
+  /// The number of bytes of memory in chunks.
+  var memoryLength: UInt64 { UInt64(chunks.count * LogChunks.length) }
+
+  /// Returns a chunk without unwritten frames, other than the open one; nil if there is none.
+  mutating func next(_ progress: SharedProgress) -> UnsafeMutableRawPointer? {
+    let all = chunks
+    let spare = progress.locked { progress in
+      all.first { chunk in
+        chunk != progress.open.chunk && !progress.waiting.contains { $0.chunk == chunk }
+      }
+    }
+    if let spare { return spare }
+    guard chunks.count < LogChunks.limit else { return nil }
+    let chunk = LogChunks.makeChunk()
+    chunks.append(chunk)
+    return chunk
+  }
+}
+
+/// The mapping of the file through which the writer of the log reads its written records. It also
+/// covers everything that may be appended next, because growing the mapping may move it.
+struct LogMapping {
+  /// An upper bound of the bytes appended before the next `cover`: a chunk, and the header and key
+  /// of a large value.
+  static var ahead: UInt64 { UInt64(LogChunks.length) + (64 << 10) }
+
+  let file: MappedFile
+  private var base: UnsafeRawPointer
+  /// The number of bytes that the mapping covers.
+  private var capacity: UInt64
+
+  init(_ file: MappedFile) {
+    self.file = file
+    base = file.space.base
+    capacity = file.space.capacity
+  }
+
+  /// Maps the file up to `end`, and the bytes that may be appended after that.
+  mutating func cover(_ end: UInt64) throws(StorageError) {
+    guard end + LogMapping.ahead > capacity else { return }
+    let space = try file.grown(toCover: end, ahead: LogMapping.ahead)
+    (base, capacity) = (space.base, space.capacity)
+  }
+
+  /// Returns the record at `offset`; nil if it does not end before `writtenThrough`, an offset
+  /// below which everything is in the file.
+  @inline(__always) func record(at offset: UInt64, writtenThrough: UInt64) -> LogRecord? {
+    // SAFETY: the mapping covers these bytes, and they are in the file.
+    LogRecord.validated(at: offset, base: base, end: min(writtenThrough, capacity))
+  }
+
+  /// Returns the record at `offset`, from a segment that waits to be written or, if that has been
+  /// written in the meantime, from the mapping.
+  func record(at offset: UInt64, waitingIn progress: SharedProgress) throws(StorageError) -> LogRecord {
+    let waiting = progress.locked { progress in
+      progress.waitingSegment(at: offset).map { $0.memory + Int(offset - $0.offset) }
+    }
+    if let waiting { return LogRecord(trusted: waiting) }
+    // The limit is read first, because the mapping was created before the limit was raised.
+    let limit = progress.readableThrough
+    // SAFETY: the bytes below the limit exist.
+    guard let record = LogRecord.validated(at: offset, base: file.space.base, end: limit) else {
+      throw LogRecord.changed(at: offset)
+    }
+    return record
+  }
+}

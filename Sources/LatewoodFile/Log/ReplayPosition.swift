@@ -13,3 +13,12 @@ package struct ReplayPosition: Sendable, Equatable {
   /// The start of a file's first frame.
   package static let start = ReplayPosition(offset: FileLayout.logStart, previousChecksum: 0)
 }
+
+/// The end of a commit in the file: the target of a flush.
+package struct CommitPosition: Sendable, Hashable, Comparable {
+  package var offset: UInt64
+
+  package init(offset: UInt64) { self.offset = offset }
+
+  package static func < (left: CommitPosition, right: CommitPosition) -> Bool { left.offset < right.offset }
+}

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodTree
 
 /// A state to read: plain pointers, copied without counting references. The owner of the read keeps
@@ -48,4 +49,27 @@ struct ReadState {
     }
     return Entry(key: try FullKey.rest(of: key), value: Array(try cursor.value()))
   }
+}
+
+/// A state for one short read, which the caller must end. Not useful on its own.
+public struct ShortRead {
+  let state: ReadState
+  let ticket: ReadTicket
+}
+
+/// A value in place, for one short read, which the caller must end. Not useful on its own.
+public struct ValueInPlace {
+  /// The value; nil if the key does not exist.
+  @usableFromInline let bytes: UnsafeRawBufferPointer?
+  @usableFromInline let ticket: ReadTicket
+
+  init(_ bytes: UnsafeRawBufferPointer?, _ ticket: ReadTicket) {
+    self.bytes = bytes
+    self.ticket = ticket
+  }
+}
+
+/// A ticket that ends a short read. Not useful on its own.
+public struct ReadTicket {
+  let registered: ReaderRegistry.Ticket
 }

@@ -380,3 +380,240 @@ extension BufferTree {
     branch.count &+= 1
   }
 }
+
+extension BufferTree {
+  /// Removes the entries in `low ..< high`, for a range delete. O(log n), plus the cost of retiring
+  /// the nodes completely inside the range.
+  ///
+  /// Throws like `insert`; then the version being written must be aborted.
+  mutating func removeRange(
+    from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    guard let root, try hasEntry(BufferNode(root), from: low, below: high, space) else { return }
+    finger = nil
+    var top = try cut(BufferNode(root), from: low, below: high, space)
+    while let node = top, node.isBranch, node.count == 1 {
+      top = node.child(0)
+      retire(node)
+    }
+    self.root = top?.pointer
+  }
+
+  private func hasEntry(
+    _ root: BufferNode, from low: KeyPointer, below high: KeyPointer, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> Bool {
+    var cursor = BufferCursor(root: root.pointer, space: copy space)
+    try cursor.seek(low.start, low.count)
+    return cursor.isValid && KeyOrder.compare(cursor.key, cursor.keyCount, high.start, high.count) < 0
+  }
+
+  /// Removes a range from a node and returns the rest; nil if nothing is left. A nil bound lies
+  /// beyond the node.
+  private mutating func cut(
+    _ shared: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
+  ) throws(StorageError) -> BufferNode? {
+    guard low != nil || high != nil else {
+      retireSubtree(shared)
+      return nil
+    }
+    let node = makePrivate(shared)
+    if node.isBranch {
+      try cutChildren(node, from: low, below: high, space)
+    } else {
+      let (first, end) = try node.entries(from: low, below: high, space)
+      if first < end {
+        node.remove(first, end)
+        entries &-= end &- first
+      }
+    }
+    if node.count > 0 { return node }
+    slab.release(node)
+    return nil
+  }
+
+  /// Cuts the children that contain the bounds, and retires the children between them. Even if this
+  /// throws, the branch does not refer to a retired child.
+  private mutating func cutChildren(
+    _ branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?, _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    let (first, last) = try branch.edges(from: low, below: high, space)
+    try cutChild(last, of: branch, from: first == last ? low : nil, below: high, space)
+    guard first < last else { return }
+    for index in first &+ 1..<last { retireSubtree(branch.child(index)) }
+    branch.remove(first &+ 1, last)
+    try cutChild(first, of: branch, from: low, below: nil, space)
+  }
+
+  private mutating func cutChild(
+    _ index: Int, of branch: BufferNode, from low: KeyPointer?, below high: KeyPointer?,
+    _ space: borrowing RecordSpace
+  ) throws(StorageError) {
+    if let rest = try cut(branch.child(index), from: low, below: high, space) {
+      branch.children[index] = rest.pointer
+    } else {
+      branch.remove(index, index &+ 1)
+    }
+  }
+
+  /// Retires a node and all nodes under it.
+  private mutating func retireSubtree(_ node: BufferNode) {
+    if node.isBranch {
+      for index in 0..<node.count { retireSubtree(node.child(index)) }
+    } else {
+      entries &-= node.count
+    }
+    retire(node)
+  }
+
+  private mutating func retire(_ node: BufferNode) {
+    if node.born == version {
+      slab.release(node)
+    } else {
+      retired.append(Retired(node: node.pointer, died: version))
+    }
+  }
+}
+
+extension BufferNode {
+  /// Removes the entries `first ..< end`.
+  fileprivate func remove(_ first: Int, _ end: Int) {
+    let tail = count &- end
+    if tail > 0 {
+      (heads + first).update(from: heads + end, count: tail)
+      (references + first).update(from: references + end, count: tail)
+      if isBranch {
+        (children + first).update(from: children + end, count: tail)
+        (tails + first).update(from: tails + end, count: tail)
+      }
+    }
+    count = first &+ tail
+  }
+}
+
+/// A slab allocator for the nodes of one write buffer: nodes are cut from large chunks and reused
+/// through a free list for each size. All memory is freed together.
+///
+/// Only the writer allocates and frees. Readers follow pointers into it, and keep its owner, the
+/// layer, alive.
+struct BufferSlab: ~Copyable {
+  private static let chunkLength = 256 << 10
+  private static let kinds = 6
+
+  private var chunks: [UnsafeMutableRawPointer] = []
+  private var cut: UnsafeMutableRawPointer?
+  private var rest = 0
+  private let free: UnsafeMutablePointer<UnsafeMutableRawPointer?>
+
+  /// The number of bytes taken from the system.
+  var length: Int { chunks.count * Self.chunkLength }
+
+  init() {
+    free = .allocate(capacity: Self.kinds)
+    free.initialize(repeating: nil, count: Self.kinds)
+  }
+
+  deinit {
+    for chunk in chunks { chunk.deallocate() }
+    free.deallocate()
+  }
+
+  /// The index of a size's free list: 0 to 4 for leaves of 8 to 128 entries, 5 for branches.
+  @inline(__always) private static func kind(_ capacity: Int, _ isBranch: Bool) -> Int {
+    isBranch ? 5 : (capacity / BufferNode.leastLeafCapacity).trailingZeroBitCount
+  }
+
+  @inline(__always) mutating func allocate(born: UInt64, capacity: Int, isBranch: Bool) -> BufferNode {
+    let kind = Self.kind(capacity, isBranch)
+    let pointer: UnsafeMutableRawPointer
+    if let reused = free[kind] {
+      free[kind] = reused.load(as: UnsafeMutableRawPointer?.self)
+      pointer = reused
+    } else {
+      // Chunks begin at multiples of 64, and so do all nodes.
+      pointer = cutNew((BufferNode.length(capacity: capacity, isBranch: isBranch) &+ 63) & ~63)
+    }
+    let node = BufferNode(pointer)
+    node.initialize(born: born, capacity: capacity, isBranch: isBranch)
+    return node
+  }
+
+  @inline(__always) mutating func release(_ node: BufferNode) {
+    let kind = Self.kind(node.capacity, node.isBranch)
+    node.pointer.storeBytes(of: free[kind], as: UnsafeMutableRawPointer?.self)
+    free[kind] = node.pointer
+  }
+
+  @inline(never) private mutating func cutNew(_ length: Int) -> UnsafeMutableRawPointer {
+    if rest < length || cut == nil {
+      let chunk = UnsafeMutableRawPointer.allocate(byteCount: Self.chunkLength, alignment: 64)
+      chunks.append(chunk)
+      cut = chunk
+      rest = Self.chunkLength
+      return cutNew(length)
+    }
+    let pointer = chunks[chunks.count - 1] + (Self.chunkLength - rest)
+    rest -= length
+    return pointer
+  }
+}
+
+/// Reclaims nodes that are no longer reachable from any version.
+///
+/// A replaced node is reachable from every version from the one that created it up to, but not
+/// including, the one that replaced it. It is assigned to the newest live version among these; when
+/// that version ends, to the next older one; if no such version is left, it is freed. Therefore a
+/// long-lived snapshot keeps only nodes that it can reach, and no node that was created and
+/// replaced after it.
+struct BufferReclaim {
+  /// Replaced nodes, by the number of the version that keeps them alive.
+  var held: [UInt64: [BufferTree.Retired]] = [:]
+  /// The number of versions looked at so far.
+  var visits = 0
+}
+
+extension BufferTree {
+  /// Frees the nodes that no version can reach.
+  ///
+  /// - Parameters:
+  ///   - published: number of the newest published version, which may still reach nodes that were
+  ///     replaced later.
+  ///   - live: numbers of all live versions, ascending, `published` among them.
+  mutating func reclaim(_ state: inout BufferReclaim, published: UInt64, live: [UInt64]) {
+    state.visits += live.count + state.held.count
+    for (holder, nodes) in state.held where !Self.contains(live, holder) {
+      state.held[holder] = nil
+      for node in nodes { reassignOrFree(node, live, &state) }
+    }
+    var count = 0
+    while count < retired.count, retired[count].died <= published {
+      reassignOrFree(retired[count], live, &state)
+      count += 1
+    }
+    retired.removeFirst(count)
+  }
+
+  private mutating func reassignOrFree(_ node: Retired, _ live: [UInt64], _ state: inout BufferReclaim) {
+    let buffer = BufferNode(node.node)
+    let newer = Self.firstIndex(live, node.died)
+    if newer > 0, live[newer - 1] >= buffer.born {
+      state.held[live[newer - 1], default: []].append(node)
+    } else {
+      slab.release(buffer)
+    }
+  }
+
+  private static func firstIndex(_ numbers: [UInt64], _ number: UInt64) -> Int {
+    var low = 0
+    var high = numbers.count
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  private static func contains(_ numbers: [UInt64], _ number: UInt64) -> Bool {
+    let index = firstIndex(numbers, number)
+    return index < numbers.count && numbers[index] == number
+  }
+}
