@@ -116,7 +116,7 @@ import Testing
           guard try source.append(edit, to: &bytes) else { return }
           let head = try bytes.withUnsafeBytes { try DocumentRecord.Head($0) }
           #expect(head == edit.head, "\(random.replay)")
-        } catch { #expect((error as? DatabaseError)?.code == .corruptRevisions, "\(random.replay)") }
+        } catch { #expect((error as? DatabaseError)?.code == .corruptRevisionData, "\(random.replay)") }
       }
     }
   }
