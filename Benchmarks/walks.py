@@ -121,7 +121,7 @@ def source(root):
     hidden = r"^\s*(?:public )?(?:func|var|init|static func) _\w+"
     print(f"{'underscored declarations':<42}{len(re.findall(hidden, every, re.M)):>8,}")
     for name, pattern in [
-        ("DocumentError.typed", r"DocumentError\.typed\b"), ("translating", r"\btranslating\b"),
+        ("DatabaseError.typed", r"(?:Document|Database)Error\.typed\b"), ("translating", r"\btranslating\b"),
         ("DatabaseError.translated", r"DatabaseError\.translated\b"), ("Failure(error)", r"Failure\(error\)"),
         ("do throws(", r"\bdo throws\("), ("closures that throw a type", r"\(\) throws\([A-Za-z]+\) in\b"),
         ("Result { … throws", r"Result \{ \(\) throws"), ("result boxes", r"preconditionFailure\(\"the closure"),

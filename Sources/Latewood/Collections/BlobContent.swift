@@ -38,8 +38,6 @@ public final class BlobContent: Sendable {
   ///   content does not match the digest; `notFound` if the batch that saved it has failed;
   ///   `notOpen`, `inputOutput`.
   public func forEachPiece(_ body: (Data) throws -> Bool) throws {
-    do {
-      try handle.forEachVerifiedCopy { try body(Data($0)) }
-    } catch { throw DatabaseError.translated(error) }
+    try handle.forEachVerifiedCopy { try body(Data($0)) }
   }
 }

@@ -109,10 +109,7 @@ extension DocumentCollection {
     _ name: String, _ definition: IndexDefinition, check: () throws -> Void,
     _ progress: (IndexBuildProgress) throws -> Void
   ) throws {
-    do {
-      try documents.createIndex(
-        name, definition, in: handle, progress: progress, check: check)
-    } catch { throw DatabaseError.translated(error) }
+    try documents.createIndex(name, definition, in: handle, progress: progress, check: check)
   }
 
   private static func definition<Value, each Field: IndexFieldSource>(

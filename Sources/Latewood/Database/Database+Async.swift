@@ -231,9 +231,7 @@ extension Database {
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil
   ) async throws -> CompactionReport {
     try Task.checkCancellation()
-    do {
-      return try await documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
-    } catch { throw DatabaseError.translated(error) }
+    return try await documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
   }
 
   /// Creates or updates a backup without blocking the caller's thread. Otherwise like the blocking

@@ -45,9 +45,7 @@ extension Database {
   public func compact(
     bytesPerSecond: UInt64? = nil, progress: ((CompactionProgress) throws -> Void)? = nil
   ) throws -> CompactionReport {
-    do {
-      return try documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
-    } catch { throw DatabaseError.translated(error) }
+    try documents.compact(bytesPerSecond: bytesPerSecond, progress: progress)
   }
 
   /// Creates a backup, or updates an existing one with the changes since. The backup is a database

@@ -309,7 +309,7 @@ public final class Database: Sendable {
   /// - Throws: any error of the closure, unchanged; ``DatabaseError``.
   @discardableResult
   public func inBatch<R>(_ body: () throws -> R) throws -> R {
-    do { return try documents.write { _ in try body() } } catch { throw DatabaseError.translated(error) }
+    try documents.write { _ in try body() }
   }
 
   /// Commits everything that a closure changes as one transaction, and checks unique indexes at a

@@ -189,10 +189,8 @@ extension DocumentCore {
   func blobRecord(
     _ digest: BlobDigest, _ spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DatabaseError) -> BlobRecord? {
-    try DatabaseError.typed {
-      try source.withValue(digest.bytes, in: spaces.blobs) { value in
-        try value.reading { (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) }
-      }
+    try source.mapValue(digest.bytes, in: spaces.blobs) { value in
+      try value.reading { (bytes) throws(DatabaseError) in try BlobRecord(stored: bytes) }
     }.flatMap(\.self)
   }
 }

@@ -51,7 +51,7 @@ final class CollectionSpaces: Sendable {
   /// The keyspaces of a collection that exists in `source`.
   convenience init(_ collection: String, in source: some Readable) throws(DatabaseError) {
     try self.init(collection) { (name) throws(DatabaseError) in
-      guard let keyspace = try DatabaseError.typed({ try source.existingKeyspace(name) }) else {
+      guard let keyspace = try source.keyspace(named: name) else {
         throw DatabaseError(.corruptData, "the keyspace \(name) of the collection \(collection) is missing")
       }
       return keyspace

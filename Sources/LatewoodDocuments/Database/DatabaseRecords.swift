@@ -18,16 +18,14 @@ enum DatabaseRecords {
   static func number(
     _ key: String, in spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DatabaseError) -> UInt64? {
-    try DatabaseError.typed {
-      try source.withValue(key, in: spaces.database) { value in
-        try value.reading { (bytes) throws(DatabaseError) -> UInt64 in
-          guard var source = UntrustedBytes(bytes, what: "a number of the database") else {
-            throw DatabaseError(.corruptData, "the value of \(key) is empty")
-          }
-          let number = try source.varint()
-          guard source.isAtEnd else { throw source.damaged("it is too long") }
-          return number
+    try source.mapValue(key, in: spaces.database) { value in
+      try value.reading { (bytes) throws(DatabaseError) -> UInt64 in
+        guard var source = UntrustedBytes(bytes, what: "a number of the database") else {
+          throw DatabaseError(.corruptData, "the value of \(key) is empty")
         }
+        let number = try source.varint()
+        guard source.isAtEnd else { throw source.damaged("it is too long") }
+        return number
       }
     }
   }
@@ -42,10 +40,8 @@ enum DatabaseRecords {
   static func state(
     of collection: String, in spaces: DatabaseSpaces, _ source: some Readable
   ) throws(DatabaseError) -> CollectionState? {
-    try DatabaseError.typed {
-      try source.withValue(CollectionState.key(collection), in: spaces.database) { value in
-        try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
-      }
+    try source.mapValue(CollectionState.key(collection), in: spaces.database) { value in
+      try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
     }
   }
 

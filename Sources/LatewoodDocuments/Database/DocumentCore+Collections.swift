@@ -32,13 +32,11 @@ extension DocumentCore {
     in source: some Readable, beginningWith prefix: String = ""
   ) throws(DatabaseError) -> [String] {
     var names: [String] = []
-    try DatabaseError.typed {
-      try source.forEach(in: shared.database, .prefix(CollectionState.key(prefix))) { key, _ in
-        key.withUnsafeBytes { bytes in
-          names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
-        }
-        return true
+    try source.visit(in: shared.database, .prefix(CollectionState.key(prefix))) { key, _ in
+      key.withUnsafeBytes { bytes in
+        names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
       }
+      return true
     }
     return names
   }

@@ -84,11 +84,9 @@ struct Bodies: DerivedData {
     }
     var digests: [[UInt8]] = []
     if work.state.references > 0 {
-      try DatabaseError.typed {
-        try transaction.forEach(in: spaces.references, .prefix(key)) { reference, _ in
-          digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
-          return true
-        }
+      try transaction.visit(in: spaces.references, .prefix(key)) { reference, _ in
+        digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
+        return true
       }
     }
     batch.noteRemoval()

@@ -20,10 +20,8 @@ extension DefinitionRecord {
   static func stored(
     _ name: String, of collection: String, in database: Keyspace, _ source: some Readable
   ) throws(DatabaseError) -> Self? {
-    try DatabaseError.typed {
-      try source.withValue(key(name, of: collection), in: database) { value in
-        try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
-      }
+    try source.mapValue(key(name, of: collection), in: database) { value in
+      try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
     }
   }
 
@@ -33,17 +31,15 @@ extension DefinitionRecord {
   ) throws(DatabaseError) -> [(name: String, record: Result<Self, DatabaseError>)] {
     let prefix = prefix(of: collection)
     var records: [(name: String, record: Result<Self, DatabaseError>)] = []
-    try DatabaseError.typed {
-      try source.forEach(in: database, .prefix(prefix)) { key, value in
-        let name = key.withUnsafeBytes {
-          String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
-        }
-        let record = Result { () throws(DatabaseError) in
-          try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
-        }
-        records.append((name, record))
-        return true
+    try source.visit(in: database, .prefix(prefix)) { key, value in
+      let name = key.withUnsafeBytes {
+        String(decoding: $0.dropFirst(prefix.utf8.count), as: UTF8.self)
       }
+      let record = Result { () throws(DatabaseError) in
+        try value.reading { (bytes) throws(DatabaseError) in try Self(bytes) }
+      }
+      records.append((name, record))
+      return true
     }
     return records
   }

@@ -58,10 +58,8 @@ extension CollectionCheck {
         let entry = try key.reading { (key) throws(DatabaseError) in
           try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
         }
-        let head = try DatabaseError.typed {
-          try source.withValue(entry.id, in: spaces.documents) { value in
-            try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord.Head(bytes) }
-          }
+        let head = try source.mapValue(entry.id, in: spaces.documents) { value in
+          try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord.Head(bytes) }
         }
         if let head {
           report.require(

@@ -31,12 +31,10 @@ extension DocumentReads {
   func few(in entries: Keyspace, _ range: KeyRange) throws(DatabaseError) -> CandidateIDs? {
     var ids = CandidateIDs()
     var isWhole = true
-    try DatabaseError.typed {
-      try source.forEach(in: entries, range) { key, value in
-        isWhole = ids.count < CandidateIDs.limit
-        if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
-        return isWhole
-      }
+    try source.visit(in: entries, range) { key, value in
+      isWhole = ids.count < CandidateIDs.limit
+      if isWhole { try StoredEntry.reading(key, value) { ids.append($0.idBytes) } }
+      return isWhole
     }
     // Entries with equal keys are ordered by id.
     return isWhole ? ids : nil

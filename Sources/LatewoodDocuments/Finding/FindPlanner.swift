@@ -260,7 +260,7 @@ struct FindPlanner {
   }
 
   private func count(_ keyspace: Keyspace, _ range: KeyRange) throws(DatabaseError) -> Int {
-    try DatabaseError.typed { try reads.source.count(in: keyspace, range) }
+    try reads.source.entryCount(in: keyspace, range)
   }
 
   // MARK: Explaining

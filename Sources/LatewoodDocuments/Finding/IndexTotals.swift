@@ -137,7 +137,7 @@ extension DocumentReads {
       }
     case .read(let read):
       let (count, isTooMany) = read.addingReportingOverflow(access.candidates)
-      let all = try DatabaseError.typed { try source.count(in: entries) }
+      let all = try source.entryCount(in: entries)
       guard !isTooMany, count > all else {
         collection.keep(.read(entries: count), of: key, inVersion: held.number)
         return nil

@@ -57,7 +57,7 @@ final class CollectionIndex: DefinedData, Sendable {
     for (name, record) in try IndexRecord.all(of: collection, in: database, source) {
       let record = try record.get()
       let keyspace = record.entriesName(of: collection)
-      guard let entries = try DatabaseError.typed({ try source.existingKeyspace(keyspace) }) else {
+      guard let entries = try source.keyspace(named: keyspace) else {
         throw DatabaseError(.corruptData, "the keyspace \(keyspace) of the index \(name) is missing")
       }
       indexes.append(CollectionIndex(name: name, record: record, entries: entries))

@@ -129,25 +129,23 @@ extension Indexes {
     let isChecked = index.definition.isUnique && !build.isSalvaged
     var found = IndexBuildBuffer(count: min(build.limit, 256), keepsHeads: isChecked)
     let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
-    try DatabaseError.typed {
-      try transaction.forEach(in: spaces.documents, range) { id, value in
-        try value.withUnsafeBytes { record in
-          let head = try DocumentRecord.Head(record)
-          try id.withUnsafeBytes { id in
-            do throws(DatabaseError) {
-              try appendKeys(of: id, head, in: record, index, to: &found.keys)
-              found.noteKeys(of: head)
-            } catch {
-              guard build.isSalvaged, error.code == .corruptData else { throw error }
-            }
-            seen += 1
-            if seen == build.limit || found.byteCount > build.memory {
-              last = String(decoding: id, as: UTF8.self)
-            }
+    try transaction.visit(in: spaces.documents, range) { id, value in
+      try value.withUnsafeBytes { record in
+        let head = try DocumentRecord.Head(record)
+        try id.withUnsafeBytes { id in
+          do throws(DatabaseError) {
+            try appendKeys(of: id, head, in: record, index, to: &found.keys)
+            found.noteKeys(of: head)
+          } catch {
+            guard build.isSalvaged, error.code == .corruptData else { throw error }
+          }
+          seen += 1
+          if seen == build.limit || found.byteCount > build.memory {
+            last = String(decoding: id, as: UTF8.self)
           }
         }
-        return last == nil
       }
+      return last == nil
     }
     batch.changeCount += 1
     try DatabaseError.typed {

@@ -235,10 +235,8 @@ struct Indexes: DerivedData {
   func forEachEntry(
     of index: CollectionIndex, _ range: KeyRange = .all, _ body: (IndexEntry) throws -> Bool
   ) throws(DatabaseError) {
-    try DatabaseError.typed {
-      try transaction.forEach(in: index.entries, range) { key, value in
-        try body(try IndexEntry(key: key, value: value))
-      }
+    try transaction.visit(in: index.entries, range) { key, value in
+      try body(try IndexEntry(key: key, value: value))
     }
   }
 

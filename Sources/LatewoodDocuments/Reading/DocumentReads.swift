@@ -214,18 +214,16 @@ package struct DocumentReads {
     seconds: UInt64, id: String
   )] {
     var list: [(seconds: UInt64, id: String)] = []
-    try DatabaseError.typed {
-      try source.forEach(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
-        guard list.count < limit else { return false }
-        try key.reading { (bytes) throws(DatabaseError) in
-          guard bytes.count > 8 else {
-            throw DatabaseError(.corruptData, "an entry of the expiry index is too short")
-          }
-          let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
-          list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
+    try source.visit(in: spaces.expiry, .upTo(SequenceEntry.key(seconds))) { key, _ in
+      guard list.count < limit else { return false }
+      try key.reading { (bytes) throws(DatabaseError) in
+        guard bytes.count > 8 else {
+          throw DatabaseError(.corruptData, "an entry of the expiry index is too short")
         }
-        return true
+        let seconds = try SequenceEntry.sequence(ofKey: UnsafeRawBufferPointer(rebasing: bytes[..<8]))
+        list.append((seconds, String(decoding: bytes.dropFirst(8), as: UTF8.self)))
       }
+      return true
     }
     return list
   }
@@ -265,7 +263,7 @@ package struct DocumentReads {
     _ body: (UnsafeRawBufferPointer) throws(DatabaseError) -> R
   ) throws(DatabaseError) -> R? {
     guard case .state(let state) = source else {
-      return try DatabaseError.typed { try source.withValue(key, in: keyspace) { try $0.reading(body) } }
+      return try source.mapValue(key, in: keyspace) { try $0.reading(body) }
     }
     return try key.withBytes { (key) throws(DatabaseError) in
       try state.reading { () throws(DatabaseError) -> R? in

@@ -72,12 +72,10 @@ extension DocumentCore {
 
   func reclaimableBytes() throws(DatabaseError) -> UInt64 {
     var sum: UInt64 = 0
-    try DatabaseError.typed {
-      try store.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { _, value in
-        let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
-        sum = sum &+ state.reclaimableBytes
-        return true
-      }
+    try store.visit(in: shared.database, .prefix(CollectionState.keyPrefix)) { _, value in
+      let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
+      sum = sum &+ state.reclaimableBytes
+      return true
     }
     return sum
   }

@@ -64,10 +64,8 @@ extension DocumentBatch {
     _ key: [UInt8], _ work: CollectionWork, to depth: Int
   ) throws(DatabaseError) -> (tree: RevisionTree, removed: Int)? {
     let documents = work.spaces.documents
-    let record = try DatabaseError.typed {
-      try transaction.withValue(key, in: documents) { value in
-        try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
-      }
+    let record = try transaction.mapValue(key, in: documents) { value in
+      try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
     }
     guard var record else { return nil }
     let before = record.tree.nodes.count

@@ -118,11 +118,9 @@ extension DocumentBatch {
     in keyspace: Keyspace, _ range: KeyRange, _ limit: Int
   ) throws(DatabaseError) -> [[UInt8]] {
     var keys: [[UInt8]] = []
-    try DatabaseError.typed {
-      try transaction.forEach(in: keyspace, range) { key, _ in
-        keys.append(key.withUnsafeBytes { Array($0) })
-        return keys.count < limit
-      }
+    try transaction.visit(in: keyspace, range) { key, _ in
+      keys.append(key.withUnsafeBytes { Array($0) })
+      return keys.count < limit
     }
     return keys
   }

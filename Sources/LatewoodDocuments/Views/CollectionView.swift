@@ -39,7 +39,7 @@ struct CollectionView: DefinedData, Sendable {
     _ name: String, _ record: ViewRecord, _ collection: String, _ source: some Readable
   ) throws(DatabaseError) {
     func space(_ keyspace: String) throws(DatabaseError) -> Keyspace {
-      guard let found = try DatabaseError.typed({ try source.existingKeyspace(keyspace) }) else {
+      guard let found = try source.keyspace(named: keyspace) else {
         throw DatabaseError(.corruptData, "the keyspace \(keyspace) of the view \(name) is missing")
       }
       return found

@@ -139,7 +139,7 @@ extension DocumentReads {
       list.append(
         ViewInfo(
           name: view.name, version: record.version, reduction: record.reduction,
-          rows: try DatabaseError.typed { try source.count(in: view.rows) },
+          rows: try source.entryCount(in: view.rows),
           failures: Int(clamping: record.failures), behind: last - min(last, record.through),
           keyspace: record.rowsName(of: collection.name)))
     }

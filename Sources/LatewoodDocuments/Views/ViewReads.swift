@@ -92,7 +92,7 @@ package struct ViewReads {
   }
 
   private func count(in keys: KeyRange) throws(DatabaseError) -> Int {
-    let stored = try DatabaseError.typed { try reads.source.count(in: view.rows, keys) }
+    let stored = try reads.source.entryCount(in: view.rows, keys)
     return hidden.isEmpty ? stored : stored - hidden.count { keys.holds($0) }
   }
 
@@ -121,13 +121,11 @@ package struct ViewReads {
       return try DatabaseError.typed { try walk.stats(in: keys) }
     }
     var stats = ViewStatistics()
-    try DatabaseError.typed {
-      try reads.source.forEach(in: view.rows, keys) { key, value in
-        try StoredRow.reading(key, value) { row in
-          if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
-          stats.add(try row.number())
-          return true
-        }
+    try reads.source.visit(in: view.rows, keys) { key, value in
+      try StoredRow.reading(key, value) { row in
+        if !hidden.isEmpty, hidden.contains(Array(row.stored)) { return true }
+        stats.add(try row.number())
+        return true
       }
     }
     return stats
@@ -224,13 +222,11 @@ package struct ViewReads {
   package func failures(limit: Int = .max) throws(DatabaseError) -> [(id: String, reason: String)] {
     var list: [(id: String, reason: String)] = []
     guard limit > 0, view.record.failures > 0 else { return list }
-    try DatabaseError.typed {
-      try reads.source.forEach(in: view.emitted) { key, value in
-        let emitted = try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
-        guard case .failure(let reason) = emitted else { return true }
-        list.append((key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, reason))
-        return list.count < limit
-      }
+    try reads.source.visit(in: view.emitted) { key, value in
+      let emitted = try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
+      guard case .failure(let reason) = emitted else { return true }
+      list.append((key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }, reason))
+      return list.count < limit
     }
     return list
   }

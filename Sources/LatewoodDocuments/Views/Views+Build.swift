@@ -69,11 +69,9 @@ extension Views {
       }
     }
     for (place, entry) in entries.enumerated() {
-      let revision = try DatabaseError.typed {
-        try transaction.withValue(entry.id, in: spaces.documents) { value in
-          try value.reading { (bytes) throws(DatabaseError) in
-            IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
-          }
+      let revision = try transaction.mapValue(entry.id, in: spaces.documents) { value in
+        try value.reading { (bytes) throws(DatabaseError) in
+          IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
         }
       }
       if let revision {

@@ -164,23 +164,19 @@ struct Views: DerivedData {
     of id: String, _ view: CollectionView
   ) throws(DatabaseError) -> (list: EmittedRows?, keys: [[UInt8]]) {
     do throws(DatabaseError) {
-      let list = try DatabaseError.typed {
-        try transaction.withValue(id, in: view.emitted) { value in
-          try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
-        }
+      let list = try transaction.mapValue(id, in: view.emitted) { value in
+        try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
       }
       return (list, list?.storedKeys(id) ?? [])
     } catch {
       guard error.code == .corruptData else { throw error }
     }
     var keys: [[UInt8]] = []
-    try DatabaseError.typed {
-      try transaction.forEach(in: view.rows) { key, value in
-        try StoredRow.reading(key, value) { row in
-          if row.id == id { keys.append(Array(row.stored)) }
-        }
-        return true
+    try transaction.visit(in: view.rows) { key, value in
+      try StoredRow.reading(key, value) { row in
+        if row.id == id { keys.append(Array(row.stored)) }
       }
+      return true
     }
     return (nil, keys)
   }

@@ -99,9 +99,7 @@ package final class DocumentBatch {
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
-      let isDropped = try DatabaseError.typed {
-        try transaction.existingKeyspace(spaces.documents.name) == nil
-      }
+      let isDropped = try transaction.keyspace(named: spaces.documents.name) == nil
       if isDropped { throw collection.gone }
       throw DatabaseError(.corruptData, "the state of the collection \(collection.name) is missing")
     }

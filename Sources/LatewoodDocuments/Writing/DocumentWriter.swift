@@ -38,10 +38,8 @@ package struct DocumentWriter {
   }
 
   func storedRecord(_ id: String, _ work: CollectionWork) throws(DatabaseError) -> DocumentRecord? {
-    try DatabaseError.typed {
-      try batch.transaction.withValue(id, in: work.spaces.documents) { value in
-        try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
-      }
+    try batch.transaction.mapValue(id, in: work.spaces.documents) { value in
+      try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
     }
   }
 

@@ -173,7 +173,8 @@ import Testing
     #expect(try ids(in: "y") == ["b", "a"])
     try store.createIndex("x", definition("x:desc"), in: collection)
     #expect(try ids(in: "x") == ["a", "b"])
-    refusal(.conflict) { try store.createIndex("x", definition("x"), in: collection) }
+    let error = refusal(.conflict) { try store.createIndex("x", definition("x"), in: collection) }
+    #expect(error?.advice.contains("Drop it first") == true)
     try store.createIndex("x", definition("x:desc"), in: collection)
     try expectSound()
     try store.dropCollection(name)

@@ -1,0 +1,39 @@
+import LatewoodStore
+
+/// Calls of `Readable` with errors of documents.
+extension Readable {
+  /// Returns what a closure makes of the value of a key; nil if there is no such key. O(log n).
+  @inline(__always) func mapValue<R>(
+    _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
+  ) throws(DatabaseError) -> R? {
+    try DatabaseError.typed { try withValue(key, in: keyspace, body) }
+  }
+
+  /// Calls a closure with the entries of a range in order, until it returns false.
+  @inline(__always) func visit(
+    in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws(DatabaseError) {
+    try DatabaseError.typed { try forEach(in: keyspace, range, reversed: reversed, body) }
+  }
+
+  /// Returns the number of entries in a range. O(log n) plus unmerged changes.
+  func entryCount(in keyspace: Keyspace, _ range: KeyRange = .all) throws(DatabaseError) -> Int {
+    try DatabaseError.typed { try count(in: keyspace, range) }
+  }
+
+  /// Returns the keyspace with a name; nil if there is none.
+  func keyspace(named name: String) throws(DatabaseError) -> Keyspace? {
+    try DatabaseError.typed { try existingKeyspace(name) }
+  }
+}
+
+extension ReadSource {
+  /// The method of `Readable`, over the faster `forEach` of this type.
+  @inline(__always) func visit(
+    in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
+    _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
+  ) throws(DatabaseError) {
+    try DatabaseError.typed { try forEach(in: keyspace, range, reversed: reversed, body) }
+  }
+}
