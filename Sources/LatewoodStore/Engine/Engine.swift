@@ -123,7 +123,8 @@ import Synchronization
     file.device.cache?.waitFor(readers)
   }
 
-  /// Switches to a file and the state in it. Called while no checkpoint runs, under the writer lock.
+  /// Switches to a file and the state in it. Called under the writer lock while no checkpoint
+  /// runs.
   func adopt(_ next: FileState) {
     setUpReading(of: next.file)
     head.replace(with: next.head)

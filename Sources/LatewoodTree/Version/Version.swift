@@ -122,9 +122,9 @@ package struct TreeVerification {
 /// The numbers of the live versions, which the writer checks before it frees nodes that an old
 /// version may still reach.
 ///
-/// A version holds a `LiveVersion` and ends it with a store, so that readers, which release the last
-/// references to old versions, never wait. Ended ones are removed when others are added: adding
-/// costs O(1), amortized, and at most half of a long list has ended.
+/// A version holds a `LiveVersion` and ends it with a store, so that readers, which release the
+/// last references to old versions, never wait. Ended ones are removed when others are added:
+/// adding costs O(1), amortized, and at most half of a long list has ended.
 ///
 /// A plain value; the publisher of versions guards it.
 package struct LiveVersions {
