@@ -34,7 +34,7 @@ import Testing
     let writer = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
     let reader = try DocumentStore.open(at: "db", on: disk.process(2), mode: .readOnly, options: options)
     try writer.save("a", "one")
-    #expect(try Patience.wait { try reader.body("a") == "one" })
+    try expectSoon("a", "one", in: reader)
     let feed = reader.continuousFeed(of: try reader.defaultCollection(), since: 1)
     let second = Task {
       for try await change in feed { return change.id }
@@ -42,16 +42,28 @@ import Testing
     }
     try writer.save("b", "two")
     #expect(try await second.value == "b")
-    try writer.save("c", "three")
-    // Immediately, regardless of the time of the last check.
-    _ = try reader.refresh()
-    #expect(try reader.body("c") == "three")
-    #expect(try reader.verify().isSound)
+    try expectAfterRefresh("c", "three", from: writer, in: reader)
     let documents = try writer.defaultCollection()
     let saved = try await writer.write { try $0.save("d", in: documents, body: [1], parent: nil) }
     #expect(saved.sequence == 4)
     try reader.close()
     try writer.close()
+  }
+
+  // Functions of their own, because the optimizer of Swift 6.3.1 crashes on an async function into
+  // which it inlines them.
+  @inline(never) private func expectSoon(_ id: String, _ body: String, in reader: DocumentStore) throws {
+    #expect(try Patience.wait { try reader.body(id) == body })
+  }
+
+  @inline(never) private func expectAfterRefresh(
+    _ id: String, _ body: String, from writer: DocumentStore, in reader: DocumentStore
+  ) throws {
+    try writer.save(id, body)
+    // Immediately, regardless of the time of the last check.
+    _ = try reader.refresh()
+    #expect(try reader.body(id) == body)
+    #expect(try reader.verify().isSound)
   }
 
   @Test func `a refused second creation does not upset the handle count`() throws {
