@@ -36,6 +36,7 @@ final class MappedFile {
 }
 final class GroupCommit {
   var isWriting: Bool { false }
+  func checkOwner() throws(StorageError) {}
   func flush(through target: UInt64, durable: Bool) throws(StorageError) {}
   func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at: UInt64, pieces: Int) throws(StorageError) {}
   func writeZeros(ahead tail: UInt64) throws(StorageError) {}

@@ -334,12 +334,22 @@ extension UntrustedBytes {
     return (node, flags)
   }
 
+  @inline(never) private mutating func skipUnusualDigest(isText: Bool) throws(DatabaseError) {
+    let count = Int(try byte())
+    if count == RevisionDigest.usualCount { throw damaged("a usual digest length is stored explicitly") }
+    _ = isText ? try textDigest(count) : try digest(count)
+  }
+
   /// Reads a revision without its contents. Returns its flags.
   @inline(__always) mutating func skipRevision() throws(DatabaseError) -> UInt8 {
     let flags = try byte()
     guard flags & ~NodeFlag.all == 0 else { throw damaged("the flags of a revision are \(flags)") }
-    _ = try bytes(flags & NodeFlag.hasLength == 0 ? RevisionDigest.usualCount : Int(byte()))
-    if flags & NodeFlag.hasBody != 0 { _ = try varint() }
+    if flags & NodeFlag.hasLength == 0 {
+      _ = try bytes(RevisionDigest.usualCount)
+    } else {
+      try skipUnusualDigest(isText: flags & NodeFlag.isText != 0)
+    }
+    if flags & NodeFlag.hasBody != 0, try varint() == 0 { throw damaged("a body has place 0") }
     return flags
   }
 

@@ -77,7 +77,7 @@ struct UnbranchedRecord {
   /// Appends the record after an edit of the winner.
   ///
   /// - Returns: false if the record has several branches; nothing is appended then.
-  /// - Throws: ``DatabaseError`` `corruptRevisions`.
+  /// - Throws: ``DatabaseError`` `corruptRevisionData`.
   func append(_ edit: Edit, to record: inout [UInt8]) throws(DatabaseError) -> Bool {
     guard let (length, last) = try keptAncestors(edit.depth - 2) else { return false }
     record.reserveCapacity(record.count + 128 + length + edit.bodyLength)

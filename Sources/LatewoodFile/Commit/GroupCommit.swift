@@ -245,6 +245,7 @@ final class GroupCommit: @unchecked Sendable {
   /// A lack of space fails only this call; any other failure ends all writing.
   func writeOutOfBand(_ bytes: UnsafeRawBufferPointer, at offset: UInt64, pieces: Int) throws(StorageError) {
     try progress.check()
+    try frames.checkOwner()
     do throws(StorageError) {
       try frames.write(bytes, at: offset, pieces: pieces)
     } catch {
@@ -252,6 +253,10 @@ final class GroupCommit: @unchecked Sendable {
       throw error
     }
   }
+
+  /// Throws in a forked child, whose end of the log is not that of its parent: what it appended
+  /// would overwrite the parent's commits.
+  func checkOwner() throws(StorageError) { try frames.checkOwner() }
 
   /// *Writer.* Fills space after `tail` with zeros for the next transactions, where that makes
   /// their syncs cheaper (``Preallocation``).

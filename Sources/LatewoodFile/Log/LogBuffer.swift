@@ -119,6 +119,7 @@ struct LogBuffer: ~Copyable {
   /// - Parameter isTransaction: whether a transaction begins. If so, throws if a checkpoint is
   ///   needed, and preallocates space.
   mutating func prepare(isTransaction: Bool) throws(StorageError) {
+    try group.checkOwner()
     try progress.checkBeginning(ofTransaction: isTransaction)
     if isTransaction { try group.writeZeros(ahead: tail) }
     flushedThrough = progress.writtenThrough

@@ -114,7 +114,8 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
-  /// writes a checkpoint, after which more blocks are dead. Called in `exclude`.
+  /// writes a checkpoint, after which more blocks are dead. Called in
+  /// `withoutCheckpoints`.
   ///
   /// - Returns: whether any blocks were reclaimed.
   @discardableResult func mergeAndReclaim() throws(StorageError) -> Bool {
@@ -134,7 +135,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Discards the frozen buffer, because the store switches to a file whose tree already contains
-  /// it. Called in `exclude`, under the writer lock.
+  /// it. Called in `withoutCheckpoints`, under the writer lock.
   func forget() {
     unfinished = nil
     backgroundFailure.withLock { $0 = nil }

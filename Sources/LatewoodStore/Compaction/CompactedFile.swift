@@ -14,7 +14,8 @@ import LatewoodTree
 /// ```
 ///
 /// Its `state` is complete whenever no transaction is open. Nobody reads the file, so there are no
-/// versions, locks or queues, and space is not reclaimed. After a failure it is of no use.
+/// versions, locks or queues, and space is not reclaimed: what a merge makes dead is left to the
+/// store that adopts the file. After a failure it is of no use.
 ///
 /// Thread safety: one thread at a time.
 final class CompactedFile {
@@ -62,6 +63,8 @@ final class CompactedFile {
       write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) })
     try writeCheckpoint(of: root, replay: replay, isCompaction: false, slots: 1)
     state.head.active = BufferState()
+    // What this merge has made dead is not kept, so it has to be found by counting.
+    state.isOwn = false
     file.requireRecords(from: replay.offset)
   }
 

@@ -61,7 +61,7 @@ enum Ownership {
 }
 
 /// Counts all references in the file, step by step across checkpoints. Used only inside
-/// `Checkpointer.exclude`.
+/// `Checkpointer.withoutCheckpoints`.
 final class ReferenceCount {
   /// Keeps the tree that is being walked in the file.
   private let version: Version

@@ -117,6 +117,10 @@ final class CommitHead: @unchecked Sendable {
   /// Records the end of a synchronous commit in the log. Called under the lock.
   func didCommitSynchronously(through end: UInt64) { synchronousEnd.store(end, ordering: .relaxed) }
 
+  /// Forgets synchronous commits to a file that was replaced, by one in which they are durable.
+  /// Called under the lock.
+  func forgetSynchronousCommits() { synchronousEnd.store(0, ordering: .relaxed) }
+
   /// Returns whether there is a synchronous commit that is not durable yet.
   func awaitsSync(of file: DatabaseFile) -> Bool {
     synchronousEnd.load(ordering: .relaxed) > file.durableThrough
@@ -138,7 +142,7 @@ final class CommitHead: @unchecked Sendable {
       state.transaction = version.transaction
       state.known = version.known
     }
-    synchronousEnd.store(0, ordering: .relaxed)
+    forgetSynchronousCommits()
     do throws(StorageError) {
       try file.recoverFromOutOfSpace()
     } catch {

@@ -252,6 +252,8 @@ extension Engine {
     try checkOpen()
     if isReadOnly { return }
     try rollBackUnwritten()
+    // Read once, because a compaction may replace it.
+    let file = file
     try file.flush(through: file.committedPosition, durable: true)
   }
 

@@ -30,7 +30,8 @@ package final class Version: @unchecked Sendable {
   package let file: FileView
   /// The owner of the mapping of `file`.
   private let mapping: any AnyObject & Sendable
-  /// The entry that keeps the nodes of its write buffers; nil for a version without write buffers.
+  /// The entry that keeps the nodes of its write buffers; nil if nothing frees them while the
+  /// version exists.
   private let life: LiveVersion?
   /// The pin on the parts of the file that `base` and the buffers refer to; nil if space is never
   /// reclaimed.

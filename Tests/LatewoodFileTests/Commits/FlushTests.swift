@@ -183,12 +183,28 @@ import Testing
     let sound = try bench.bytes()
     bench.volume.plan.withLock { $0.isForked = true }
     #expect(faultKind { try log.commit([("b", [2])]) } == .lockedByOtherProcess)
+    // The parent may have committed where the child believes that the log ends.
+    #expect(faultKind { _ = try log.writer.reserveNodes(length: 4096) } == .lockedByOtherProcess)
     var blocks: [Range<UInt64>] = [FileLayout.logStart..<FileLayout.logStart + 4096]
     #expect(faultKind { _ = try log.punch(&blocks) { false } } != nil)
     #expect(faultKind { _ = try log.hasReaders() } == .lockedByOtherProcess)
     bench.volume.plan.withLock { $0.isForked = false }
     log.close()
     #expect(try bench.bytes() == sound)
+    #expect(try bench.read().entries == ["a": [1]])
+  }
+
+  @Test func `a child forked inside a transaction writes no large value`() throws {
+    let log = try bench.open().log
+    try log.commit([("a", [1])])
+    _ = try log.writer.beginTransaction()
+    let sound = try bench.bytes()
+    bench.volume.plan.withLock { $0.isForked = true }
+    let value = [UInt8](repeating: 1, count: 2 << 20)
+    #expect(faultKind { try log.put("b", value) } == .lockedByOtherProcess)
+    #expect(try bench.bytes() == sound)
+    bench.volume.plan.withLock { $0.isForked = false }
+    log.close()
     #expect(try bench.read().entries == ["a": [1]])
   }
 }
