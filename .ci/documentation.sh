@@ -11,7 +11,8 @@ for product in LatewoodStore Latewood LatewoodTesting; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
   if [ "$product" = Latewood ]; then .ci/reexports.py "$graphs" Latewood LatewoodDocuments; fi
-  find "$graphs" -type f ! -name "$product*.symbols.json" -delete
+  # Those of other modules would declare the re-exported types a second time.
+  find "$graphs" -type f ! -name "$product.symbols.json" ! -name "$product@*.symbols.json" -delete
   catalog=Sources/$product/$product.docc
   docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
   "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
