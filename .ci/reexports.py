@@ -37,7 +37,7 @@ names = set(aliases.values())
 moved = [symbol for symbol in other["symbols"] if symbol["pathComponents"][0] in names]
 moved += [symbol for symbol in extensions["symbols"] if symbol["pathComponents"][0] in names]
 identifiers = {symbol["identifier"]["precise"] for symbol in moved}
-# The compiler has put what is exported into the graph already, or has not, depending on its version.
+# The compiler may have put what is exported into the graph already.
 own["symbols"] = [symbol for symbol in own["symbols"] if symbol["identifier"]["precise"] not in identifiers]
 own["relationships"] = [
     relation for relation in own["relationships"] if relation["source"] not in identifiers]
