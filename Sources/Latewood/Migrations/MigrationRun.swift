@@ -92,15 +92,7 @@ extension DocumentCollection {
     var query = AllDocumentsQuery()
     query.range = .after(id)
     query.limit = limit
-    let reads = try reads()
-    var list: [String] = []
-    do {
-      try reads.forEachDocument(query) { id, _ in
-        list.append(id)
-        return true
-      }
-    } catch { throw DatabaseError.translated(error) }
-    return list
+    return try documentIDs(query)
   }
 
   fileprivate func count(after id: String?) throws -> Int {

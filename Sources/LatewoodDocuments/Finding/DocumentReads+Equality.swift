@@ -49,7 +49,7 @@ extension DocumentReads {
   func find(
     _ request: FindRequest, among few: CandidateIDs, isExact: Bool, _ body: (MatchedDocument) throws -> Bool
   ) throws -> Int {
-    // The closures capture what they need of the request, because copying a request takes long.
+    // The closures do not capture the request, because copying it takes long.
     let (skip, limit) = (request.skip, request.limit)
     let predicate = isExact ? nil : request.predicate
     var (seen, passed, taken) = (0, 0, 0)

@@ -2,7 +2,7 @@ import LatewoodStore
 
 /// Calls of `Readable` with errors of documents.
 extension Readable {
-  /// Returns what a closure makes of the value of a key; nil if there is no such key. O(log n).
+  /// Returns the result of a closure for the value of a key; nil if there is no key. O(log n).
   @inline(__always) func mapValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws(DatabaseError) -> R? {

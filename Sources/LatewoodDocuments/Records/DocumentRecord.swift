@@ -192,7 +192,7 @@ extension DocumentRecord {
   /// Appends a revision.
   ///
   /// - Parameters:
-  ///   - body: the sequence of its body; 0 if it has none, or has it in the record.
+  ///   - body: the sequence of its body; 0 if there is no body, or the record contains it.
   ///   - joined: the number of its parent if that is in an earlier branch; otherwise -1.
   @inline(__always) static func append(
     _ digest: RevisionDigest, isDeleted: Bool, body: UInt64, isRoot: Bool, joined: Int = -1,

@@ -10,7 +10,7 @@ struct UnbranchedRecord {
 
   let head: DocumentRecord.Head
   private let bytes: UnsafeRawBufferPointer
-  /// The revisions that the winner follows from as they are stored, each followed by its parent.
+  /// The stored bytes of the winner's ancestors, each followed by its parent.
   private let ancestors: UnsafeRawBufferPointer
 
   /// Reads the first bytes of a record. Returns nil if they show that there are several branches;
@@ -51,7 +51,7 @@ struct UnbranchedRecord {
         body: sequence, hasConflicts: false, bodyLength: bodyLength)
     }
 
-    /// Appends what is in front of the revisions that the edit follows from.
+    /// Appends everything before the ancestors.
     fileprivate func appendStart(isRoot: Bool, to record: inout [UInt8]) {
       DocumentRecord.appendFacts(
         hasConflicts: false, sequence: sequence, expiry: isDeleted ? nil : expiry, bodyLength: bodyLength,

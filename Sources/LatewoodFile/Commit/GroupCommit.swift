@@ -254,8 +254,8 @@ final class GroupCommit: @unchecked Sendable {
     }
   }
 
-  /// Throws in a forked child, whose end of the log is not that of its parent: what it appended
-  /// would overwrite the parent's commits.
+  /// Throws in a forked child. Its end of the log may be outdated, so appending there could
+  /// overwrite commits of the parent.
   func checkOwner() throws(StorageError) { try frames.checkOwner() }
 
   /// *Writer.* Fills space after `tail` with zeros for the next transactions, where that makes

@@ -181,8 +181,8 @@ struct LogProgress {
 
   // MARK: Appending
 
-  /// Replaces the open segment with the same one after more frames, or with another one that starts
-  /// at its end, once all frames of the earlier one are written.
+  /// Replaces the open segment: with the same segment after more frames or, once all its frames are
+  /// written, with a new segment that starts at its end.
   mutating func completeFrames(of segment: Segment) {
     open = segment
     completedThrough = segment.end
@@ -286,8 +286,8 @@ struct Segment {
 /// segments, empties chunks       how far they have come          and notes what is done
 /// ```
 ///
-/// Offsets and flags are also published when the monitor is released, each in an atomic of its own,
-/// so that the start of a transaction, a view of the file and most questions take no lock.
+/// Offsets and flags are also published when the monitor is released, each in a separate atomic, so
+/// that the start of a transaction, a view of the file and most questions take no lock.
 ///
 /// Invariants:
 /// 1. A thread that finds an offset published sees all bytes of the log before it.

@@ -171,7 +171,7 @@ package struct LogKey {
     self.rest = rest
   }
 
-  /// Splits a full key. One that is too short becomes a key without a rest, which is refused, too.
+  /// Splits a full key. A key that is too short gets no rest, and is then refused, too.
   package static func full(_ bytes: UnsafeRawBufferPointer) -> LogKey {
     guard bytes.count >= prefixLength, let start = bytes.baseAddress else {
       return LogKey(0, UnsafeRawBufferPointer(start: nil, count: 0))

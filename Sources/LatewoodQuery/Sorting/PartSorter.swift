@@ -1,12 +1,12 @@
 /// Something that is sorted in memory.
 @usableFromInline package protocol SortedEntry {
   static func precedes(_ left: Self, _ right: Self) -> Bool
-  /// Whether an entry repeats one that is next to it in the order. Where repetitions are left out,
-  /// the first one counts.
+  /// Whether an entry repeats an adjacent earlier entry. Where repetitions are left out, the first
+  /// occurrence counts.
   static func repeats(_ entry: Self, _ earlier: Self) -> Bool
   /// The approximate memory of the entry, in bytes.
   var byteCount: Int { get }
-  /// Releases what is not needed for sorting.
+  /// Releases everything except the key.
   mutating func keepOnlyKey()
 }
 
@@ -79,7 +79,7 @@ extension SortedEntry {
     entries.append(entry)
     if !keepsContents { entries[entries.count - 1].keepOnlyKey() }
     byteCount += entries[entries.count - 1].byteCount
-    // Cutting off a share of what is there makes sorting cost amortized O(log n) for each entry.
+    // Each cut removes a share of the entries, so sorting costs amortized O(log n) for each entry.
     if entries.count / 2 > max(needed, 64) || byteCount > memory { try cut(to: memory - memory / 4) }
   }
 

@@ -14,7 +14,7 @@ import LatewoodTree
 /// ```
 ///
 /// Its `state` is complete whenever no transaction is open. Nobody reads the file, so there are no
-/// versions, locks or queues, and space is not reclaimed: what a merge makes dead is left to the
+/// versions, locks or queues, and space is not reclaimed: dead space of merges is left to the
 /// store that adopts the file. After a failure it is of no use.
 ///
 /// Thread safety: one thread at a time.
@@ -63,7 +63,7 @@ final class CompactedFile {
       write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) })
     try writeCheckpoint(of: root, replay: replay, isCompaction: false, slots: 1)
     state.head.active = BufferState()
-    // What this merge has made dead is not kept, so it has to be found by counting.
+    // The dead ranges of this merge are not kept: the store finds them by counting references.
     state.isOwn = false
     file.requireRecords(from: replay.offset)
   }
@@ -96,7 +96,7 @@ final class CompactedFile {
     let before = state.head.number
     state.head.number += 1
     let buffer = BufferWriter(state: state.head.active, version: state.head.number, appendingTo: file)
-    // Only this transaction needs a state, the one that it begins with.
+    // Only this transaction needs a state: its first.
     buffer.reclaim(published: before) { _ in [before] }
     self.buffer = buffer
   }

@@ -37,8 +37,8 @@ import Synchronization
 ///
 /// Invariants:
 /// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
-///    the others, except that `VersionPublisher` takes those of the file in its own. Only the
-///    writer lock may be held while a closure of a caller runs.
+///    the others, except that `VersionPublisher` takes locks of the file under its own lock. Only
+///    the writer lock may be held while a closure of a caller runs.
 /// 2. Memory that readers may use is retired through `readers`. Commits never wait for a reader; a
 ///    checkpoint that reclaims blocks waits for short reads, for 20 ms at most.
 ///

@@ -167,7 +167,7 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     return true
   }
 
-  /// Refers to another version from now on. Returns the old one, with the reference that readers
+  /// Replaces the version. Returns the old one, with the reference that readers
   /// may still use: the caller must retire it, outside of locks.
   func exchange(_ next: Version?) -> Unmanaged<Version>? {
     pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version

@@ -50,7 +50,7 @@ import Testing
     try writer.close()
   }
 
-  // Functions of their own, because the optimizer of Swift 6.3.1 crashes on an async function into
+  // Separate functions, because the optimizer of Swift 6.3.1 crashes on an async function into
   // which it inlines them.
   @inline(never) private func expectSoon(_ id: String, _ body: String, in reader: DocumentStore) throws {
     #expect(try Patience.wait { try reader.body(id) == body })
