@@ -200,3 +200,15 @@ let package = Package(
   ],
   swiftLanguageModes: [.v6]
 )
+
+// `swift test` builds every target. Benchmarks and fuzzing programs are left out unless
+// `LATEWOOD_PROGRAMS` is set; `LATEWOOD_TESTS=LatewoodFileTests,LatewoodTreeTests` leaves out all
+// other tests.
+let programs: Set = ["LatewoodBenchmark", "LatewoodJSONBenchmark", "Fuzz", "KillRun", "Soak"]
+if Context.environment["LATEWOOD_PROGRAMS"] == nil {
+  package.targets.removeAll { programs.contains($0.name) }
+}
+if let listed = Context.environment["LATEWOOD_TESTS"] {
+  let names = listed.split(separator: ",")
+  package.targets.removeAll { target in target.type == .test && !names.contains { $0 == target.name } }
+}

@@ -10,8 +10,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 log=.build-thread/log
 mkdir -p .build-thread
+thread=(--sanitize thread --scratch-path .build-thread)
+export LATEWOOD_TESTS=LatewoodConcurrencyTests,LatewoodFileTests,LatewoodStoreTests
+swift build "${thread[@]}" --product LatewoodPackageTests
 for attempt in 1 2 3; do
-  if swift test --sanitize thread --scratch-path .build-thread \
+  if swift test --skip-build "${thread[@]}" \
     --filter "ConcurrencyTests|CompactionTests|FollowingTests|BackupTests|PunchingTests|FlushTests|MonitorTests|FoundStateTests|ReaderRegistryTests|ShortReadTests" \
     2>&1 | tee "$log"; then exit 0; fi
   if grep -q 'recorded an issue' "$log" || ! grep -q 'SUMMARY: ThreadSanitizer' "$log"; then exit 1; fi

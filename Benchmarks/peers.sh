@@ -49,6 +49,7 @@ install_packages() { # [ENGINE…]
 # Sets `latewood` and `driver`, and checks both programs by the test vectors.
 build_programs() {
   if [ -z "$latewood" ]; then
+    export LATEWOOD_PROGRAMS=1
     swift build -c release --product LatewoodBenchmark
     latewood=$(swift build -c release --show-bin-path)/LatewoodBenchmark
   fi

@@ -16,7 +16,7 @@ if [ ${#targets[@]} = 0 ]; then for entry in $shares; do targets+=("${entry%%:*}
 # Targets that open a database for every input are optimized and run without it: opening maps a
 # large range of addresses, which costs the sanitizer a fifth of a second each time.
 build() {
-  swift build --product Fuzz --sanitize fuzzer "$@" -Xswiftc -DFUZZING -Xswiftc -parse-as-library 2>&1 |
+  LATEWOOD_PROGRAMS=1 swift build --product Fuzz --sanitize fuzzer "$@" -Xswiftc -DFUZZING -Xswiftc -parse-as-library 2>&1 |
     { grep -E 'error|Build of' || true; }
 }
 # The compiler uses only the last -sanitize option, and the package manager passes two in any

@@ -44,6 +44,7 @@ next() {
   done | sort -n | head -n 1
 }
 
+export LATEWOOD_PROGRAMS=1
 swift build -c release
 rm -f "$folder"/*.not-here
 status=0
