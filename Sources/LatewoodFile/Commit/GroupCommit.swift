@@ -312,6 +312,11 @@ extension DatabaseFile {
   package func flush(through position: CommitPosition, durable: Bool) throws(StorageError) {
     try group.flush(through: position.offset, durable: durable)
   }
+
+  /// Waits, like ``flush(through:durable:)``, for everything that has been committed so far.
+  package func flushCommitted(durable: Bool) throws(StorageError) {
+    try flush(through: committedPosition, durable: durable)
+  }
 }
 
 /// The turns of threads at writing frames, or at syncing. One thread at a time does the work for
