@@ -136,7 +136,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   func size() throws(StorageError) -> UInt64 {
-    try locked { () throws(StorageError) in UInt64(file.liveSize) }
+    try locked { () throws(StorageError) in volume.reportedSize ?? UInt64(file.liveSize) }
   }
   func allocatedSize() throws(StorageError) -> UInt64 {
     try locked { () throws(StorageError) in
@@ -193,7 +193,9 @@ final class SimulatedDevice: Device, @unchecked Sendable {
     volume.locked { if !volume.hasLostPower, !volume.isCachePinned { file.dropCache(range) } }
   }
 
-  func startWriteback(offset: UInt64, length: UInt64) {}
+  func startWriteback(offset: UInt64, length: UInt64) {
+    volume.locked { volume.writebacks.append((path, offset..<offset + length)) }
+  }
 
   /// It does not count as one of the numbered calls, because its failures are not reported.
   var prefersZeroedSpace: Bool { volume.prefersZeroedSpace }

@@ -55,6 +55,15 @@ extension SimulatedVolume {
     locked { Set(names.values).reduce(0) { $0 + (files[$1]?.liveSize ?? 0) } }
   }
 
+  /// The size that every file reports, in bytes; nil for the real one.
+  package var claimedSize: UInt64? {
+    get { locked { reportedSize } }
+    set { locked { reportedSize = newValue } }
+  }
+
+  /// The paths and ranges of the requests to write cached pages, oldest first.
+  package var requestedWritebacks: [(path: String, range: Range<UInt64>)] { locked { writebacks } }
+
   /// The number of bytes left below the limit. With the lock held.
   var freeBlocks: Int {
     guard let space else { return 1 << 40 }

@@ -73,6 +73,9 @@ package final class SimulatedVolume: Volume, @unchecked Sendable {
   /// Whether blocks can be allocated behind the end of a file. Must not be changed once a file is
   /// open.
   package var keepsBlocks = false
+  /// The size that every file reports; nil for the real one.
+  var reportedSize: UInt64?
+  var writebacks: [(path: String, range: Range<UInt64>)] = []
   var canPunch = true
   var readsFromDisk = true
   /// Must not be changed once a file is open.

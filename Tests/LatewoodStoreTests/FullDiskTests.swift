@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodConcurrency
+import LatewoodFile
 import LatewoodSimulation
 import LatewoodTestSupport
 import Testing
@@ -160,5 +161,23 @@ import Testing
     #expect(try store.get("k", in: space) == Array("old".utf8))
     // The state that it saw never becomes durable, so reporting it as durable would be wrong.
     refusal(.poisoned) { try store.write(durability: .synchronous) { _ = try $0.get("k", in: space) } }
+  }
+
+  @Test func `a log that cannot continue behind a full disk gives that reason`() throws {
+    let volume = SimulatedVolume(seed: 8)
+    let store = try Self.open(volume)
+    let space = try store.keyspace("a")
+    volume.spaceLimit = volume.totalLength + 100
+    // The log would continue after everything that may have been written.
+    volume.claimedSize = FileLayout.fileLimit - 8
+    let error = refusal(.fileTooLarge) {
+      for number in 0..<1000 { try store.put("\(number)", [UInt8](repeating: 1, count: 2000), in: space) }
+    }
+    #expect(error?.path == Self.path)
+    volume.claimedSize = nil
+    volume.spaceLimit = nil
+    try store.put("last", "1", in: space)
+    #expect(try store.get("last", in: space) == Array("1".utf8))
+    try store.close()
   }
 }

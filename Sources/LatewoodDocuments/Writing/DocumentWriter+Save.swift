@@ -56,26 +56,18 @@ extension DocumentWriter {
     let work = try batch.work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
     if let saved = try saveUnbranched(edit, parent, work, policy) { return saved }
-    guard let old = try record(id, work), let winner = old.tree.winner else {
-      if isDeleted {
-        throw DatabaseError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
-      }
-      guard parent == nil || policy == .lastWriteWins else {
-        throw DatabaseError(.conflict, "the document \(id) no longer exists")
-      }
-      return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
+    let old = try record(id, work)
+    let tree = old?.tree ?? RevisionTree()
+    let winner = tree.winner
+    let leaf = parent.flatMap { tree.index(of: $0) }.flatMap { tree.nodes[$0].isLeaf ? $0 : nil }
+    switch edit.admission(
+      isParentLeaf: parent.map { _ in leaf != nil }, isWinnerDeleted: winner?.isDeleted, policy)
+    {
+    case .first: return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
+    case .afterParent: return try append(edit, to: tree, after: leaf, old, work, policy)
+    case .afterWinner: return try append(edit, to: tree, after: tree.winnerIndex, old, work, policy)
+    case .refused(let reason): throw reason.error(saving: id, after: parent, winner: winner?.id)
     }
-    if isDeleted, winner.isDeleted {
-      throw DatabaseError(.notFound, "the document \(id) is already deleted")
-    }
-    if let parent, let place = old.tree.index(of: parent), old.tree.nodes[place].isLeaf {
-      return try append(edit, to: old.tree, after: place, old, work, policy)
-    }
-    guard policy == .lastWriteWins || (parent == nil && winner.isDeleted) else {
-      let base = parent.map { "\($0)" } ?? "nothing"
-      throw DatabaseError(.conflict, "the document \(id) is at \(winner.id), and this follows from \(base)")
-    }
-    return try append(edit, to: old.tree, after: old.tree.winnerIndex, old, work, policy)
   }
 
   /// Saves a new document, or an edit of the winner of a document with a single branch.
@@ -95,21 +87,25 @@ extension DocumentWriter {
         try value.reading { (bytes) throws(DatabaseError) in
           guard let record = try UnbranchedRecord(bytes) else { return }
           let winner = record.head
-          if winner.isExpired(at: batch.now) || (winner.isDeleted && edit.isDeleted)
-            || winner.winner.generation >= RevisionID.maximumGeneration
+          if winner.isExpired(at: batch.now) || winner.winner.generation >= RevisionID.maximumGeneration {
+            return
+          }
+          let isParent = parent.map { $0 == winner.winner }
+          if case .refused = edit.admission(
+            isParentLeaf: isParent, isWinnerDeleted: winner.isDeleted, policy)
           {
             return
           }
-          guard
-            parent.map({ $0 == winner.winner }) ?? winner.isDeleted || policy == .lastWriteWins
-          else { return }
           let change = edit.change(after: winner, sequence: sequence, depth: depth)
           guard try record.append(change, to: &batch.record) else { return }
           (old, oldBody, head) = (winner, record.body, change.head)
         }
       } != nil
     }
-    if !isFound, !edit.isDeleted, parent == nil || policy == .lastWriteWins {
+    if !isFound,
+      case .first = edit.admission(
+        isParentLeaf: parent.map { _ in false }, isWinnerDeleted: nil, policy)
+    {
       let change = edit.change(after: nil, sequence: sequence, depth: depth)
       UnbranchedRecord.append(change, to: &batch.record)
       head = change.head
@@ -216,6 +212,26 @@ private struct Edit {
   var body: NewBody
   var isDeleted: Bool
 
+  /// Decides whether this edit may be saved, and which revision it then follows.
+  ///
+  /// - Parameters:
+  ///   - isParentLeaf: whether the parent that the edit names is a leaf of the document; nil if it
+  ///     names none.
+  ///   - isWinnerDeleted: whether the winner of the document is deleted; nil if there is no
+  ///     document.
+  func admission(
+    isParentLeaf: Bool?, isWinnerDeleted: Bool?, _ policy: ConcurrencyControl
+  ) -> Admission {
+    guard let isWinnerDeleted else {
+      if isDeleted { return .refused(.missing) }
+      return isParentLeaf == nil || policy == .lastWriteWins ? .first : .refused(.purged)
+    }
+    if isDeleted, isWinnerDeleted { return .refused(.deleted) }
+    if isParentLeaf == true { return .afterParent }
+    let continuesDeleted = isParentLeaf == nil && isWinnerDeleted
+    return continuesDeleted || policy == .lastWriteWins ? .afterWinner : .refused(.conflict)
+  }
+
   func revision(after parent: RevisionID?) -> RevisionID {
     body.bytes.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
   }
@@ -225,5 +241,39 @@ private struct Edit {
     UnbranchedRecord.Edit(
       revision: revision(after: winner?.winner), isDeleted: isDeleted, body: body.bytes, sequence: sequence,
       expiry: winner?.expiry, depth: depth)
+  }
+}
+
+/// Whether an edit may be saved, and the revision that it then follows.
+private enum Admission {
+  /// The edit is the first revision of the document.
+  case first
+  /// The edit follows the parent that it names.
+  case afterParent
+  /// The edit follows the winner, which it may not have seen.
+  case afterWinner
+  case refused(Refusal)
+
+  enum Refusal {
+    /// There is no document to delete.
+    case missing
+    /// The edited document no longer exists.
+    case purged
+    /// The document to delete is already deleted.
+    case deleted
+    /// The edit does not follow a leaf.
+    case conflict
+
+    func error(saving id: String, after parent: RevisionID?, winner: RevisionID?) -> DatabaseError {
+      switch self {
+      case .missing:
+        return DatabaseError(.notFound, "the document \(id) does not exist, so it cannot be deleted")
+      case .purged: return DatabaseError(.conflict, "the document \(id) no longer exists")
+      case .deleted: return DatabaseError(.notFound, "the document \(id) is already deleted")
+      case .conflict:
+        let (at, base) = (winner.map { "\($0)" } ?? "nothing", parent.map { "\($0)" } ?? "nothing")
+        return DatabaseError(.conflict, "the document \(id) is at \(at), and this follows from \(base)")
+      }
+    }
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import LatewoodBytes
 import LatewoodConcurrency
 import LatewoodDevice
@@ -110,5 +111,32 @@ final class FrameWriter: Sendable {
       Monitor.yieldProcessor()
       if writes.load(ordering: .relaxed) != turn { return }
     }
+  }
+}
+
+/// Requests the system to write cached pages of a file's log before a sync has to wait for them: 8
+/// MiB at a time, on a separate thread, because the call blocks while the disk is busy.
+///
+/// Thread safety: all methods may be called from any thread.
+package final class Writeback: Sendable {
+  private static let step: UInt64 = 8 << 20
+
+  private let device: any Device
+  /// The offset up to which writing has been requested.
+  private let through = Atomic<UInt64>(0)
+  private let queue = DispatchQueue(label: "latewood.writeback", qos: .utility)
+
+  init(_ device: any Device) { self.device = device }
+
+  /// Starts at an offset of the log.
+  package func restart(at offset: UInt64) { through.store(offset, ordering: .relaxed) }
+
+  /// Requests writing of the log up to `end`, if enough of it is new.
+  package func advance(through end: UInt64) {
+    let start = through.load(ordering: .relaxed)
+    guard end > start, end - start >= Writeback.step,
+      through.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
+    else { return }
+    queue.async { [device] in device.startWriteback(offset: start, length: end - start) }
   }
 }

@@ -81,8 +81,10 @@ final class GroupCommit: @unchecked Sendable {
         target <= progress.held.completedThrough, "a flush beyond the last commit")
       if durable, turns.pointee.syncing.isTaken {
         turns.pointee.wantedDurable = max(turns.pointee.wantedDurable, target)
+        if hasWaited { turns.pointee.writing.passOn() }
         turns.pointee.syncing.ended(covering: target).wait()
       } else if target > progress.held.writtenThrough, turns.pointee.writing.isTaken {
+        if durable, hasWaited { turns.pointee.syncing.passOn() }
         turns.pointee.writing.ended(covering: target).wait()
       } else if durable {
         leadSyncs()
@@ -310,6 +312,11 @@ extension DatabaseFile {
   package func flush(through position: CommitPosition, durable: Bool) throws(StorageError) {
     try group.flush(through: position.offset, durable: durable)
   }
+
+  /// Waits, like ``flush(through:durable:)``, for everything that has been committed so far.
+  package func flushCommitted(durable: Bool) throws(StorageError) {
+    try flush(through: committedPosition, durable: durable)
+  }
 }
 
 /// The turns of threads at writing frames, or at syncing. One thread at a time does the work for
@@ -326,7 +333,8 @@ extension DatabaseFile {
 /// 1. Turns do not overlap.
 /// 2. Each thread waits for the first turn that can cover its target: the running one or the next.
 ///    It is woken when that turn ends, and not earlier unless it is the thread that leads the turn.
-/// 3. A thread that was woken to lead but cannot calls `wakeAll`, so that another one leads.
+/// 3. A thread that was woken to lead, and has to wait for the other kind of turn first, calls
+///    `passOn`; if it fails, it calls `wakeAll`. So another one leads.
 struct FlushTurns {
   private(set) var isTaken = false
   /// The number of turns that have begun, which is also the number of the running turn, or of the
@@ -372,6 +380,9 @@ struct FlushTurns {
 
   /// Returns the condition that signals the end of a turn, which is the running one or the next.
   func ended(_ number: UInt64) -> Monitor.Condition { number & 1 == 0 ? even : odd }
+
+  /// Wakes another thread to lead the next turn, unless one is running.
+  func passOn() { if !isTaken { ended(begun + 1).signal() } }
 
   func wakeAll() {
     even.broadcast()

@@ -57,7 +57,12 @@ struct LogProgress {
   private var gapStart: UInt64 = FileLayout.logStart
   /// Ranges whose commits were discarded for lack of space. A commit that ends in such a range will
   /// never be in the file.
-  private var discarded: [Range<UInt64>] = []
+  ///
+  /// Only a caller that has read a position before a restart, and flushes after it, asks for one of
+  /// them. So there are few: beyond ``discardedLimit``, the oldest two become one, with the commits
+  /// between them, which their callers have long since flushed.
+  private(set) var discarded: [Range<UInt64>] = []
+  static let discardedLimit = 16
 
   init(open: Segment) { self.open = open }
 
@@ -102,7 +107,7 @@ struct LogProgress {
   /// Discards everything not yet written and continues at `tail`, past everything that may have
   /// been written.
   mutating func restart(at tail: UInt64) {
-    if completedThrough > writtenThrough { discarded.append(writtenThrough..<completedThrough) }
+    if completedThrough > writtenThrough { discard(writtenThrough..<completedThrough) }
     if !needsCheckpoint { gapStart = writtenThrough }
     waiting = []
     chainStart = tail
@@ -112,6 +117,13 @@ struct LogProgress {
     isStopped = failure != nil || isClosed
     needsCheckpoint = true
     open = .empty(open.chunk, at: tail)
+  }
+
+  private mutating func discard(_ range: Range<UInt64>) {
+    if discarded.count == LogProgress.discardedLimit {
+      discarded.replaceSubrange(0..<2, with: [discarded[0].lowerBound..<discarded[1].upperBound])
+    }
+    discarded.append(range)
   }
 
   // MARK: Errors

@@ -44,6 +44,8 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
+  /// How far the system was asked to write cached pages of the log.
+  package let writeback: Writeback
   /// Pins and locks, until the file is closed.
   let lifetime: FileLifetime
   /// Appends to the log.
@@ -63,6 +65,7 @@ package final class DatabaseFile: @unchecked Sendable {
     slots = RootSlots(of: opened.device, codec: opened.header.codec)
     isReadOnly = opened.fileLock == nil
     frames = FrameWriter(opened.device, opened.fileLock)
+    writeback = Writeback(opened.device)
     let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
     progress = SharedProgress(open: .empty(chunk, at: FileLayout.logStart))
     group = GroupCommit(frames, progress)

@@ -42,7 +42,7 @@ struct LogBuffer: ~Copyable {
   private var capacity: Int
   private var position = 0
   /// The offset in the file of the first byte in memory.
-  private var segmentOffset = FileLayout.logStart
+  private(set) var segmentOffset = FileLayout.logStart
   /// The number of bytes in complete frames and their padding.
   private var frameStart = 0
   private var last = LastFrame()

@@ -73,6 +73,14 @@ import LatewoodBytes
 }
 
 extension LogRecord {
+  /// Returns the reference to the value of this record, an extent.
+  package func extent(ofRecordAt offset: UInt64) -> ExtentReference {
+    let lengths = Varint.length(UInt64(keyCount)) + Varint.length(UInt64(valueCount))
+    return ExtentReference(
+      offset: offset + UInt64(1 + lengths + 4 + keyCount), length: UInt64(valueCount),
+      checksum: valueChecksum)
+  }
+
   /// Returns the record at `offset` of a mapping that starts at `base`; nil if it does not lie
   /// below `end`, or if the bytes are not a valid record.
   static func validated(at offset: UInt64, base: UnsafeRawPointer, end: UInt64) -> LogRecord? {

@@ -183,7 +183,7 @@ final class Checkpointer: @unchecked Sendable {
     try file.checkWriting()
     // Flush most of the log before taking the lock, so that it is held for microseconds only. If
     // threads commit synchronously without a pause, it is held for a sync of their commits since.
-    try file.flush(through: file.committedPosition, durable: head.awaitsSync(of: file))
+    try file.flushCommitted(durable: head.awaitsSync(of: file))
     return try head.withMaintenance { () throws(StorageError) in
       try head.rollBackUnwritten(in: file) { versions.held() }
       // The pending bytes include frames of aborted transactions, because a replay must read them.

@@ -97,7 +97,7 @@ final class CompactionRun {
       didPlace: { (region) throws(StorageError) in
         // Writes the frame headers too, so that the blocks they share with nodes are not written
         // again later.
-        try new.flush(through: new.committedPosition, durable: false)
+        try new.flushCommitted(durable: false)
         try readBack.add(region)
       },
       step: { (bytes) throws(StorageError) in try self.didCopy(bytes) })
@@ -163,7 +163,7 @@ final class CompactionRun {
 
   /// Verifies the new file by reading the disk, because the cache may differ from it.
   private func verify() throws(StorageError) {
-    try new.flush(through: new.committedPosition, durable: false)
+    try new.flushCommitted(durable: false)
     try new.syncNodes()
     let isVerified = try isTreeVerified()
     // The header, the root slots, the log, and the tree unless `ReadBack` has read it, are read

@@ -33,7 +33,6 @@ import Synchronization
 /// | `QueuedWrites` | the transactions of callers that do not block |
 /// | `SnapshotRegistry` | the open snapshots |
 /// | `ReaderRegistry` | the running short reads, and the memory to release after them |
-/// | `Writeback` | how far the system was asked to write cached pages |
 ///
 /// Invariants:
 /// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
@@ -68,7 +67,6 @@ import Synchronization
   let replaced = ReplacedFile()
   let queuedWrites = QueuedWrites()
   let snapshots = SnapshotRegistry()
-  private let writeback = Writeback()
   private let sealScheduled = Atomic<Bool>(false)
   private let closed = Atomic<Bool>(false)
   private let found = Guarded(RecoveryReport())
@@ -133,7 +131,7 @@ import Synchronization
     currentFile.replace(with: next.file, checkpoint: next.checkpoint)
     checkpointer.forget()
     pacer.start(pending: next.pendingBytes, live: next.base?.liveBytes ?? 0)
-    writeback.restart(at: next.file.committedPosition.offset)
+    next.file.writeback.restart(at: next.file.committedPosition.offset)
     checkpointer.fitReserve()
     let pin = reclaimer.start(from: next.checkpoint, replay: next.replay, isOwn: next.isOwn)
     next.file.mapping.compareWithMemory(log: next.replay.offset)
@@ -230,7 +228,7 @@ import Synchronization
 
   /// Asks the system to begin writing the log.
   func scheduleWriteback(_ file: DatabaseFile, through end: UInt64) {
-    if options.checkpointsInBackground { writeback.advance(file, through: end) }
+    if options.checkpointsInBackground { file.writeback.advance(through: end) }
   }
 
   /// Schedules a seal half a second after a synchronous commit, which records that the commit is
@@ -286,29 +284,5 @@ import Synchronization
       file.close()
     }
     if let failure { throw failure }
-  }
-}
-
-/// Requests the system to write cached pages of the log before a sync has to wait for them: 8 MiB
-/// at a time, on a separate thread, because the call blocks while the disk is busy.
-///
-/// Thread safety: all methods may be called from any thread.
-final class Writeback: Sendable {
-  private static let step: UInt64 = 8 << 20
-
-  /// The offset up to which writing has been requested.
-  private let through = Atomic<UInt64>(0)
-  private let queue = DispatchQueue(label: "latewood.writeback", qos: .utility)
-
-  /// Starts at an offset of a new file.
-  func restart(at offset: UInt64) { through.store(offset, ordering: .relaxed) }
-
-  /// Requests writing of the log up to `end`, if enough of it is new.
-  func advance(_ file: DatabaseFile, through end: UInt64) {
-    let start = through.load(ordering: .relaxed)
-    guard end > start, end - start >= Writeback.step,
-      through.compareExchange(expected: start, desired: end, ordering: .relaxed).exchanged
-    else { return }
-    queue.async { file.device.startWriteback(offset: start, length: end - start) }
   }
 }

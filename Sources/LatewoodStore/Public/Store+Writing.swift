@@ -86,12 +86,12 @@ extension Store {
     do {
       try write(durability: durability) { try $0.put(key, value, in: keyspace) }
     } catch {
-      let error = StoreError.from(error)
+      let error = StoreError.from(error, path: engine.path)
       // A large value is refused before the commit, so free space here and try again.
       guard error.code == .outOfSpace, engine.disk.isReliefHopeful else { throw error }
       do {
         try write(durability: durability) { try $0.put(key, value, in: keyspace) }
-      } catch { throw StoreError.from(error) }
+      } catch { throw StoreError.from(error, path: engine.path) }
     }
   }
 
@@ -108,7 +108,7 @@ extension Store {
   ) throws {
     do {
       try write(durability: durability) { try $0.delete(key, in: keyspace) }
-    } catch { throw StoreError.from(error) }
+    } catch { throw StoreError.from(error, path: engine.path) }
   }
 
   // MARK: Keyspaces
@@ -127,7 +127,7 @@ extension Store {
     do {
       let created = try write { try $0.keyspace(name) }
       return try existingKeyspace(name) ?? created
-    } catch { throw StoreError.from(error) }
+    } catch { throw StoreError.from(error, path: engine.path) }
   }
 
   /// Deletes a keyspace and all its entries, in a separate transaction. Its space becomes free with
@@ -138,15 +138,15 @@ extension Store {
   public func dropKeyspace(_ keyspace: Keyspace) throws {
     do {
       try write { try $0.dropKeyspace(keyspace) }
-    } catch { throw StoreError.from(error) }
+    } catch { throw StoreError.from(error, path: engine.path) }
   }
 }
 
 extension StoreError {
   /// Converts an error of a closure that throws only `StoreError` and `StorageError`.
-  static func from(_ error: any Error) -> StoreError {
+  static func from(_ error: any Error, path: String?) -> StoreError {
     if let error = error as? StoreError { return error }
-    if let failure = error as? StorageError { return StoreError(failure) }
+    if let failure = error as? StorageError { return StoreError(failure, path: path) }
     return StoreError(.inputOutput, String(describing: error))
   }
 }

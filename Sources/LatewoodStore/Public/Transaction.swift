@@ -191,9 +191,7 @@ public final class Transaction: Readable, ReadGate {
       let created = Keyspace(name, number, of: engine.identity)
       ownKnown().insert(created.fingerprint)
       return created
-    } catch let error as StorageError {
-      throw StoreError(error, path: engine.path)
-    } catch { throw StoreError.from(error) }
+    } catch { throw StoreError.from(error, path: engine.path) }
   }
 
   /// Deletes a keyspace and all its entries.
@@ -210,7 +208,7 @@ public final class Transaction: Readable, ReadGate {
       guard number == keyspace.id else {
         throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
       }
-    } catch { throw StoreError.from(error) }
+    } catch { throw StoreError.from(error, path: engine.path) }
     try setCatalog(Catalog.nameKey(keyspace.name), nil)
     try setCatalog(Catalog.numberKey(keyspace.id), nil)
     try deleteRange(Catalog.firstKey(of: keyspace.id), Catalog.firstKey(of: keyspace.id + 1))

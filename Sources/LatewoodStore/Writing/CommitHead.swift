@@ -129,7 +129,8 @@ final class CommitHead: @unchecked Sendable {
   /// Undoes the commits in memory that could not be written to a full disk. Called under the lock.
   ///
   /// - Parameter version: the published version; nil if the store is closed.
-  /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing.
+  /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing;
+  ///   `fileTooLarge` if the file cannot grow beyond what may have been written.
   func rollBackUnwritten(in file: DatabaseFile, to version: () -> Version?) throws(StorageError) {
     guard file.isOutOfSpace else { return }
     // Every running flush ends with the failure, and no new commit begins.
@@ -146,9 +147,11 @@ final class CommitHead: @unchecked Sendable {
     do throws(StorageError) {
       try file.recoverFromOutOfSpace()
     } catch {
-      // The log now refuses writes with an error that states the reason, but this error has not
-      // been reported yet.
-      if error.kind == .inputOutput { throw error }
+      switch error.kind {
+      // The log refuses writes with an error that states the reason.
+      case .outOfSpace, .poisoned, .closed: return
+      default: throw error
+      }
     }
   }
 }

@@ -252,9 +252,8 @@ extension Engine {
     try checkOpen()
     if isReadOnly { return }
     try rollBackUnwritten()
-    // Read once, because a compaction may replace it.
-    let file = file
-    try file.flush(through: file.committedPosition, durable: true)
+    // In one call, because a compaction may replace the file between two.
+    try file.flushCommitted(durable: true)
   }
 
   // MARK: After a full disk

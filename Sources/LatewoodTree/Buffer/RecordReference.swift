@@ -165,7 +165,9 @@ extension LogRecord {
 ///
 /// Records below `through` are in the mapping of the file, whose bytes may have changed, so a
 /// record is verified each time it is read. The records above are operations of the running
-/// transaction and of queued ones, which only the writer sees; it reads them from the log.
+/// transaction and of queued ones, which only the writer sees; it reads them from the log. A long
+/// transaction may have written some of these to the file itself, so they are verified, too, unless
+/// they are in the open segment in memory.
 // SAFETY: readers retain the mapping through their version; only the writer has a `writer`, and it
 // outlives the transaction.
 struct RecordSpace: @unchecked Sendable {
@@ -206,19 +208,27 @@ struct RecordSpace: @unchecked Sendable {
     _ reference: RecordReference, least: Int
   ) throws(StorageError) -> LogRecord {
     let offset = reference.offset
-    if offset >= through { return try pending(offset) }
+    if offset >= through { return try pending(reference, least: least) }
     // SAFETY: every byte below `through` can be read.
     guard
       let (record, _) = LogRecord.validated(
         at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: through)),
-      // The bounds of a range are not keys and may have any length.
-      record.code != OperationCode.deleteRange, record.keyCount >= least,
-      (record.code == OperationCode.delete) == reference.isTombstone
+      RecordSpace.fits(record, reference, least: least)
     else { throw LogRecord.changed(at: offset) }
     return record
   }
 
-  /// Verifies a record against the tag of its reference. Throws `damaged` if it does not match.
+  /// Returns whether a record can be the one of a reference, apart from its tag.
+  @inline(__always) private static func fits(
+    _ record: LogRecord, _ reference: RecordReference, least: Int
+  ) -> Bool {
+    // The bounds of a range are not keys and may have any length.
+    record.code != OperationCode.deleteRange && record.keyCount >= least
+      && (record.code == OperationCode.delete) == reference.isTombstone
+  }
+
+  /// Verifies a record against the tag of its reference, unless `untagged` has done so. Throws
+  /// `damaged` if it does not match.
   @inline(__always) func verify(_ record: LogRecord, _ reference: RecordReference) throws(StorageError) {
     if reference.offset < through, record.tag != reference.tag {
       throw LogRecord.changed(at: reference.offset)
@@ -257,20 +267,41 @@ struct RecordSpace: @unchecked Sendable {
   @inline(__always) func value(
     of record: LogRecord, _ reference: RecordReference, in file: FileView
   ) throws(StorageError) -> UnsafeRawBufferPointer {
-    if record.code == OperationCode.putExtent, reference.offset < through {
-      return try file.extent(
-        offset: UInt64(record.value - base), length: UInt64(record.valueCount),
-        checksum: record.valueChecksum)
+    if record.code == OperationCode.putExtent {
+      guard reference.offset >= through else {
+        return try file.extent(
+          offset: UInt64(record.value - base), length: UInt64(record.valueCount),
+          checksum: record.valueChecksum)
+      }
+      try verifyPendingExtent(of: record, reference, file.codec)
     }
     return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
   }
 
-  @inline(never) private func pending(_ offset: UInt64) throws(StorageError) -> LogRecord {
+  @inline(never) private func pending(
+    _ reference: RecordReference, least: Int
+  ) throws(StorageError) -> LogRecord {
+    let offset = reference.offset
     guard let writer else { throw LogRecord.changed(at: offset) }
     // SAFETY: the writer outlives the transaction. This avoids reference counting, because each get
     // or put calls this several times.
     return try writer._withUnsafeGuaranteedRef { writer in
-      Result { () throws(StorageError) in try writer.record(at: offset) }
+      Result { () throws(StorageError) in
+        let record = try writer.record(at: offset)
+        guard
+          offset >= writer.segmentStart
+            || RecordSpace.fits(record, reference, least: least) && record.tag == reference.tag
+        else { throw LogRecord.changed(at: offset) }
+        return record
+      }
     }.get()
+  }
+
+  /// Verifies the value of a pending record if the transaction may have written it to the file.
+  @inline(never) private func verifyPendingExtent(
+    of record: LogRecord, _ reference: RecordReference, _ codec: UnitCodec
+  ) throws(StorageError) {
+    guard let writer, reference.offset < writer._withUnsafeGuaranteedRef({ $0.segmentStart }) else { return }
+    try codec.open(record.extent(ofRecordAt: reference.offset), record.value)
   }
 }

@@ -16,6 +16,8 @@ final class InjectingVolume: Volume {
     var writeFailure: StorageError.Kind?
     /// The duration of a sync.
     var syncMilliseconds: UInt64 = 0
+    /// Called before each write past the root slots.
+    var beforeWrite: (@Sendable () -> Void)?
     /// Called in each sync, before it ends.
     var duringSync: (@Sendable () -> Void)?
     /// The size of every file; nil for the real one.
@@ -131,6 +133,8 @@ private final class InjectingDevice: Device {
         return plan.beforeSlot
       }
       hook?()
+    } else {
+      volume.plan.withLock { $0.beforeWrite }?()
     }
     let (space, failure) = volume.plan.withLock { plan in
       plan.writes.append(offset..<end)

@@ -13,17 +13,18 @@ import Testing
 
   init() throws { bench = try LogBench() }
 
-  /// Holds syncs until it is opened.
+  /// Holds syncs, or writes, until it is opened.
   private final class Gate: Sendable {
     private let state = Guarded((isOpen: false, arrivals: 0))
 
-    init(_ volume: InjectingVolume) {
+    init(_ volume: InjectingVolume, holdsWrites: Bool = false) {
+      let pass: @Sendable () -> Void = { [weak self] in
+        self?.state.withLock { $0.arrivals += 1 }
+        while let self, !self.state.withLock({ $0.isOpen }) { Monitor.sleep(milliseconds: 1) }
+      }
       volume.plan.withLock {
         $0.syncs = 0
-        $0.duringSync = { [weak self] in
-          self?.state.withLock { $0.arrivals += 1 }
-          while let self, !self.state.withLock({ $0.isOpen }) { Monitor.sleep(milliseconds: 1) }
-        }
+        if holdsWrites { $0.beforeWrite = pass } else { $0.duringSync = pass }
       }
     }
 
@@ -99,6 +100,68 @@ import Testing
     #expect(first.end() && second.end())
     log.close()
     #expect(try bench.read().entries.count == 202)
+  }
+
+  /// The end of a write wakes one of the threads that wait for the next. That one may have to wait
+  /// for a sync instead.
+  @Test func `a thread that wanted durability does not keep a relaxed flush waiting for a sync`() throws {
+    let log = try bench.open().log
+    let (writes, syncs) = (Gate(bench.volume, holdsWrites: true), Gate(bench.volume))
+    defer {
+      writes.open()
+      syncs.open()
+    }
+    let (first, durable, relaxed, sync) = (Calls(), Calls(), Calls(), Calls())
+    let written = try commitInMemory("a", to: log)
+    first.start { try log.flush(through: written, durable: false) }
+    writes.waitForArrival()
+    let awaited = try commitInMemory("b", to: log)
+    durable.start { try log.flush(through: awaited, durable: true) }
+    Monitor.sleep(milliseconds: 20)
+    let last = try commitInMemory("c", to: log)
+    relaxed.start { try log.flush(through: last, durable: false) }
+    Monitor.sleep(milliseconds: 20)
+    sync.start { try log.group.sync() }
+    syncs.waitForArrival()
+    writes.open()
+    #expect(relaxed.end(), "it waits for the sync")
+    #expect(first.end())
+    #expect(log.writtenPosition == last)
+    syncs.open()
+    #expect(durable.end() && sync.end())
+    #expect(log.durableThrough >= awaited.offset)
+    log.close()
+    #expect(try bench.read().entries.count == 3)
+  }
+
+  /// The end of a sync wakes one of the threads that wait for the next. That one may have to wait
+  /// for a write instead.
+  @Test func `a thread that waits for a write does not keep a sync from another`() throws {
+    let log = try bench.open().log
+    let syncs = Gate(bench.volume)
+    defer { syncs.open() }
+    let (sync, second, third, relaxed) = (Calls(), Calls(), Calls(), Calls())
+    sync.start { try log.group.sync() }
+    syncs.waitForArrival()
+    let written = try commitInMemory("a", to: log)
+    try log.flush(through: written, durable: false)
+    let unwritten = try commitInMemory("b", to: log)
+    second.start { try log.flush(through: unwritten, durable: true) }
+    Monitor.sleep(milliseconds: 20)
+    third.start { try log.flush(through: written, durable: true) }
+    Monitor.sleep(milliseconds: 20)
+    let writes = Gate(bench.volume, holdsWrites: true)
+    defer { writes.open() }
+    let last = try commitInMemory("c", to: log)
+    relaxed.start { try log.flush(through: last, durable: false) }
+    writes.waitForArrival()
+    syncs.open()
+    #expect(third.end(), "it waits for the write")
+    #expect(log.durableThrough >= written.offset)
+    writes.open()
+    #expect(sync.end() && second.end() && relaxed.end())
+    log.close()
+    #expect(try bench.read().entries.count == 3)
   }
 
   @Test func `calls that arrive during a sync share the next one`() throws {

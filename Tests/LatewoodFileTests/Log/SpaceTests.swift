@@ -206,4 +206,31 @@ import Testing
       #expect(try bench.read().entries.count == 2)
     }
   #endif
+
+  @Test func `the memory of discarded commits does not grow`() {
+    let chunk = LogChunks.makeChunk(isReadOnly: true)
+    defer { chunk.deallocate() }
+    var progress = LogProgress(open: .empty(chunk, at: FileLayout.logStart))
+    var refused: [UInt64] = []
+    func complete(_ length: Int) -> UInt64 {
+      let start = progress.completedThrough
+      let end = start + UInt64(length)
+      progress.completeFrames(
+        of: Segment(
+          memory: chunk, offset: start, length: length, end: end, readable: end, chunk: chunk))
+      return end
+    }
+    for _ in 0..<1000 {
+      refused.append(complete(64))
+      progress.fail(StorageError(.outOfSpace, "injected"))
+      progress.restart(at: progress.completedThrough + 4096)
+      let written = complete(128)
+      progress.finishWriting(through: written, open: progress.open)
+      #expect(progress.isDone(written, durable: false))
+    }
+    #expect(progress.discarded.count <= LogProgress.discardedLimit)
+    #expect(refused.allSatisfy { !progress.isDone($0, durable: false) })
+    #expect(
+      refused.allSatisfy { progress.refusal(of: $0, durable: true, hasWaited: false)?.kind == .outOfSpace })
+  }
 }

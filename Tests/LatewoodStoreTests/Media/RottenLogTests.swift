@@ -279,4 +279,42 @@ import Testing
     #expect(try store.verify().faults.isEmpty == false)
     refusal(.damaged) { try store.close() }
   }
+
+  /// Its records are then read from the file before the transaction ends.
+  @Test func `a transaction notices changed bytes of operations that it has already written`() throws {
+    let volume = SimulatedVolume(seed: 25)
+    var options = Store.Options()
+    options.reading = .mapped
+    options.compaction = .manual
+    options.checkpointsInBackground = false
+    let store = try Store.open(
+      at: "db", on: volume, mode: .openOrCreate, options: options, environment: .system)
+    let space = try store.keyspace("a")
+    let (short, long) = ([UInt8](repeating: 0xA5, count: 100), [UInt8](repeating: 0x5A, count: 9000))
+    func offset(of bytes: [UInt8]) throws -> Int {
+      let file = try volume.liveBytes(of: "db")
+      return try #require(file.firstRange(of: bytes)).lowerBound
+    }
+    try store.write { transaction in
+      try transaction.put("long", long, in: space)
+      try transaction.put("short", short, in: space)
+      let start = store.engine.file.writer.tail
+      var count = 0
+      while store.engine.file.writer.tail == start {
+        count += 1
+        try transaction.put("filler \(count)", [UInt8](repeating: 1, count: 200_000), in: space)
+      }
+      for (key, value) in [("short", short), ("long", long)] {
+        let changed = try offset(of: value) + value.count / 2
+        try volume.corrupt("db", at: changed, xor: 1)
+        refusal(.damaged) { _ = try transaction.get(key, in: space) }
+        refusal(.damaged) { try transaction.forEach(in: space) { _, _ in true } }
+        try volume.corrupt("db", at: changed, xor: 1)
+        #expect(try transaction.get(key, in: space) == value)
+      }
+    }
+    #expect(try store.get("long", in: space) == long)
+    #expect(try store.verify().faults == [])
+    try store.close()
+  }
 }

@@ -116,4 +116,18 @@ import Testing
     let foreign = try two.snapshot()
     refusal(.invalidRange) { try snapshot.changes(since: foreign, in: space) { _ in true } }
   }
+
+  @Test func `an error inside a transaction names the file`() throws {
+    let directory = try StoreDirectory()
+    let store = try Store.open(at: directory.store)
+    let dropped = try store.keyspace("dropped")
+    try store.dropKeyspace(dropped)
+    try store.write { transaction in
+      let drop = refusal(.noSuchKeyspace) { try transaction.dropKeyspace(dropped) }
+      #expect(drop?.path == directory.store)
+      let name = refusal(.invalidName) { _ = try transaction.keyspace("") }
+      #expect(name?.path == directory.store)
+    }
+    try store.close()
+  }
 }
