@@ -47,7 +47,7 @@ extension DocumentCollection {
   /// ```
   ///
   /// - Throws: the same as ``createIndex(_:on:where:unique:progress:)-714oc``; `invalidParameter`
-  ///   also if a member is not stored under the name of its property.
+  ///   also if the coding key of a member cannot be determined: see ``QueryField``.
   public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,

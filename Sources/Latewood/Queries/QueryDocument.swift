@@ -12,11 +12,6 @@ public struct QueryDocument<Value>: Sendable {
   /// The id of its current revision.
   public var revisionID: QueryField<String> { QueryField(.success(MatchedDocument.revisionField)) }
 
-  /// A stored member of the type.
-  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {
-    QueryField<Member>(MemberNames.path(of: member))
-  }
-
   /// A member by its name, of any type.
   public subscript(_ name: String) -> AnyQueryField { AnyQueryField(.success(FieldPath(name))) }
 
@@ -31,6 +26,16 @@ public struct QueryDocument<Value>: Sendable {
   }
 }
 
+// Each subscript is for types of its own, so that the compiler can name a member that does not
+// exist.
+
+extension QueryDocument where Value: Decodable {
+  /// A stored member of the type.
+  public subscript<Member>(dynamicMember member: KeyPath<Value, Member>) -> QueryField<Member> {
+    QueryField<Member>(MemberNames.path(of: member))
+  }
+}
+
 extension QueryDocument {
   /// A stored member of the type of a ``TypedCollection``.
   public subscript<Typed, Member>(
@@ -38,4 +43,10 @@ extension QueryDocument {
   ) -> QueryField<Member> where Value == Stored<Typed> {
     QueryField<Member>(MemberNames.path(of: member))
   }
+}
+
+extension QueryDocument where Value == Document {
+  /// Not a field of the content: see ``documentID``.
+  @available(*, unavailable, renamed: "documentID")
+  public var id: QueryField<String> { documentID }
 }

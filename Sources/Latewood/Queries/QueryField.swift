@@ -7,9 +7,10 @@ import LatewoodQuery
 /// let porto = people.query().where { $0["address"]["city"] == "Porto" }
 /// ```
 ///
-/// Members of a type are named by key paths, which need the names in Swift's reflection metadata;
-/// `$0["name"]` names any member by a string. A query with a member that its type does not store
-/// throws `invalidParameter` when it runs.
+/// Members of a type are named by key paths, which lead to the coding keys of the type; this needs
+/// the names in Swift's reflection metadata. `$0["name"]` names any member by its coding key. A
+/// query with a property that is computed, wrapped or overridable, or whose coding key cannot be
+/// determined, throws `invalidParameter` when it runs; so does `createIndex`.
 @dynamicMemberLookup
 public struct QueryField<Value>: Sendable {
   let path: Result<FieldPath, DatabaseError>

@@ -23,7 +23,7 @@ import Testing
       #expect(try people.missingRevisions(of: id, among: ["1-abc"]).missing == ["1-abc"])
       #expect(try people.expiration(of: id) == nil && people.localDocument(id) == nil)
       #expect(try people.decode(Person.self, from: id) == nil)
-      #expect(try people.query().where { $0.id == id }.all().isEmpty)
+      #expect(try people.query().where { $0.documentID == id }.all().isEmpty)
       #expect(try people.documents(AllDocumentsQuery(from: id, limit: 1)).count == (id == "" ? 1 : 0))
       refusal(.badDocumentID) { _ = try people.mutableDocument(id) }
       refusal(.badDocumentID) { try people.update(id) { $0["n"] = 1 } }

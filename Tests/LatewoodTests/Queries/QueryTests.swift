@@ -124,15 +124,13 @@ import Testing
     var isOld: Bool { year < 1980 }
   }
 
-  @Test func `a member stored under another name is an error with advice`() throws {
+  @Test func `a member that is not stored is an error with advice`() throws {
     let query = collection.query(Renamed.self)
-    for wrong in [
-      query.where { $0.name == "Alien" }, query.where { $0.isOld == true }, query.sorted { $0.name },
-    ] {
+    for wrong in [query.where { $0.isOld == true }, query.sorted { $0.isOld }] {
       let error = try #require(throws: DatabaseError.self) { try wrong.all() }
       #expect(error.code == .invalidParameter && error.advice.contains("$0["), "\(error)")
     }
-    #expect(try query.where { $0.year == 1979 && $0["title"] == "Alien" }.count() == 1)
+    #expect(try query.where { $0.year == 1979 && $0.name == "Alien" }.count() == 1)
     #expect(throws: DatabaseError.self) { try query.where { $0[path: "a..b"] == 1 }.all() }
     #expect(throws: DatabaseError.self) { try collection.query().where { $0["a"] == Double.nan }.all() }
   }
