@@ -45,6 +45,10 @@ let package = Package(
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodConcurrency", "LatewoodBytes",
       ]),
+    // The protocol of a replication, without sockets, and the collection of this process as a peer.
+    layer(
+      "LatewoodReplicator",
+      on: ["LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
