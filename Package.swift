@@ -186,6 +186,13 @@ let package = Package(
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt", "Views/couchdb-views.txt"], swiftSettings: settings),
     .testTarget(
+      name: "LatewoodReplicatorTests",
+      dependencies: [
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodTree",
