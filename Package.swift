@@ -45,6 +45,10 @@ let package = Package(
         "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
         "LatewoodConcurrency", "LatewoodBytes",
       ]),
+    // The protocol of a replication, without sockets, and the collection of this process as a peer.
+    layer(
+      "LatewoodReplicator",
+      on: ["LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
@@ -181,6 +185,13 @@ let package = Package(
         "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation", "LatewoodTestSupport",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt", "Views/couchdb-views.txt"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodReplicatorTests",
+      dependencies: [
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

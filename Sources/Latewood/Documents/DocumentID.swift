@@ -6,8 +6,9 @@ import LatewoodDocuments
   import Foundation
 #endif
 
-/// The rules of document ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control
-/// characters.
+/// The rules of document ids: 1 to 240 bytes of UTF-8, no control characters, no underscore at the
+/// start. Ids of design documents begin with `_design/`; they are stored and replicated, and never
+/// run.
 ///
 /// Ids are compared as bytes: the composed and the decomposed form of the same letter are two
 /// different ids, although Swift treats the strings as equal.

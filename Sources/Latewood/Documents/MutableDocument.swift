@@ -58,8 +58,8 @@ public struct MutableDocument: DocumentContent {
   /// Creates a document.
   ///
   /// - Parameters:
-  ///   - id: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters. Default: a
-  ///     random id.
+  ///   - id: 1 to 240 bytes of UTF-8, no control characters, no underscore at the start except in
+  ///     `_design/` and a name. Default: a random id.
   ///   - content: the members.
   /// - Throws: ``DatabaseError`` `badDocumentID`.
   public init(id: String? = nil, _ content: [String: DocumentValue] = [:]) throws {

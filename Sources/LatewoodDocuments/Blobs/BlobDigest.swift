@@ -18,6 +18,14 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
     bytes = hash.finish()
   }
 
+  /// Creates a digest from ``text``. Returns nil for other texts.
+  package init?(text: String) {
+    guard text.utf8.starts(with: BlobDigest.textPrefix.utf8),
+      let bytes = Base64.decode(text.utf8.dropFirst(BlobDigest.textPrefix.utf8.count))
+    else { return nil }
+    self.init(bytes)
+  }
+
   init(_ hash: inout SHA256) { bytes = hash.finish() }
 
   /// The beginning of `text`.

@@ -57,9 +57,9 @@ package enum BlobReferences {
   /// Returns the digest in a dictionary that describes a blob; nil for other dictionaries.
   private static func digest(of dictionary: FleeceDictionary) throws(FleeceError) -> BlobDigest? {
     guard try dictionary.value(for: "@type")?.string() == "blob",
-      let text = try dictionary.value(for: "digest")?.string(), text.utf8.starts(with: mark)
+      let text = try dictionary.value(for: "digest")?.string()
     else { return nil }
-    return Base64.decode(text.utf8.dropFirst(mark.count)).flatMap { BlobDigest($0) }
+    return BlobDigest(text: text)
   }
 
   /// Returns whether the mark occurs anywhere in a body. Searches for its last byte, which is rarer

@@ -10,11 +10,19 @@ package enum NameRules {
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
   ]
 
-  /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start, no control characters.
+  /// The beginning of the ids of design documents, which are stored and replicated, and never run.
+  package static let designPrefix = "_design/"
+
+  /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start except in `_design/` and a name, no
+  /// control characters.
   package static func objection(toID id: String) -> String? {
     if id.utf8.isEmpty { return "is empty" }
     if id.utf8.count > longestID { return "is \(id.utf8.count) bytes long; at most \(longestID) are allowed" }
-    if id.utf8.first == UInt8(ascii: "_") { return "starts with an underscore" }
+    if id.utf8.first == UInt8(ascii: "_"),
+      !id.utf8.starts(with: designPrefix.utf8) || id.utf8.count == designPrefix.utf8.count
+    {
+      return "starts with an underscore"
+    }
     return controlCharacter(in: id)
   }
 

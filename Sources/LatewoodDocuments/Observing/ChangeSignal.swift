@@ -31,6 +31,9 @@ final class ChangeSignal: Sendable {
 
   private func signal() { wake(.signalled, true) }
 
+  /// Ends all waiting, now and later.
+  func cancel() { wake(.cancelled, false) }
+
   private func wake(_ next: State, _ answer: Bool) {
     let waiting = state.withLock { state -> CheckedContinuation<Bool, Never>? in
       if case .cancelled = state { return nil }
@@ -62,7 +65,7 @@ final class ChangeSignal: Sendable {
         if let answer { continuation.resume(returning: answer) }
       }
     } onCancel: {
-      wake(.cancelled, false)
+      cancel()
     }
   }
 }

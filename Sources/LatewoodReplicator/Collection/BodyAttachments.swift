@@ -1,0 +1,157 @@
+import LatewoodDocuments
+import LatewoodFleece
+
+/// The attachments of a stored body, and the body without them.
+///
+/// CouchDB keeps named attachments beside the members of a document. A collection keeps the content
+/// of each as a blob, and the facts about it in the member `_attachments` of the body:
+///
+/// ```
+/// "_attachments": {"photo.jpg": {
+///   "@type": "blob", "digest": "sha256-…", "length": 52317, "content_type": "image/jpeg",
+///   "source_digest": "md5-…", "revpos": 2, "encoding": "gzip", "encoded_length": 50121}}
+/// ```
+///
+/// A blob elsewhere in the body is an attachment, too, named `blob_` and the path to its place, as
+/// Couchbase Lite names it: `blob_/photo`.
+struct BodyAttachments {
+  /// The body without the member `_attachments`.
+  var body: [UInt8]
+  var attachments: [Attachment] = []
+
+  struct Attachment: Equatable {
+    var name: String
+    var contentType: String
+    var blob: BlobDigest
+    /// The digest as CouchDB knows it; nil if it has never told one.
+    var sourceDigest: String?
+    var length: UInt64?
+    /// The generation that added the attachment; nil if it is not known.
+    var revisionPosition: UInt64?
+    var encoding: PeerAttachment.Encoding?
+    /// Whether the blob is in the members of the body.
+    var isInBody: Bool
+  }
+
+  static let member = "_attachments"
+  static let blobPrefix = "blob_"
+  private static let usualType = "application/octet-stream"
+
+  /// Takes a stored body apart. O(bytes).
+  init(_ stored: [UInt8]) throws(FleeceError) {
+    body = stored
+    if BlobReferences.find(in: stored).isEmpty { return }
+    let root = try FleeceBody(stored).root
+    for (key, value) in try root.members() ?? [] {
+      if key == Self.member {
+        for (name, facts) in try value.members() ?? [] {
+          if let attachment = try Self.attachment(name, facts, isInBody: false) {
+            attachments.append(attachment)
+          }
+        }
+      } else {
+        try collect(value, "/" + key)
+      }
+    }
+    if try root.element(for: Self.member) != nil {
+      var writer = FleeceWriter()
+      try writer.beginDictionary()
+      try root.writeMembers(to: &writer) { !$0.elementsEqual(Self.member.utf8) }
+      try writer.endDictionary()
+      body = try writer.finish()
+    }
+  }
+
+  /// Finds the blobs in a value, without recursion.
+  private mutating func collect(_ value: FleeceElement, _ path: String) throws(FleeceError) {
+    var waiting = [(value, path)]
+    while let (value, path) = waiting.popLast() {
+      if let found = try Self.attachment(Self.blobPrefix + path, value, isInBody: true) {
+        attachments.append(found)
+      } else if let members = try value.members() {
+        for (key, member) in members.reversed() { waiting.append((member, path + "/" + key)) }
+      } else if try value.kind == .array {
+        for index in (0..<(try value.count() ?? 0)).reversed() {
+          if let element = try value.element(at: index) { waiting.append((element, "\(path)/\(index)")) }
+        }
+      }
+    }
+  }
+
+  /// Returns the attachment that a dictionary describes; nil for other values.
+  private static func attachment(
+    _ name: String, _ facts: FleeceElement, isInBody: Bool
+  ) throws(FleeceError) -> Attachment? {
+    guard try facts.kind == .dictionary, try facts.element(for: "@type")?.string() == "blob",
+      let text = try facts.element(for: "digest")?.string(), let blob = BlobDigest(text: text)
+    else { return nil }
+    var encoding: PeerAttachment.Encoding?
+    if !isInBody, let coding = try facts.element(for: "encoding")?.string() {
+      encoding = PeerAttachment.Encoding(name: coding, length: try number("encoded_length", facts))
+    }
+    return Attachment(
+      name: name, contentType: try facts.element(for: "content_type")?.string() ?? usualType, blob: blob,
+      sourceDigest: isInBody ? nil : try facts.element(for: "source_digest")?.string(),
+      length: try number("length", facts), revisionPosition: isInBody ? nil : try number("revpos", facts),
+      encoding: encoding, isInBody: isInBody)
+  }
+
+  private static func number(_ key: String, _ facts: FleeceElement) throws(FleeceError) -> UInt64? {
+    switch try facts.element(for: key)?.number() {
+    case .integer(let value): UInt64(exactly: value)
+    case .unsigned(let value): value
+    case .double, nil: nil
+    }
+  }
+
+  /// Returns the bytes of a body with the given attachments, except those that are blobs in it.
+  func joined() throws(FleeceError) -> [UInt8] {
+    let apart = attachments.filter { !$0.isInBody }
+    if apart.isEmpty { return body }
+    var writer = FleeceWriter()
+    try writer.beginDictionary()
+    try FleeceBody(body).root.writeMembers(to: &writer) { _ in true }
+    try writer.key(Self.member)
+    try writer.beginDictionary()
+    for attachment in apart {
+      try writer.key(attachment.name)
+      try attachment.write(to: &writer)
+    }
+    try writer.endDictionary()
+    try writer.endDictionary()
+    return try writer.finish()
+  }
+}
+
+extension BodyAttachments.Attachment {
+  fileprivate func write(to writer: inout FleeceWriter) throws(FleeceError) {
+    try writer.beginDictionary()
+    try writer.key("@type")
+    try writer.string("blob")
+    try writer.key("digest")
+    try writer.string(blob.text)
+    try writer.key("content_type")
+    try writer.string(contentType)
+    if let length {
+      try writer.key("length")
+      try writer.unsigned(length)
+    }
+    if let sourceDigest {
+      try writer.key("source_digest")
+      try writer.string(sourceDigest)
+    }
+    if let revisionPosition {
+      try writer.key("revpos")
+      try writer.unsigned(revisionPosition)
+    }
+    if let encoding {
+      try writer.key("encoding")
+      try writer.string(encoding.name)
+      if let length = encoding.length {
+        try writer.key("encoded_length")
+        try writer.unsigned(length)
+      }
+    }
+    try writer.endDictionary()
+  }
+}
