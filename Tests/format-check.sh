@@ -97,9 +97,12 @@ sed -n '/^<!-- file: annotated -->/,/^<!-- end of file -->/p' FORMAT.md | sed '1
   || fail "section 12 of FORMAT.md is not what Tests/format/annotate.py prints"
 
 # Records, the feed, bodies in records and apart, and the counts must agree.
-python3 -B Tests/format/latewood_documents.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/documents" \
+python3 -B Tests/format/latewood_documents.py Tests/golden/documents.latewood Tests/golden/documents-2.latewood \
+  Tests/golden/views.latewood > "$work/documents" \
   || fail "the documents of a golden file do not agree with themselves"
-[ "$(wc -l < "$work/documents")" = 4 ] || fail "four collections are in the golden files of documents"
+[ "$(wc -l < "$work/documents")" = 6 ] || fail "six collections are in the golden files of documents"
+grep -q "documents-2.*films.* 40 named by value" "$work/documents" || fail "films are not named by their values"
+python3 -B Tests/format/latewood_digest.py --check Tests/digests/vectors.jsonl || fail "the vectors of digests are others"
 
 # Rows of views, the lists of what documents emitted, and sums must agree.
 python3 -B Tests/format/latewood_views.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/views" \

@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune demo help; do
+for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
@@ -326,6 +326,7 @@ expect 0 "clear" expiry clear edit.lw b ; expect 0 "list" expiry edit.lw ; is "n
 expect 2 "no time" expiry set edit.lw b soon
 expect 0 "prune" prune edit.lw --keep 1 --dry-run --json ; query "nothing is done" 'd["dryRun"],d["keep"]' "(True, 1)"
 expect 2 "none to keep" prune edit.lw --keep 0
+expect 0 "upgrade" upgrade edit.lw --json ; query "the newest format stays" 'd["before"],d["after"]' "(2, 2)"
 expect 0 "blobs" blobs edit.lw --json ; query "none" 'd["blobs"]' "[]"
 expect 1 "no blob" blobs get edit.lw "$(printf 'ab%.0s' $(seq 32))"
 "$tool" changes edit.lw --since now --follow --limit 3 --timeout 20 --json >followed 2>&1 &

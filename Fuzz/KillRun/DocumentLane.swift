@@ -42,6 +42,15 @@ struct DocumentLane {
       from: #"{"number":\#(number),"place":\#(place),"text":"\#(text)"\#(picture ?? "")}"#)
   }
 
+  private static func revision(
+    after parent: RevisionID?, isDeleted: Bool, _ body: [UInt8]
+  ) throws -> RevisionID {
+    let algorithm = DocumentFormat.newest.digestAlgorithm
+    return try body.withUnsafeBytes {
+      try RevisionID(editing: parent, isDeleted: isDeleted, body: $0, by: algorithm)
+    }
+  }
+
   /// Creates the next batch in memory. Returns its changes, and the blob that must exist first.
   private mutating func prepare() throws -> (changes: [Change], blob: [UInt8]?) {
     last += 1
@@ -55,15 +64,15 @@ struct DocumentLane {
       let picture = place == 0 && !isDeleted ? digest : nil
       let body = try Self.body(last, place, picture)
       let parent = known?.winner
-      let revision = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+      let revision = try Self.revision(after: parent, isDeleted: isDeleted, body)
       changes.append(.save(id, parent: parent, body: body, isDeleted: isDeleted, blob: picture))
       model.replace(id, parent, revision, body, isDeleted: isDeleted, blob: picture)
     }
     if last % 11 == 0 {
       let id = Self.id(last, 3)
       let (first, body) = (try Self.body(last, 100), try Self.body(last, 101))
-      let root = first.withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
-      let leaf = body.withUnsafeBytes { RevisionID(editing: root, isDeleted: false, body: $0) }
+      let root = try Self.revision(after: nil, isDeleted: false, first)
+      let leaf = try Self.revision(after: root, isDeleted: false, body)
       changes.append(.insert(id, history: [leaf, root], body: body))
       model.replace(id, nil, leaf, body, isDeleted: false, blob: nil)
     }

@@ -41,6 +41,8 @@ final class SoakRun: Sendable {
     self.path = path
     self.seed = seed
     var options = DocumentOptions()
+    // Bodies are not Fleece.
+    options.format = .version1
     options.store.writeBufferBudget = 4 << 20
     options.store.compaction.minimumSize = 16 << 20
     options.store.durability = .relaxed

@@ -19,7 +19,7 @@ final class TestClock: Sendable {
   func advance(_ by: UInt64) { seconds.withLock { $0 += by } }
 
   func options() -> DocumentOptions {
-    var options = DocumentOptions()
+    var options = DocumentOptions.ofPlainBodies
     options.expiresByItself = false
     options.store.compaction = .manual
     let seconds = seconds
@@ -38,6 +38,30 @@ func refusal(
 }
 
 func bytes(_ text: String) -> [UInt8] { Array(text.utf8) }
+
+extension DocumentOptions {
+  /// Options of a new database in format 1, in which a body can be any bytes, such as a plain text.
+  static var ofPlainBodies: DocumentOptions {
+    var options = DocumentOptions()
+    options.format = .version1
+    return options
+  }
+}
+
+/// Opens databases with ``DocumentOptions/ofPlainBodies``, if a test does not choose options.
+extension DocumentStore {
+  static func open(at path: String) throws(DatabaseError) -> DocumentStore {
+    try open(at: path, options: .ofPlainBodies)
+  }
+
+  static func open(at path: String, mode: Store.OpenMode) throws(DatabaseError) -> DocumentStore {
+    try open(at: path, mode: mode, options: .ofPlainBodies)
+  }
+
+  static func inMemory() throws(DatabaseError) -> DocumentStore {
+    try inMemory(options: .ofPlainBodies)
+  }
+}
 
 extension DocumentStore {
   /// The default collection.

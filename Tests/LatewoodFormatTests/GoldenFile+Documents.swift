@@ -7,9 +7,10 @@ import LatewoodStore
 
 /// A file of documents. `GoldenDatabaseTests` reads it as an app does.
 extension GoldenFile {
-  static func documents() throws -> GoldenFile {
+  static func documents(_ format: DocumentFormat) throws -> GoldenFile {
     let volume = MemoryVolume()
     var options = DocumentOptions()
+    options.format = format
     options.depth = 3
     options.expiresByItself = false
     options.store.checkpointsInBackground = false
@@ -31,7 +32,8 @@ extension GoldenFile {
       environment: ModelledStore.environment(seed: 32))
     let listing = try plain.listing()
     try plain.close()
-    return GoldenFile("documents", try Repository.read(volume, path), .reads(listing: listing))
+    let name = format == .version1 ? "documents" : "documents-\(format.rawValue)"
+    return GoldenFile(name, try Repository.read(volume, path), .reads(listing: listing))
   }
 }
 

@@ -10,6 +10,7 @@ extension GoldenFile {
   static func views() throws -> GoldenFile {
     let volume = MemoryVolume()
     var options = DocumentOptions()
+    options.format = .version1
     options.expiresByItself = false
     options.store.checkpointsInBackground = false
     options.store.compaction = .manual

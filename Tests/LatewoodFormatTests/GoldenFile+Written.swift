@@ -7,7 +7,8 @@ extension GoldenFile {
     [
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
-      try droppedKeyspace(), try compacted(), try holes(), try backup(), try documents(), try views(),
+      try droppedKeyspace(), try compacted(), try holes(), try backup(), try documents(.version1),
+      try documents(.version2), try views(),
     ]
   }
 

@@ -5,6 +5,7 @@
 """
 
 from latewood_checks import need, run, varint, varints
+from latewood_digest import digest
 from latewood_fleece import Fleece
 from latewood_reader import Database, text
 
@@ -31,6 +32,15 @@ class Revision:
         self.is_text = bool(flags & TEXT)
         self.digest = digest if self.is_text else digest.hex().encode()
         self.is_deleted, self.is_leaf = bool(flags & DELETION), False
+        self.parent, self.is_root = None, bool(flags & ROOT)
+
+    def check_digest(self, body):
+        """Checks the digest of a revision that was named by its value, if its parent is known."""
+        if self.is_text or len(self.stored) != 17 or self.stored[0] != 2 or self.is_root and self.generation > 1:
+            return 0
+        known = self.parent and (self.parent.generation, self.parent.stored, self.parent.is_text)
+        need(digest(known, self.is_deleted, body) == self.stored, "a revision is not named by its value")
+        return 1
 
     def rank(self):
         return not self.is_deleted, self.generation, self.digest
@@ -65,7 +75,7 @@ class Record:
 
     def branch(self, data, at):
         generation, at = varint(data, at)
-        is_leaf = True
+        is_leaf, child = True, None
         while True:
             need(at < len(data), "a branch does not end")
             flags, at = data[at], at + 1
@@ -82,10 +92,14 @@ class Record:
                 need(body > 0, "a body is nowhere")
             revision = Revision(generation, flags, digest, body)
             revision.is_leaf = is_leaf
+            if child:
+                child.parent = revision
+            child = revision
             if flags & JOIN:
                 parent, at = varint(data, at)
                 need(parent < len(self.revisions), "a branch joins what does not come before it")
                 joined = self.revisions[parent]
+                revision.parent = joined
                 need(not joined.is_leaf and joined.generation == generation - 1, "a branch joins what it cannot")
             self.revisions.append(revision)
             if flags & (ROOT | JOIN):
@@ -97,11 +111,15 @@ class Record:
 def check_collection(collection, state, space):
     documents, feed, bodies = space(b"documents"), space(b"sequences"), space(b"bodies")
     superseded = space(b"superseded")
-    needed, in_records, in_record_bytes, deleted = set(), 0, 0, 0
+    needed, in_records, in_record_bytes, deleted, named = set(), 0, 0, 0, 0
     for identity, data in documents.items():
         record = Record(data)
         winner = record.revisions[0]
         deleted += winner.is_deleted
+        for revision in record.revisions:
+            body = record.body if record.flags & HOLDS_BODY and revision is winner else bodies.get(
+                revision.body.to_bytes(8, "big"))
+            named += revision.check_digest(body) if body else 0
         flags = winner.is_deleted | record.flags << 1 & 2 | winner.is_text << 2
         entry = bytes([flags, winner.generation, len(winner.stored)])
         need(winner.generation < 128 and feed.get(record.sequence.to_bytes(8, "big")) == entry + winner.stored + identity,
@@ -119,7 +137,7 @@ def check_collection(collection, state, space):
     need(len(feed) == len(documents) == numbers[1] + numbers[2] and numbers[2] == deleted, "documents are counted wrongly")
     need(numbers[3] == len(bodies) + in_records and numbers[5] == len(superseded)
          and numbers[4] == sum(map(len, bodies.values())) + in_record_bytes, "bodies are counted wrongly")
-    return f"{len(documents)} documents, {deleted} deleted, {in_records} bodies in records, {len(bodies)} apart"
+    return f"{len(documents)} documents, {deleted} deleted, {in_records} bodies in records, {len(bodies)} apart, {named} named by value"
 
 
 def check(path):

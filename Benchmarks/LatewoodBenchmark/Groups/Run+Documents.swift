@@ -1,7 +1,8 @@
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
-/// Group `documents`: the document engine, with opaque bodies of about 900 bytes.
+/// Group `documents`: the document engine, with bodies of about 900 bytes, each a single value.
 extension Run where Engine == LatewoodEngine {
   private var documentPath: String { options.directory.path + "/documents.latewood" }
 
@@ -46,16 +47,23 @@ extension Run where Engine == LatewoodEngine {
     return "movie-" + String(repeating: "0", count: 8 - digits.utf8.count) + digits
   }
 
+  /// Returns 900 bytes as Fleece; their first ones follow the length, which takes three.
+  private func body(of byte: UInt8) throws -> [UInt8] {
+    var writer = FleeceWriter()
+    try writer.data([UInt8](repeating: byte, count: 900))
+    return try writer.finish()
+  }
+
   private func save(_ count: UInt64, in store: DocumentStore, workload: String, over: Bool) throws {
     let documents = try documents(of: store)
     var random = SplitMix64(seed: over ? 0x5151 : 0x5050)
-    var body = [UInt8](repeating: 0x61, count: 900)
+    var body = try self.body(of: 0x61)
     try measure(workload, operations: count) {
       for start in stride(from: 0, to: count, by: 1000) {
         try store.write { writer in
           for number in start..<min(count, start + 1000) {
             let id = identifier(number)
-            withUnsafeBytes(of: random.next()) { body.replaceSubrange(0..<8, with: $0) }
+            withUnsafeBytes(of: random.next()) { body.replaceSubrange(4..<12, with: $0) }
             let parent = over ? try writer.reads(documents).head(of: id)?.winner : nil
             try writer.save(id, in: documents, body: body, parent: parent)
           }
@@ -67,7 +75,7 @@ extension Run where Engine == LatewoodEngine {
 
   private func saveDurably(_ count: UInt64, in store: DocumentStore) throws {
     let documents = try documents(of: store)
-    let body = [UInt8](repeating: 0x62, count: 900)
+    let body = try self.body(of: 0x62)
     var times: [Double] = []
     try measure("doc-save-durable", operations: count) {
       for number in 0..<count {

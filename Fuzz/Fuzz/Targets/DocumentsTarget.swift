@@ -1,5 +1,6 @@
 import LatewoodConcurrency
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
@@ -37,6 +38,7 @@ private final class DocumentsRun {
     options.store.nodeSize = 1024
     options.store.inlineValueLimit = 64
     options.depth = 1 + bytes.below(4)
+    options.format = bytes.below(2) == 0 ? .version1 : .version2
     let clock = clock
     options.environment = Environment(now: { clock.withLock { $0 } * 1_000_000 }, random: { 77 })
     self.options = options
@@ -119,7 +121,7 @@ private final class DocumentsRun {
       try writer.setExpiry(of: id, in: documents, time)
       model.documents[id]?.expiry = time
     case 14:
-      let body = body()
+      let body = try body()
       try writer.putLocal(id, in: documents, body: body)
       model.local[id] = body
     default:
@@ -128,15 +130,24 @@ private final class DocumentsRun {
     }
   }
 
-  private func body() -> [UInt8] {
+  private func body() throws -> [UInt8] {
     let code = bytes.byte()
-    return [UInt8](repeating: code, count: 1 + [0, 3, 63, 200, 2000][Int(code % 5)])
+    return try body(of: [UInt8](repeating: code, count: 1 + [0, 3, 63, 200, 2000][Int(code % 5)]))
   }
+
+  private func body(of content: [UInt8]) throws -> [UInt8] {
+    var writer = FleeceWriter()
+    try writer.data(content)
+    return try writer.finish()
+  }
+
+  /// The body of a deletion: the number 0.
+  private static let tombstone: [UInt8] = [0, 0]
 
   private func save(
     _ writer: DocumentWriter, _ id: String, _ known: DocumentModel.Document?, _ model: inout DocumentModel
   ) throws {
-    let body = body()
+    let body = try body()
     var parent: RevisionID?
     if let known {
       let live = known.live.keys.sorted()
@@ -155,13 +166,13 @@ private final class DocumentsRun {
     }
     let live = known.live.keys.sorted()
     let parent = live[bytes.below(live.count)]
-    let saved = try writer.save(id, in: documents, body: [0], parent: parent, isDeleted: true)
-    model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
+    let saved = try writer.save(id, in: documents, body: Self.tombstone, parent: parent, isDeleted: true)
+    model.replace(id, parent, saved.revision, Self.tombstone, isDeleted: true, blob: nil)
   }
 
   private func refusal(of id: String, _ writer: DocumentWriter) -> DatabaseError.Code? {
     do throws(DatabaseError) {
-      _ = try writer.save(id, in: documents, body: [0], parent: nil, isDeleted: true)
+      _ = try writer.save(id, in: documents, body: Self.tombstone, parent: nil, isDeleted: true)
       return nil
     } catch { return error.code }
   }
@@ -189,9 +200,11 @@ private final class DocumentsRun {
     var history = leaf.map { [$0] } ?? []
     var body: [UInt8] = []
     for step in 0..<length {
-      body = Array("\(model.lastSequence) \(step) \(bytes.byte())".utf8)
-      let revision = body.withUnsafeBytes {
-        RevisionID(editing: history.first, isDeleted: step == length - 1 && isDeleted, body: $0)
+      body = try self.body(of: Array("\(model.lastSequence) \(step) \(bytes.byte())".utf8))
+      let revision = try body.withUnsafeBytes {
+        try RevisionID(
+          editing: history.first, isDeleted: step == length - 1 && isDeleted, body: $0,
+          by: options.format.digestAlgorithm)
       }
       history.insert(revision, at: 0)
     }

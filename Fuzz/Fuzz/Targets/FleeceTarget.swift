@@ -21,6 +21,11 @@ final class FleeceTarget: FuzzTarget {
     } catch {
       if isValid, error.kind != .notFinite { find("what is sound was refused: \(error)") }
     }
+    let digest = digest(of: body) { value, hash throws(FleeceError) in try value.digest(into: &hash) }
+    let byWalk = self.digest(of: body) { value, hash throws(FleeceError) in
+      try value.digestByWalk(into: &hash)
+    }
+    if digest != byWalk || (digest != nil) != isValid { find("two digests differ") }
     writer.removeAll()
     if isValid {
       do throws(FleeceError) {
@@ -37,6 +42,18 @@ final class FleeceTarget: FuzzTarget {
     }
     var budget = 400
     tolerate { visit(try body.root, depth: 0, &budget) }
+  }
+
+  /// Returns the digest of the value; nil if it is refused.
+  private func digest(
+    of body: FleeceBody, _ add: (FleeceValue, inout ValueHash) throws(FleeceError) -> Void
+  ) -> [UInt64]? {
+    do throws(FleeceError) {
+      var hash = ValueHash()
+      try body.withRoot { value throws(FleeceError) in try add(value, &hash) }
+      let (first, second) = hash.finish()
+      return [first, second]
+    } catch { return nil }
   }
 
   /// Checks that the text can be read and means the same.

@@ -36,7 +36,7 @@ public final class Database: Sendable {
   ///   the stricter one applies.
   /// - `isStrict` applies to saves through the second handle.
   /// - `revisionDepth` has no effect, as for every existing file: see
-  ///   ``Database/setRevisionDepth(_:)-2og89``.
+  ///   ``Database/setRevisionDepth(_:)-2og89``. The same applies to `documentFormat`.
   /// - `reading` has no effect.
   /// - `lockTimeout` has none either, except while the first open itself still waits.
   /// - `onEvent` has no effect.
@@ -52,6 +52,9 @@ public final class Database: Sendable {
     /// The number of generations of revisions that a new database keeps of each document, one at
     /// least. Default: 20.
     public var revisionDepth = 20
+    /// The format of the documents of a new database. Default: the newest. An existing database
+    /// keeps its format: see ``Database/upgradeDocumentFormat()``.
+    public var documentFormat = DocumentFormat.newest
     /// The policy for automatic compactions.
     public var compaction = CompactionPolicy()
     /// The way in which the file is read. Default: mapped, unless the system cannot do that or the
@@ -355,6 +358,7 @@ extension Database.Configuration {
     options.store.lockTimeout = lockTimeout
     options.store.onEvent = onEvent
     options.depth = max(1, revisionDepth)
+    options.format = documentFormat
     return options
   }
 }

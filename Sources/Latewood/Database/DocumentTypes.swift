@@ -13,6 +13,9 @@ public typealias DatabaseFault = LatewoodDocuments.DatabaseFault
 /// The rule for saving a document that someone else has saved since it was read.
 public typealias ConcurrencyControl = LatewoodDocuments.ConcurrencyControl
 
+/// The version of the form in which a database keeps its documents.
+public typealias DocumentFormat = LatewoodDocuments.DocumentFormat
+
 /// The documents of a collection to list, by id.
 public typealias AllDocumentsQuery = LatewoodDocuments.AllDocumentsQuery
 

@@ -9,8 +9,9 @@ public struct Document: DocumentContent {
   /// The id of the document in its collection.
   public let id: String
   /// The revision id, `generation-digest`. It changes with every save, and replicas that make the
-  /// same edit get the same id. The digest of a revision that was saved by Latewood is 40 lowercase
-  /// hexadecimal digits; a digest from elsewhere can be any text of 1 to 46 bytes.
+  /// same edit get the same id. The digest of a revision that was saved by Latewood is 34 lowercase
+  /// hexadecimal digits, or 40 in a database of ``DocumentFormat/version1``; a digest from
+  /// elsewhere can be any text of 1 to 46 bytes.
   public var revisionID: String { revision?.description ?? "" }
   /// The sequence of the document's last change when this was read or saved, counted in its
   /// collection from 1. For a revision that was requested by its id, the sequence of the change

@@ -11,9 +11,30 @@ enum DatabaseRecords {
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"
 
-  /// The version of the keyspaces and records of this layer. The store's format has a separate
-  /// version.
-  static let format: UInt64 = 1
+  /// The key of the bits of features that a program must know to read the documents; absent if
+  /// there are none.
+  static let featuresKey = "features"
+
+  /// Reads the version of the keyspaces and records.
+  ///
+  /// - Throws: ``DatabaseError`` `wrongFormat` if there is none; `tooNew`.
+  static func format(in spaces: DatabaseSpaces, _ source: some Readable) throws(DatabaseError)
+    -> DocumentFormat
+  {
+    guard let number = try number(formatKey, in: spaces, source), number > 0 else {
+      throw DatabaseError(.wrongFormat, "the file does not say in what format its documents are")
+    }
+    guard let format = DocumentFormat(rawValue: number) else {
+      throw DatabaseError(
+        .tooNew, "the documents are in format \(number), this is for \(DocumentFormat.newest.rawValue)")
+    }
+    let features = try DatabaseRecords.number(featuresKey, in: spaces, source) ?? 0
+    guard features == 0 else {
+      throw DatabaseError(
+        .tooNew, "the documents use features that this program does not know: use a newer one")
+    }
+    return format
+  }
 
   static func number(
     _ key: String, in spaces: DatabaseSpaces, _ source: some Readable

@@ -38,6 +38,8 @@ final class DocumentCore: Sendable {
   /// The number of generations to keep, as of the newest commit. A batch uses the value in its
   /// transaction instead.
   let depth: Guarded<Int>
+  /// The number of the format, as of the newest commit.
+  let format: Atomic<UInt64>
   /// The number of calls that have changed the depth.
   let depthChanges = Guarded<UInt64>(0)
   /// Runs reads for callers that must not block.
@@ -54,7 +56,7 @@ final class DocumentCore: Sendable {
     self.options = options
     self.sharedPath = sharedPath
     following = store.isReadOnly ? Following() : nil
-    let (spaces, depth) = try DatabaseError.typed {
+    let (spaces, format, depth) = try DatabaseError.typed {
       if try store.existingKeyspace("database") == nil {
         guard !store.isReadOnly, try store.keyspaces().isEmpty else {
           throw DatabaseError(.wrongFormat, "the file holds keys and values, but no documents")
@@ -62,16 +64,10 @@ final class DocumentCore: Sendable {
         try DocumentCore.create(in: store, options)
       }
       let spaces = try DatabaseSpaces { name in try store.keyspace(name) }
-      let format = try DatabaseRecords.number(DatabaseRecords.formatKey, in: spaces, store)
-      guard let format else {
-        throw DatabaseError(.wrongFormat, "the file does not say in what format its documents are")
-      }
-      guard format <= DatabaseRecords.format else {
-        throw DatabaseError(
-          .tooNew, "the documents are in format \(format), this is for \(DatabaseRecords.format)")
-      }
-      return (spaces, try DatabaseRecords.depth(in: spaces, store))
+      let format = try DatabaseRecords.format(in: spaces, store)
+      return (spaces, format, try DatabaseRecords.depth(in: spaces, store))
     }
+    self.format = Atomic(format.rawValue)
     self.depth = Guarded(depth)
     shared = spaces
   }
@@ -84,7 +80,7 @@ final class DocumentCore: Sendable {
           SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
         try transaction.put(DatabaseRecords.identityKey, identity, in: spaces.database)
         try transaction.put(
-          DatabaseRecords.formatKey, DatabaseRecords.encoded(DatabaseRecords.format), in: spaces.database)
+          DatabaseRecords.formatKey, DatabaseRecords.encoded(options.format.rawValue), in: spaces.database)
         let depth = DatabaseRecords.encoded(UInt64(max(1, options.depth)))
         try transaction.put(DatabaseRecords.depthKey, depth, in: spaces.database)
         try transaction.put(DatabaseRecords.deepestKey, depth, in: spaces.database)
@@ -112,6 +108,11 @@ final class DocumentCore: Sendable {
   func source() throws -> ReadSource {
     if let batch = currentBatch { return .transaction(batch.transaction) }
     return .state(try store.held())
+  }
+
+  /// The algorithm that names the revisions of a batch that begins now.
+  var algorithm: RevisionDigest.Algorithm {
+    (DocumentFormat(rawValue: format.load(ordering: .acquiring)) ?? .newest).digestAlgorithm
   }
 
   var now: UInt64 { options.environment.now() / 1_000_000 }

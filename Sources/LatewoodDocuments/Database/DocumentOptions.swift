@@ -7,6 +7,8 @@ package struct DocumentOptions: Sendable {
   /// The number of generations of revisions that a new database keeps; at least 1. An existing
   /// database keeps its number.
   package var depth = RevisionTree.usualDepth
+  /// The format of a new database. An existing database keeps its format.
+  package var format = DocumentFormat.newest
   /// Whether a timer purges documents when they expire. Opening for writing and
   /// ``DocumentStore/purgeExpired()`` always purge them.
   package var expiresByItself = true

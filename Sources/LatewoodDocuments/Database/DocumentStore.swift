@@ -216,6 +216,34 @@ package final class DocumentStore: Sendable {
     }
   }
 
+  /// Returns the format of the documents, in the state that this thread reads.
+  package func format() throws(DatabaseError) -> DocumentFormat {
+    let core = try openedForReading()
+    let spaces = core.shared
+    let source: ReadSource
+    do { source = try core.source() } catch { throw DatabaseError.from(error) }
+    return try DatabaseRecords.format(in: spaces, source)
+  }
+
+  /// Upgrades the documents to the newest format. Returns false if they are in that format.
+  ///
+  /// Stored revisions keep their names. Those of later batches are named by the new algorithm.
+  @discardableResult
+  package func upgradeFormat() throws(DatabaseError) -> Bool {
+    let core = try openedForWriting()
+    var isOlder = false
+    try core.batch(usual) { (batch) throws(DatabaseError) in
+      isOlder = try DatabaseRecords.format(in: batch.shared, batch.transaction) < .newest
+      guard isOlder else { return }
+      let newest = DocumentFormat.newest.rawValue
+      try batch.putRecord(DatabaseRecords.formatKey, DatabaseRecords.encoded(newest))
+      batch.atEnd { [core] isCommitted in
+        if isCommitted { core.format.store(newest, ordering: .releasing) }
+      }
+    }
+    return isOlder
+  }
+
   /// The number of generations of revisions that are kept. A batch that changes it sees the new
   /// value only after its commit.
   package var depth: Int { core.depth.withLock { $0 } }

@@ -337,7 +337,14 @@ extension UntrustedBytes {
   @inline(never) private mutating func skipUnusualDigest(isText: Bool) throws(DatabaseError) {
     let count = Int(try byte())
     if count == RevisionDigest.usualCount { throw damaged("a usual digest length is stored explicitly") }
-    _ = isText ? try textDigest(count) : try digest(count)
+    if isText {
+      _ = try textDigest(count)
+    } else {
+      guard count >= 1, count <= RevisionDigest.maximumCount else {
+        throw damaged("a digest has \(count) bytes")
+      }
+      _ = try bytes(count)
+    }
   }
 
   /// Reads a revision without its contents. Returns its flags.

@@ -74,6 +74,11 @@ struct UntrustedBytes {
         words: start.u64(0).byteSwapped, start.u64(8).byteSwapped,
         UInt64(start.u32(16).byteSwapped) &<< 32, 0, count: count)
     }
+    if count == RevisionDigest.valueHashCount {
+      return RevisionDigest(
+        words: start.u64(0).byteSwapped, start.u64(8).byteSwapped, UInt64(start.u8(16)) &<< 56, 0,
+        count: count)
+    }
     guard let digest = RevisionDigest(bytes) else { throw damaged("a digest has \(count) bytes") }
     return digest
   }

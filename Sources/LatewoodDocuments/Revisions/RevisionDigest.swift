@@ -11,8 +11,11 @@
 package struct RevisionDigest: Sendable, Hashable {
   /// The algorithm that created a digest. On disk and in replicas: never renumbered.
   package enum Algorithm: UInt8, Sendable {
-    /// This byte, then 19 bytes of BLAKE2b (RFC 7693, digest length 19).
+    /// This byte, then 19 bytes of BLAKE2b (RFC 7693, digest length 19), over the bytes of the
+    /// body.
     case blake2b152 = 1
+    /// This byte, then 16 bytes of `ValueHash`, over the value of the body, in any encoding.
+    case valueHash = 2
   }
 
   /// The maximum number of bytes in a digest that is not a text.
@@ -20,8 +23,10 @@ package struct RevisionDigest: Sendable, Hashable {
   /// The maximum number of bytes in a digest that is a text. It is the capacity of the words, which
   /// make copies cheap: digests are copied often.
   package static let maximumTextCount = 46
-  /// The number of bytes in a digest that this library creates.
+  /// The number of bytes in a digest of `Algorithm.blake2b152`, which is not stored in records.
   static let usualCount = 20
+  /// The number of bytes in a digest of `Algorithm.valueHash`.
+  static let valueHashCount = 17
 
   /// The first 40 bytes as big-endian words, padded with zeros.
   private let a, b, c, d, e: UInt64

@@ -12,6 +12,8 @@ package final class DocumentBatch {
   /// The time when the batch began, in seconds since 1970. Documents that expired before are
   /// treated as absent.
   package let now: UInt64
+  /// The algorithm that names the revisions of this batch.
+  package let algorithm: RevisionDigest.Algorithm
   private var works: [String: CollectionWork] = [:]
   /// The collection of the last call, which is usually also the collection of the next one.
   private var lastWork: CollectionWork?
@@ -48,6 +50,7 @@ package final class DocumentBatch {
     self.transaction = transaction
     shared = core.shared
     now = core.now
+    algorithm = core.algorithm
   }
 
   /// Schedules a closure that is called when the outcome of the batch is known. It is called

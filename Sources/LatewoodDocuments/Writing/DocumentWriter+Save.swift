@@ -96,7 +96,8 @@ extension DocumentWriter {
           {
             return
           }
-          let change = edit.change(after: winner, sequence: sequence, depth: depth)
+          let change = try edit.change(
+            after: winner, by: batch.algorithm, sequence: sequence, depth: depth)
           guard try record.append(change, to: &batch.record) else { return }
           (old, oldBody, head) = (winner, record.body, change.head)
         }
@@ -106,7 +107,7 @@ extension DocumentWriter {
       case .first = edit.admission(
         isParentLeaf: parent.map { _ in false }, isWinnerDeleted: nil, policy)
     {
-      let change = edit.change(after: nil, sequence: sequence, depth: depth)
+      let change = try edit.change(after: nil, by: batch.algorithm, sequence: sequence, depth: depth)
       UnbranchedRecord.append(change, to: &batch.record)
       head = change.head
     }
@@ -126,7 +127,7 @@ extension DocumentWriter {
     _ policy: ConcurrencyControl
   ) throws(DatabaseError) -> SavedRevision {
     var (tree, place) = (known, place)
-    var revision = edit.revision(after: place.map { tree.nodes[$0].id })
+    var revision = try edit.revision(after: place.map { tree.nodes[$0].id }, by: batch.algorithm)
     while let leaf = place, tree.contains(revision) {
       // Another replica sent the same edit without its history, so the edit is a root of the tree:
       // make it a child of the leaf. If its latest descendant is deleted, continue from there.
@@ -138,7 +139,7 @@ extension DocumentWriter {
         )
       }
       place = next
-      revision = edit.revision(after: tree.nodes[next].id)
+      revision = try edit.revision(after: tree.nodes[next].id, by: batch.algorithm)
     }
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DatabaseError(.badRevisionID, "the document \(edit.id) has been edited too often")
@@ -180,7 +181,8 @@ extension DocumentWriter {
         .conflict, "the revision \(parent) of the document \(id) is no longer kept",
         advice: "Edit a revision that `revisions(of:)` lists.")
     }
-    let revision = body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+    let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
+    let revision = try edit.revision(after: parent, by: batch.algorithm)
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DatabaseError(.badRevisionID, "the document \(id) has been edited too often")
     }
@@ -232,14 +234,21 @@ private struct Edit {
     return continuesDeleted || policy == .lastWriteWins ? .afterWinner : .refused(.conflict)
   }
 
-  func revision(after parent: RevisionID?) -> RevisionID {
-    body.bytes.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) }
+  func revision(
+    after parent: RevisionID?, by algorithm: RevisionDigest.Algorithm
+  ) throws(DatabaseError) -> RevisionID {
+    try body.bytes.withContents { (body) throws(DatabaseError) -> RevisionID in
+      try RevisionID(editing: parent, isDeleted: isDeleted, body: body, by: algorithm)
+    }
   }
 
   /// Returns this edit of the winner of a document, or of a new one.
-  func change(after winner: DocumentRecord.Head?, sequence: UInt64, depth: Int) -> UnbranchedRecord.Edit {
+  func change(
+    after winner: DocumentRecord.Head?, by algorithm: RevisionDigest.Algorithm, sequence: UInt64, depth: Int
+  ) throws(DatabaseError) -> UnbranchedRecord.Edit {
     UnbranchedRecord.Edit(
-      revision: revision(after: winner?.winner), isDeleted: isDeleted, body: body.bytes, sequence: sequence,
+      revision: try revision(after: winner?.winner, by: algorithm), isDeleted: isDeleted, body: body.bytes,
+      sequence: sequence,
       expiry: winner?.expiry, depth: depth)
   }
 }

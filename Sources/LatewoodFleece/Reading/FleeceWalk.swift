@@ -160,11 +160,7 @@ package struct FleeceWalk: ~Copyable {
 
   @inline(__always) private mutating func spend(_ size: Int, _ offset: Int) throws(FleeceError) {
     rest &-= size
-    if rest < 0 {
-      throw FleeceError(
-        .tooLarge, "the bytes stand for a value that is out of proportion larger than they are",
-        offset: offset)
-    }
+    if rest < 0 { throw FleeceError.outOfProportion(offset: offset) }
   }
 
   @inline(__always) private mutating func proveText(
@@ -174,5 +170,13 @@ package struct FleeceWalk: ~Copyable {
     guard let start = text.baseAddress, UTF8Text.isValid(start, text.count) else {
       throw FleeceError.damaged(at: offset, "a string is not UTF-8")
     }
+  }
+}
+
+extension FleeceError {
+  @inline(never) static func outOfProportion(offset: Int) -> FleeceError {
+    FleeceError(
+      .tooLarge, "the bytes stand for a value that is out of proportion larger than they are",
+      offset: offset)
   }
 }

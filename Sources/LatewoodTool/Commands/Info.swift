@@ -35,7 +35,8 @@ extension CommandDescription {
         line: "latewood info my.latewood", explanation: "Sizes, keyspaces, state of the log.")
     ],
     json: [
-      #"{"path":"TEXT","formatVersion":NUMBER,"fileID":"HEX","created":"TIME","#,
+      #"{"path":"TEXT","formatVersion":NUMBER,"documentFormat":NUMBER or null,"#,
+      #"  "fileID":"HEX","created":"TIME","#,
       #"  "transaction":NUMBER,"checkpointTransaction":NUMBER,"#,
       #"  "checkpoints":NUMBER or null,"fileBytes":BYTES,"#,
       #"  "allocatedBytes":BYTES,"liveBytes":BYTES,"#,
@@ -83,6 +84,8 @@ struct DatabaseInfo {
   private(set) var collections: [CollectionFacts] = []
   /// Whether the keyspaces are those of documents.
   private(set) var holdsDocuments = false
+  /// The number of the format of the documents; nil if there are none.
+  private var documentFormat: UInt64?
   /// The approximate bytes that a compaction omits: bodies of old revisions and their overhead.
   private var reclaimable: UInt64 = 0
   /// The parts of the live data that this could not read.
@@ -128,9 +131,10 @@ struct DatabaseInfo {
     guard holdsDocuments else { return }
     try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
       collections = try CollectionFacts.all(of: documents.store)
-      do throws(DatabaseError) { reclaimable = try documents.store.reclaimableBytes() } catch {
-        throw Failure(error)
-      }
+      do throws(DatabaseError) {
+        documentFormat = try documents.store.format().rawValue
+        reclaimable = try documents.store.reclaimableBytes()
+      } catch { throw Failure(error) }
     }
     // The list of those bodies is removed with them, together with the tree's overhead for each.
     for list in keyspaces where list.name.hasPrefix("superseded/") {
@@ -174,7 +178,7 @@ struct DatabaseInfo {
       ("database id", layout.databaseID),
       (
         "format",
-        "\(statistics.formatVersion), created \(Timestamp.shown(microseconds: statistics.created)) UTC"
+        "\(statistics.formatVersion), \(documentFormat.map { "of documents \($0), " } ?? "")created \(Timestamp.shown(microseconds: statistics.created)) UTC"
       ),
       ("open for writing", layout.hasWriter ? "by a process, now" : "by nobody"),
       ("size", "\(Quantity.bytes(statistics.fileSize)), on disk \(Quantity.bytes(statistics.allocatedSize))"),
@@ -267,6 +271,7 @@ struct DatabaseInfo {
     writer.beginDictionary()
     writer.member("path", path)
     writer.member("formatVersion", statistics.formatVersion)
+    writer.optional("documentFormat", documentFormat)
     writer.member("fileID", statistics.fileID)
     writer.member("created", Timestamp.exact(microseconds: statistics.created))
     writer.member("transaction", statistics.transaction)

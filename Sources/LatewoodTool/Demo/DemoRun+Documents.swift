@@ -76,8 +76,9 @@ extension DemoRun {
       guard let found = try store.reads(cores).document(id) else { return (false, "\(id) is not there.") }
       // A concurrent edit of another replica.
       let theirs = try JSON.fleece(from: #"{"name":"stone pine","metres":2100}"#)
-      let remote = theirs.withUnsafeBytes {
-        RevisionID(editing: found.head.winner, isDeleted: false, body: $0)
+      let algorithm = try store.format().digestAlgorithm
+      let remote = try theirs.withUnsafeBytes {
+        try RevisionID(editing: found.head.winner, isDeleted: false, body: $0, by: algorithm)
       }
       let ours = try JSON.fleece(from: #"{"name":"stone pine","rings":412}"#)
       try store.write { writer in

@@ -86,7 +86,7 @@ import Testing
 
   @Test func `identity, depth and last sequences survive purges and reopening`() throws {
     let directory = try TemporaryDirectory()
-    var options = DocumentOptions()
+    var options = DocumentOptions.ofPlainBodies
     options.depth = 7
     let store = try DocumentStore.open(at: directory.database, options: options)
     let identity = try store.identity()

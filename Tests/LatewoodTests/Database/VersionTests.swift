@@ -66,9 +66,9 @@ import Testing
   @Test func `a later version of the document format is reported`() throws {
     try Repository.write(sound, to: directory.file)
     let store = try Store.open(at: directory.file)
-    try store.put("format", [2], in: store.keyspace("database"))
+    try store.put("format", [3], in: store.keyspace("database"))
     try store.close()
-    try refused(try Repository.read(FileVolume(), directory.file), .tooNew, "format 2", "newer")
+    try refused(try Repository.read(FileVolume(), directory.file), .tooNew, "format 3", "newer")
   }
 
   @Test func `a file of this version is opened and keeps its version`() throws {

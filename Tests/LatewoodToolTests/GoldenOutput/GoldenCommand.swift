@@ -122,6 +122,7 @@ struct GoldenCommand {
     GoldenCommand(
       name: "prune", source: .documents,
       lines: [["prune", "FILE", "--keep", "1", "--dry-run"], ["prune", "FILE", "--keep", "1"]]),
+    GoldenCommand(name: "upgrade", source: .documents, lines: [["upgrade", "FILE"], ["upgrade", "FILE"]]),
     GoldenCommand(
       name: "export-documents", source: .documents,
       lines: [["export", "FILE", "--documents", "--collection", "films"]],

@@ -20,7 +20,7 @@ struct CommandSamples {
   static let idle: Set<String> = ["--help"]
   /// Commands that may change the file. All others leave every byte of it unchanged.
   static let writing: Set<String> = [
-    "put", "delete", "import", "compact", "backup", "doc", "expiry", "prune", "demo-writer",
+    "put", "delete", "import", "compact", "backup", "doc", "expiry", "prune", "upgrade", "demo-writer",
   ]
 
   /// The commands that work on a file and terminate.

@@ -1,0 +1,27 @@
+import LatewoodDocuments
+
+extension Database {
+  /// The format of the documents. Stored in the file.
+  ///
+  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
+  ///   `inputOutput` if the file cannot be read.
+  public var documentFormat: DocumentFormat {
+    get throws { try documents.format() }
+  }
+
+  /// Upgrades the documents to the newest format, in one small transaction. After that, releases that
+  /// do not know the format refuse the file: they throw ``DatabaseError/Code/tooNew``.
+  ///
+  /// Nothing that is stored changes; later changes are stored in the new form. Revisions keep their
+  /// identifiers. Because the two formats name revisions differently, upgrade all replicas of a
+  /// database together: an equal change in a replica of each format makes a conflict.
+  ///
+  /// Blocks the thread for one commit. Call it outside of batches, or as the only change of one.
+  ///
+  /// - Returns: false if the documents were in the newest format.
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is full
+  ///   or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file
+  ///   cannot be read or written.
+  @discardableResult
+  public func upgradeDocumentFormat() throws -> Bool { try documents.upgradeFormat() }
+}

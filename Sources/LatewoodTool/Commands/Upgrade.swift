@@ -1,0 +1,44 @@
+import LatewoodDocuments
+
+extension CommandDescription {
+  static let upgrade = CommandDescription(
+    name: "upgrade",
+    summary: "upgrade documents to the newest format",
+    operands: [.database],
+    options: [.wait],
+    discussion: [
+      "A database keeps the format of its documents until this command, or its app, upgrades it. `latewood info` "
+        + "prints the format. Afterwards older programs refuse the file: Latewood 0.2 can read format 1 alone.",
+      "Format 2 names new revisions by their contents in another way. Revisions that are stored keep their names, so "
+        + "upgrade all replicas of a database together: if the same change is made in a replica of each format, the "
+        + "document is in conflict once.",
+    ],
+    examples: [
+      ExampleDescription(
+        line: "latewood upgrade films.latewood", explanation: "Use the newest format from now on.")
+    ],
+    json: [#"{"before":NUMBER,"after":NUMBER}"#]
+  ) { arguments, console throws(Failure) in
+    let (before, after) = try DocumentDatabase.open(arguments, .openExisting).closing {
+      (database) throws(Failure) in
+      do throws(DatabaseError) {
+        let before = try database.store.format()
+        try database.store.upgradeFormat()
+        return (before, try database.store.format())
+      } catch { throw Failure(error) }
+    }
+    if console.printsJSON {
+      try console.object { writer in
+        writer.member("before", before.rawValue)
+        writer.member("after", after.rawValue)
+      }
+    } else if before == after {
+      try console.sentence("The documents are in format \(after.rawValue), the newest. Nothing was changed.")
+    } else {
+      try console.sentence(
+        "\(console.style.good("Upgraded")) the documents from format \(before.rawValue) to \(after.rawValue)."
+      )
+    }
+    return .success
+  }
+}
