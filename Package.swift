@@ -22,6 +22,8 @@ let package = Package(
     layer("LatewoodBytes"),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
+    // HTTP/1.1 for client and server, without sockets.
+    layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodBytes"]),
     // Locks, condition variables, threads and clocks, so that no layer needs files for these.
     layer("LatewoodConcurrency"),
     layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
@@ -120,6 +122,9 @@ let package = Package(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodHTTPTests", dependencies: ["LatewoodHTTP", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",
