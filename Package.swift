@@ -23,7 +23,9 @@ let package = Package(
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
-    layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodBytes"]),
+    layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
+    // Sockets for it.
+    layer("LatewoodNetwork", on: ["LatewoodHTTP", "LatewoodConcurrency"]),
     // Locks, condition variables, threads and clocks, so that no layer needs files for these.
     layer("LatewoodConcurrency"),
     layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
@@ -104,6 +106,10 @@ let package = Package(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
+    // A server in this process, which answers and fails as a test says.
+    .target(
+      name: "LatewoodHTTPScripts", dependencies: ["LatewoodHTTP", "LatewoodConcurrency"],
+      path: "Tests/LatewoodHTTPScripts", swiftSettings: settings),
     // Support for the tests only, which `LatewoodTesting` does not contain.
     .target(
       name: "LatewoodTestSupport",
@@ -124,7 +130,12 @@ let package = Package(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
-      name: "LatewoodHTTPTests", dependencies: ["LatewoodHTTP", "LatewoodSimulation"],
+      name: "LatewoodHTTPTests",
+      dependencies: ["LatewoodHTTP", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodNetworkTests",
+      dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",
