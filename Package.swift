@@ -52,7 +52,10 @@ let package = Package(
     // The protocol of a replication, without sockets, and the collection of this process as a peer.
     layer(
       "LatewoodReplicator",
-      on: ["LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
+      on: [
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece", "LatewoodConcurrency",
+        "LatewoodBytes",
+      ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
@@ -136,6 +139,13 @@ let package = Package(
     .testTarget(
       name: "LatewoodNetworkTests",
       dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodCouchDBTests",
+      dependencies: [
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodHTTPScripts",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",

@@ -102,6 +102,16 @@ import Testing
     #expect(server.connectionCount == 1)
   }
 
+  @Test func `a connection is not used again after a streamed body was refused`() async throws {
+    let server = ScriptedServer { ScriptedResponse($0.body.isEmpty ? 200 : 500, []) }
+    let client = HTTPClient(origin: origin, connector: server)
+    let request = HTTPRequest("PUT", HTTPTarget(["a"]), body: .stream(Pieces(1), length: 10_000))
+    let response = try await client.send(request)
+    #expect(try await response.collect(limit: 0).isEmpty)
+    #expect(client.connectionCount == 0)
+    #expect(try await get(client).isEmpty && server.connectionCount == 2)
+  }
+
   private struct Broken: HTTPBodySource {
     struct Failure: Error {}
     func next() async throws -> [UInt8]? { throw Failure() }

@@ -39,6 +39,9 @@ final class HTTPConnection: @unchecked Sendable {
         (head, hasSent) = try await exchange(bytes, WholeBody(body), isChunked: false)
       case .stream(let source, let length):
         (head, hasSent) = try await exchange(bytes, source, isChunked: length == nil)
+        // A server may refuse a long body without reading all of it, and then wait for the rest of
+        // it when the next request arrives. CouchDB does, after some errors.
+        if head.status >= 400 { hasSent = false }
       }
       let isReusable = hasSent && HTTPFraming.keepsConnection(head.fields, head.version)
       return HTTPConnectionResponse(head, self, client, isReusable: isReusable)
