@@ -22,6 +22,10 @@ let package = Package(
     layer("LatewoodBytes"),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
+    // HTTP/1.1 for client and server, without sockets.
+    layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
+    // Sockets for it.
+    layer("LatewoodNetwork", on: ["LatewoodHTTP", "LatewoodConcurrency"]),
     // Locks, condition variables, threads and clocks, so that no layer needs files for these.
     layer("LatewoodConcurrency"),
     layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
@@ -48,7 +52,10 @@ let package = Package(
     // The protocol of a replication, without sockets, and the collection of this process as a peer.
     layer(
       "LatewoodReplicator",
-      on: ["LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
+      on: [
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece", "LatewoodConcurrency",
+        "LatewoodBytes",
+      ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
       "LatewoodTesting",
@@ -102,6 +109,10 @@ let package = Package(
       name: "LatewoodSimulation",
       dependencies: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"],
       path: "Tests/LatewoodSimulation", swiftSettings: settings),
+    // A server in this process, which answers and fails as a test says.
+    .target(
+      name: "LatewoodHTTPScripts", dependencies: ["LatewoodHTTP", "LatewoodConcurrency"],
+      path: "Tests/LatewoodHTTPScripts", swiftSettings: settings),
     // Support for the tests only, which `LatewoodTesting` does not contain.
     .target(
       name: "LatewoodTestSupport",
@@ -120,6 +131,21 @@ let package = Package(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodHTTPTests",
+      dependencies: ["LatewoodHTTP", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodNetworkTests",
+      dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodCouchDBTests",
+      dependencies: [
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodHTTPScripts",
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",

@@ -1,0 +1,207 @@
+import Dispatch
+import LatewoodConcurrency
+import LatewoodHTTP
+
+/// A connected socket.
+///
+/// It reads and writes when a task asks for it. If the socket is not ready, the task is suspended,
+/// and a dispatch source resumes it: no thread waits, and bytes that nobody asks for stay with the
+/// system, which makes the peer wait.
+///
+/// 1. A source is suspended unless a task waits for it. `close` resumes it, since a source must not
+///    be released while it is suspended, and its cancel handlers close the descriptor.
+/// 2. The descriptor is closed when both sources have been cancelled, so that it is never that of
+///    another file.
+/// 3. A waiting task is resumed exactly once: whoever takes it out of the state resumes it.
+///
+/// Thread safety: see `ByteChannel`.
+// SAFETY: the sources are thread-safe and never change; all other state is guarded.
+package final class SocketChannel: ByteChannel, @unchecked Sendable {
+  private typealias Waiter = UnsafeContinuation<Result<Void, HTTPError>, Never>
+
+  private enum Direction: CaseIterable { case reading, writing }
+
+  private struct Wait {
+    let waiter: Waiter
+    /// The time at which the wait fails.
+    let deadline: ContinuousClock.Instant
+  }
+
+  private struct State {
+    var waits: [Direction: Wait] = [:]
+    var timeout: Duration
+    var isClosed = false
+  }
+
+  private let descriptor: Int32
+  private let readSource: any DispatchSourceRead
+  private let writeSource: any DispatchSourceWrite
+  private let state: Guarded<State>
+  private let timer = LazyTimer()
+
+  /// The queue of the handlers of all sockets, which only resume tasks.
+  static let queue = DispatchQueue(label: "latewood.network", qos: .userInitiated)
+
+  /// The greatest number of bytes of one read.
+  private static let readLength = 64 << 10
+
+  /// Takes over a connected descriptor.
+  ///
+  /// - Parameter timeout: the time after which a read or write fails during which no byte was
+  ///   transferred.
+  init(_ descriptor: Int32, timeout: Duration) {
+    self.descriptor = descriptor
+    state = Guarded(State(timeout: timeout))
+    readSource = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
+    writeSource = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
+    // A source begins suspended. The handlers keep the channel alive only while they run.
+    readSource.setEventHandler { [weak self] in self?.wake(.reading, .success(())) }
+    writeSource.setEventHandler { [weak self] in self?.wake(.writing, .success(())) }
+    let closing = ClosingDescriptor(descriptor)
+    readSource.setCancelHandler { closing.release() }
+    writeSource.setCancelHandler { closing.release() }
+  }
+
+  deinit { close() }
+
+  package func read() async throws -> [UInt8]? {
+    while true {
+      do throws(SocketCalls.Failure) {
+        guard !isClosed else { throw SocketCalls.Failure.closed }
+        let bytes = try SocketCalls.receive(descriptor, SocketChannel.readLength)
+        return bytes.isEmpty ? nil : bytes
+      } catch {
+        if error.isInterrupted { continue }
+        guard error.wouldBlock else { throw lost(error) }
+      }
+      try await wait(.reading)
+    }
+  }
+
+  package func write(_ bytes: [UInt8]) async throws {
+    var offset = 0
+    while offset < bytes.count {
+      do throws(SocketCalls.Failure) {
+        guard !isClosed else { throw SocketCalls.Failure.closed }
+        offset += try SocketCalls.send(descriptor, bytes, from: offset)
+        continue
+      } catch {
+        if error.isInterrupted { continue }
+        guard error.wouldBlock else { throw lost(error) }
+      }
+      try await wait(.writing)
+    }
+  }
+
+  /// Waits for the end of a connection attempt, then uses another timeout.
+  func finishConnecting(timeout: Duration) async throws {
+    try await wait(.writing)
+    if let failure = SocketCalls.connectionFailure(descriptor) {
+      throw HTTPError(.notConnected, "the host cannot be reached: \(failure.reason)")
+    }
+    state.withLock { $0.timeout = timeout }
+  }
+
+  package func close() {
+    let waits: [Wait]? = state.withLock { state in
+      guard !state.isClosed else { return nil }
+      state.isClosed = true
+      for direction in Direction.allCases where state.waits[direction] == nil { resumeSource(direction) }
+      defer { state.waits = [:] }
+      return Array(state.waits.values)
+    }
+    guard let waits else { return }
+    readSource.cancel()
+    writeSource.cancel()
+    for wait in waits { wait.waiter.resume(returning: .failure(SocketChannel.closed)) }
+  }
+
+  private var isClosed: Bool { state.withLock { $0.isClosed } }
+
+  private static let closed = HTTPError(.cancelled, "the connection was closed by this side")
+
+  private func lost(_ failure: SocketCalls.Failure) -> HTTPError {
+    failure == .closed
+      ? SocketChannel.closed : HTTPError(.connectionLost, "the connection was lost: \(failure.reason)")
+  }
+
+  // MARK: - Waiting
+
+  private func wait(_ direction: Direction) async throws {
+    let result = await withTaskCancellationHandler {
+      await withUnsafeContinuation { (waiter: Waiter) in begin(direction, waiter) }
+    } onCancel: {
+      wake(direction, .failure(SocketChannel.cancelled))
+    }
+    try result.get()
+  }
+
+  private static let cancelled = HTTPError(.cancelled, "the task was cancelled")
+
+  private func begin(_ direction: Direction, _ waiter: Waiter) {
+    let result: Result<Duration, HTTPError> = state.withLock { state in
+      if state.isClosed { return .failure(SocketChannel.closed) }
+      // The cancellation handler has run before there was a waiter.
+      if Task.isCancelled { return .failure(SocketChannel.cancelled) }
+      precondition(state.waits[direction] == nil, "two tasks wait for one direction")
+      state.waits[direction] = Wait(waiter: waiter, deadline: .now + state.timeout)
+      resumeSource(direction)
+      return .success(state.timeout)
+    }
+    switch result {
+    case .success(let timeout): timer.start(after: timeout) { [weak self] in self?.expire() }
+    case .failure(let error): waiter.resume(returning: .failure(error))
+    }
+  }
+
+  /// Ends the wait of a direction, if there is one.
+  private func wake(_ direction: Direction, _ result: Result<Void, HTTPError>) {
+    let wait = state.withLock { state in
+      let wait = state.waits.removeValue(forKey: direction)
+      if wait != nil { suspendSource(direction) }
+      return wait
+    }
+    wait?.waiter.resume(returning: result)
+  }
+
+  /// Ends the waits that have lasted too long. Returns the time until the next deadline; nil if
+  /// nothing waits.
+  private func expire() -> Duration? {
+    let now = ContinuousClock.now
+    let (waits, timeout) = state.withLock { ($0.waits, $0.timeout) }
+    for (direction, wait) in waits where wait.deadline <= now {
+      let action = direction == .reading ? "sent" : "taken"
+      wake(direction, .failure(HTTPError(.timedOut, "the peer has \(action) nothing for \(timeout)")))
+    }
+    return waits.values.map(\.deadline).filter { $0 > now }.min().map { now.duration(to: $0) }
+  }
+
+  private func resumeSource(_ direction: Direction) {
+    if direction == .reading { readSource.resume() } else { writeSource.resume() }
+  }
+
+  private func suspendSource(_ direction: Direction) {
+    if direction == .reading { readSource.suspend() } else { writeSource.suspend() }
+  }
+}
+
+extension SocketCalls.Failure {
+  /// This side has closed the connection.
+  static let closed = SocketCalls.Failure(number: -1)
+}
+
+/// Closes a descriptor when both of its sources have been cancelled.
+private final class ClosingDescriptor: Sendable {
+  private let descriptor: Int32
+  private let users = Guarded(2)
+
+  init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  func release() {
+    let isLast = users.withLock { users in
+      users -= 1
+      return users == 0
+    }
+    if isLast { SocketCalls.close(descriptor) }
+  }
+}

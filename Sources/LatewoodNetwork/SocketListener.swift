@@ -1,0 +1,79 @@
+import Dispatch
+import LatewoodConcurrency
+import LatewoodHTTP
+
+/// A listening socket, which hands over each connection.
+///
+/// If the system has no descriptor or memory for a connection, it waits a little before it accepts
+/// again; the system keeps the connections meanwhile.
+// SAFETY: the source is thread-safe, and all properties are set once.
+package final class SocketListener: @unchecked Sendable {
+  /// The port that the system chose, if 0 was asked for.
+  package let port: UInt16
+  private let source: any DispatchSourceRead
+  private let descriptor: Int32
+  private let timeout: Duration
+  private let handler: @Sendable (SocketChannel) -> Void
+  private let isClosed = Guarded(false)
+
+  /// - Parameters:
+  ///   - host: the address of this machine at which to listen, such as `127.0.0.1` or `::1`.
+  ///   - port: the port; 0 for any free one.
+  ///   - timeout: the time after which a read or write of a connection fails during which no byte
+  ///     was transferred.
+  ///   - handler: takes each connection; called on a queue of the network layer, which it must not
+  ///     block.
+  /// - Throws: `HTTPError` `notConnected` if the address is not one of this machine, or is in use.
+  package init(
+    host: String, port: UInt16, timeout: Duration = .seconds(60),
+    _ handler: @escaping @Sendable (SocketChannel) -> Void
+  ) throws(HTTPError) {
+    do throws(SocketCalls.Failure) {
+      let addresses = try SocketCalls.addresses(host, port: port, isNumeric: true)
+      guard let address = addresses.first else { throw SocketCalls.Failure.noAddress }
+      let descriptor = try SocketCalls.socket(address)
+      do throws(SocketCalls.Failure) {
+        self.port = try SocketCalls.listen(descriptor, address, backlog: 128)
+      } catch {
+        SocketCalls.close(descriptor)
+        throw error
+      }
+      self.descriptor = descriptor
+    } catch { throw HTTPError(.notConnected, "no socket can listen at \(host):\(port): \(error.reason)") }
+    self.timeout = timeout
+    self.handler = handler
+    source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
+    source.setEventHandler { [weak self] in self?.accept() }
+    source.setCancelHandler { [descriptor] in SocketCalls.close(descriptor) }
+    source.activate()
+  }
+
+  deinit { close() }
+
+  /// Ends the listening. Connections that were handed over stay open. Idempotent.
+  package func close() {
+    let wasClosed = isClosed.withLock { isClosed in
+      defer { isClosed = true }
+      return isClosed
+    }
+    if !wasClosed { source.cancel() }
+  }
+
+  private func accept() {
+    while !isClosed.withLock({ $0 }) {
+      do throws(SocketCalls.Failure) {
+        handler(SocketChannel(try SocketCalls.accept(descriptor), timeout: timeout))
+      } catch {
+        if error.isInterrupted { continue }
+        if error.isShortage { pause() }
+        return
+      }
+    }
+  }
+
+  private func pause() {
+    source.suspend()
+    // Not weakly: a source must not be released while it is suspended.
+    SocketChannel.queue.asyncAfter(deadline: .now() + .milliseconds(100)) { self.source.resume() }
+  }
+}
