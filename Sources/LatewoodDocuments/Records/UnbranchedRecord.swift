@@ -29,8 +29,8 @@ struct UnbranchedRecord {
   /// The body of the winner if it is in the record.
   var body: [UInt8]? { head.body(in: bytes).map { Array($0) } }
 
-  /// An edit: a revision that becomes the winner.
-  struct Edit {
+  /// A revision that becomes the winner.
+  struct NewWinner {
     var revision: RevisionID
     var isDeleted: Bool
     var body: [UInt8]
@@ -68,7 +68,7 @@ struct UnbranchedRecord {
   }
 
   /// Appends the record of a new document.
-  static func append(_ edit: Edit, to record: inout [UInt8]) {
+  static func append(_ edit: NewWinner, to record: inout [UInt8]) {
     record.reserveCapacity(record.count + 64 + edit.bodyLength)
     edit.appendStart(isRoot: true, to: &record)
     edit.appendEnd(to: &record)
@@ -78,7 +78,7 @@ struct UnbranchedRecord {
   ///
   /// - Returns: false if the record has several branches; nothing is appended then.
   /// - Throws: ``DatabaseError`` `corruptRevisionData`.
-  func append(_ edit: Edit, to record: inout [UInt8]) throws(DatabaseError) -> Bool {
+  func append(_ edit: NewWinner, to record: inout [UInt8]) throws(DatabaseError) -> Bool {
     guard let (length, last) = try keptAncestors(edit.depth - 2) else { return false }
     record.reserveCapacity(record.count + 128 + length + edit.bodyLength)
     edit.appendStart(isRoot: edit.depth < 2, to: &record)

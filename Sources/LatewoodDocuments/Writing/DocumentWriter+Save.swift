@@ -245,8 +245,8 @@ private struct Edit {
   /// Returns this edit of the winner of a document, or of a new one.
   func change(
     after winner: DocumentRecord.Head?, by algorithm: RevisionDigest.Algorithm, sequence: UInt64, depth: Int
-  ) throws(DatabaseError) -> UnbranchedRecord.Edit {
-    UnbranchedRecord.Edit(
+  ) throws(DatabaseError) -> UnbranchedRecord.NewWinner {
+    UnbranchedRecord.NewWinner(
       revision: try revision(after: winner?.winner, by: algorithm), isDeleted: isDeleted, body: body.bytes,
       sequence: sequence,
       expiry: winner?.expiry, depth: depth)

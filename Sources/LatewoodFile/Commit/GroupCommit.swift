@@ -315,7 +315,7 @@ extension DatabaseFile {
 
   /// Waits, like ``flush(through:durable:)``, for everything that has been committed so far.
   package func flushCommitted(durable: Bool) throws(StorageError) {
-    try flush(through: committedPosition, durable: durable)
+    try flush(through: completedThrough, durable: durable)
   }
 }
 

@@ -49,7 +49,7 @@ extension DatabaseFile {
   /// A flush is not enough: commits beyond a region may have been synced before its nodes were
   /// written. The first failure ends all writing.
   package func syncNodes() throws(StorageError) {
-    let through = committedPosition.offset
+    let through = completedThrough.offset
     try group.flush(through: through, durable: false)
     try group.sync()
   }

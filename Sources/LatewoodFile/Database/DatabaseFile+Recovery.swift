@@ -215,7 +215,7 @@ extension DatabaseFile {
     throw error
   }
 
-  /// Sets `committedPosition` to the end of a log written by another process.
+  /// Sets `completedThrough` to the end of a log written by another process.
   func noteCommitted(through offset: UInt64) {
     progress.noteCommitted(through: offset)
   }

@@ -213,8 +213,8 @@ extension DatabaseFile {
   /// Flushes all commits and returns the end of the log for a copy. For a file that was moved,
   /// returns the end of its written log.
   package func flushForCopy() throws(StorageError) -> CommitPosition {
-    if isMoved { return writtenPosition }
-    let end = committedPosition
+    if isMoved { return writtenThrough }
+    let end = completedThrough
     if !isReadOnly { try flush(through: end, durable: false) }
     return end
   }

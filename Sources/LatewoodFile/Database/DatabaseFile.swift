@@ -27,7 +27,7 @@ import Synchronization
 /// 1. `writer` and calls marked *writer* need the store's writer lock, so one thread at a time
 ///    makes them and sees the effects of earlier calls. `create`, `open`, `recover` and `refresh`
 ///    are called before or instead of a writer, and count as writer calls.
-/// 2. `flush`, `writeNodes`, `view`, `durableThrough`, `isPoisoned`, `needsCheckpoint` and `close`
+/// 2. `flush`, `writeNodes`, `view`, `syncedThrough`, `isPoisoned`, `needsCheckpoint` and `close`
 ///    can be called from any thread.
 /// 3. `writeSlot`, `writeBothSlots` and `punch` are called from one thread at a time, the thread
 ///    that checkpoints. They do not need the writer lock.
@@ -97,7 +97,7 @@ package final class DatabaseFile: @unchecked Sendable {
   }
 
   /// The offset before which everything survives a power cut. Can be called from any thread.
-  package var durableThrough: UInt64 { progress.syncedThrough }
+  package var syncedThrough: UInt64 { progress.syncedThrough }
 
   /// Whether a failed write or sync has ended all writing. Can be called from any thread.
   package var isPoisoned: Bool { progress.failure != nil }
@@ -127,10 +127,10 @@ package final class DatabaseFile: @unchecked Sendable {
   package var oldestWholeCheckpoint: UInt64 { slots.oldestWhole }
 
   /// The end of all commits. Can be called from any thread.
-  package var committedPosition: CommitPosition { CommitPosition(offset: progress.completedThrough) }
+  package var completedThrough: CommitPosition { CommitPosition(offset: progress.completedThrough) }
   /// The end of the log in the file. Later commits and reservations are still in memory. Can be
   /// called from any thread.
-  package var writtenPosition: CommitPosition { CommitPosition(offset: progress.writtenThrough) }
+  package var writtenThrough: CommitPosition { CommitPosition(offset: progress.writtenThrough) }
 
   /// A reference that, as long as it is retained, pins the mapping and the file's blocks under it.
   /// Can be called from any thread.

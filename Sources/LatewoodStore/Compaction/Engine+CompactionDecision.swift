@@ -28,7 +28,7 @@ extension Engine {
   }
 
   /// A number that changes with every commit.
-  private var committedCount: UInt64 { file.committedPosition.offset }
+  private var committedCount: UInt64 { file.completedThrough.offset }
 
   /// Returns the dead fraction if the policy requires a compaction, now or after the quiet time;
   /// otherwise nil.
@@ -57,7 +57,7 @@ extension Engine {
     let size = try file.device.size()
     let allocated = try file.device.allocatedSize()
     let live = try versions.current().base?.liveBytes ?? 0
-    let end = file.committedPosition.offset
+    let end = file.completedThrough.offset
     let reclaimable = hooks.preparation?.reclaimable() ?? 0
     return Occupancy(
       size: min(size, allocated), apparent: size, live: min(size, live - min(live, reclaimable)),

@@ -15,8 +15,8 @@ extension Engine {
     result.treeHeight = version.base.map { Int($0.level) + 1 } ?? 0
     let checkpoint = try newestCheckpoint()
     result.checkpointTransaction = checkpoint?.transaction ?? 0
-    result.logEnd = file.committedPosition.offset
-    result.logBytes = file.committedPosition.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
+    result.logEnd = file.completedThrough.offset
+    result.logBytes = file.completedThrough.offset &- (checkpoint?.replay.offset ?? FileLayout.logStart)
     // The numbers in the file are untrusted.
     let overhead = result.logBytes &+ FileLayout.logStart
     let rest = result.fileSize - min(result.fileSize, overhead)
@@ -30,7 +30,7 @@ extension Engine {
     let attempts = schedule.failedAttempts
     result.compactionFailure = attempts.failure.map { StoreError($0, path: path) }
     result.failedCompactions = attempts.count
-    result.durableThrough = file.durableThrough
+    result.durableThrough = file.syncedThrough
     let measure = {
       result.memoryBytes =
         UInt64(version.active.layer.memoryLength + (version.frozen?.layer.memoryLength ?? 0))
@@ -151,7 +151,7 @@ extension VerifyReport {
     transaction = version.transaction
     // Do not use the committed position: it includes space just reserved by a checkpoint, whose
     // frame header may not have been written.
-    let logEnd = file.writtenPosition.offset
+    let logEnd = file.writtenThrough.offset
     let logLength = logEnd > logStart ? logEnd - logStart : 0
     // `liveBytes` is untrusted and may exceed any file.
     let total = logLength + min(version.base?.liveBytes ?? 0, file.view.limit)

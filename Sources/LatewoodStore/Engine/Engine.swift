@@ -131,7 +131,7 @@ import Synchronization
     currentFile.replace(with: next.file, checkpoint: next.checkpoint)
     checkpointer.forget()
     pacer.start(pending: next.pendingBytes, live: next.base?.liveBytes ?? 0)
-    next.file.writeback.restart(at: next.file.committedPosition.offset)
+    next.file.writeback.restart(at: next.file.completedThrough.offset)
     checkpointer.fitReserve()
     let pin = reclaimer.start(from: next.checkpoint, replay: next.replay, isOwn: next.isOwn)
     next.file.mapping.compareWithMemory(log: next.replay.offset)

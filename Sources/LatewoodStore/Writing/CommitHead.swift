@@ -123,7 +123,7 @@ final class CommitHead: @unchecked Sendable {
 
   /// Returns whether there is a synchronous commit that is not durable yet.
   func awaitsSync(of file: DatabaseFile) -> Bool {
-    synchronousEnd.load(ordering: .relaxed) > file.durableThrough
+    synchronousEnd.load(ordering: .relaxed) > file.syncedThrough
   }
 
   /// Undoes the commits in memory that could not be written to a full disk. Called under the lock.

@@ -45,7 +45,7 @@ import Testing
       let body = random.bytes([0, 1, 1023, 1024, 1025, random.below(3000)][random.below(6)])
       let parent = old.tree.nodes[winner].id
       let isDeleted = random.oneIn(4)
-      let edit = UnbranchedRecord.Edit(
+      let edit = UnbranchedRecord.NewWinner(
         revision: body.withUnsafeBytes { RevisionID(editing: parent, isDeleted: isDeleted, body: $0) },
         isDeleted: isDeleted, body: body, sequence: old.sequence + 1, expiry: old.expiry,
         depth: [1, 2, 3, 20, 1000][random.below(5)])
@@ -82,7 +82,7 @@ import Testing
     for count in [0, 1, 127, 128, 1024, 1025] {
       let body = random.bytes(count)
       let revision = body.withUnsafeBytes { RevisionID(editing: nil, isDeleted: false, body: $0) }
-      let edit = UnbranchedRecord.Edit(
+      let edit = UnbranchedRecord.NewWinner(
         revision: revision, isDeleted: false, body: body, sequence: 300, expiry: nil, depth: 20)
       var tree = RevisionTree()
       tree.append(revision, after: nil, isDeleted: false, body: 300)
@@ -109,7 +109,7 @@ import Testing
       record.withUnsafeBytes { old in
         do {
           guard let source = try UnbranchedRecord(old) else { return }
-          let edit = UnbranchedRecord.Edit(
+          let edit = UnbranchedRecord.NewWinner(
             revision: RevisionID(generation: source.head.winner.generation + 1, digest: revision.digest),
             isDeleted: false, body: body, sequence: 1 << 40, expiry: nil, depth: 20)
           var bytes: [UInt8] = []

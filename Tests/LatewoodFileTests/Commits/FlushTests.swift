@@ -42,11 +42,11 @@ import Testing
         }
         let isDurable = index % 4 != 0
         try log.flush(through: position, durable: isDurable)
-        if isDurable { #expect(log.durableThrough >= position.offset) }
+        if isDurable { #expect(log.syncedThrough >= position.offset) }
         #expect(log.view.limit >= position.offset)
       }
     }
-    #expect(log.durableThrough <= log.writer.tail)
+    #expect(log.syncedThrough <= log.writer.tail)
     log.close()
     let state = try bench.read()
     #expect(state.entries.count == 8 * 40 * 3)
@@ -145,7 +145,7 @@ import Testing
     }
     #expect(kinds.withLock { $0 } == [0: .inputOutput, 1: .inputOutput])
     #expect(volume.plan.withLock { $0.syncs } == 1)
-    #expect(log.isPoisoned && log.durableThrough < position.offset)
+    #expect(log.isPoisoned && log.syncedThrough < position.offset)
     log.close()
   }
 

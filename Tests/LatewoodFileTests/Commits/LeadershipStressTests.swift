@@ -40,7 +40,7 @@ import Testing
             }
             let isDurable = !random.oneIn(4)
             try log.flush(through: position, durable: isDurable)
-            if isDurable, log.durableThrough < position.offset {
+            if isDurable, log.syncedThrough < position.offset {
               wrong.withLock { $0.append("\(thread) \(number) is not durable") }
             }
           } catch {

@@ -70,12 +70,12 @@ import Testing
     second.start { try log.flush(through: relaxed, durable: false) }
     #expect(second.end(within: 5), "it waits for the sync")
     #expect(second.kinds == [nil])
-    #expect(log.writtenPosition == relaxed)
-    #expect(log.durableThrough < synchronous.offset)
+    #expect(log.writtenThrough == relaxed)
+    #expect(log.syncedThrough < synchronous.offset)
     gate.open()
     #expect(first.end())
     // The sync covers only the bytes that were in the file when it began.
-    #expect(log.durableThrough == synchronous.offset)
+    #expect(log.syncedThrough == synchronous.offset)
     log.close()
     #expect(try bench.read().entries.count == 2)
   }
@@ -126,10 +126,10 @@ import Testing
     writes.open()
     #expect(relaxed.end(), "it waits for the sync")
     #expect(first.end())
-    #expect(log.writtenPosition == last)
+    #expect(log.writtenThrough == last)
     syncs.open()
     #expect(durable.end() && sync.end())
-    #expect(log.durableThrough >= awaited.offset)
+    #expect(log.syncedThrough >= awaited.offset)
     log.close()
     #expect(try bench.read().entries.count == 3)
   }
@@ -157,7 +157,7 @@ import Testing
     writes.waitForArrival()
     syncs.open()
     #expect(third.end(), "it waits for the write")
-    #expect(log.durableThrough >= written.offset)
+    #expect(log.syncedThrough >= written.offset)
     writes.open()
     #expect(sync.end() && second.end() && relaxed.end())
     log.close()
@@ -183,7 +183,7 @@ import Testing
     gate.open()
     #expect(calls.end())
     #expect(calls.kinds == [StorageError.Kind?](repeating: nil, count: 8))
-    #expect(log.durableThrough == last.offset)
+    #expect(log.syncedThrough == last.offset)
     // A thread that did not wait before the end of the first sync may need another one.
     #expect(bench.volume.plan.withLock { $0.syncs } <= 3)
     log.close()
@@ -286,7 +286,7 @@ import Testing
           let position = try writer.withLock { try self.commitInMemory("\(thread)/\(index)", to: log) }
           let isDurable = (thread + index) % 3 == 0
           try log.flush(through: position, durable: isDurable)
-          let reached = isDurable ? log.durableThrough : log.writtenPosition.offset
+          let reached = isDurable ? log.syncedThrough : log.writtenThrough.offset
           if reached < position.offset { throw StorageError(.damaged, "it returned too early") }
         }
       }

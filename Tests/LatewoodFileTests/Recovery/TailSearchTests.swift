@@ -11,7 +11,7 @@ import Testing
     let bench = try LogBench()
     let log = try bench.open().log
     try log.commit([("a", [1])])
-    let end = log.committedPosition.offset
+    let end = log.completedThrough.offset
     log.close()
     try bench.install(Array(try bench.bytes().prefix(Int(end))) + tail)
     let file = try bench.open(readOnly: true).log
@@ -57,7 +57,7 @@ import Testing
       let bench = try LogBench()
       let log = try bench.open().log
       try log.commit([("a", [1])])
-      let end = log.committedPosition.offset
+      let end = log.completedThrough.offset
       log.close()
       try bench.install(Array(try bench.bytes().prefix(Int(end))) + tail)
       let device = try bench.volume.open(bench.path, .readOnly)

@@ -34,7 +34,7 @@ import Testing
       reserve: { (length) throws(StorageError) in try file.writer.reserveNodes(length: length) },
       write: { (bytes, offset) throws(StorageError) in try file.writeNodes(bytes, at: offset) },
       didPlace: { (region) throws(StorageError) in
-        try file.flush(through: file.committedPosition, durable: false)
+        try file.flush(through: file.completedThrough, durable: false)
         try didPlace(region)
       })
     let builder = TreeBuilder(

@@ -37,10 +37,11 @@ import Testing
     let old = store.engine.file
     try store.compact()
     let new = store.engine.file
-    let end = new.committedPosition.offset
+    let end = new.completedThrough.offset
     store.engine.scheduleWriteback(old, through: end + 1 << 30)
     store.engine.scheduleWriteback(new, through: end + 16 << 20)
-    Patience.wait { volume.requestedWritebacks.contains { $0.range.upperBound == end + 16 << 20 } }
+    #expect(
+      Patience.wait { volume.requestedWritebacks.contains { $0.range.upperBound == end + 16 << 20 } })
     try store.close()
   }
 
