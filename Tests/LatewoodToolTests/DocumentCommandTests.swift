@@ -245,7 +245,8 @@ import Testing
     let tool = try ToolRun()
     let revision = try tool("doc", "put", "@", "a", #"{"n":1}"#).lines[0]
     try tool.database { store, collection in
-      try store.write { try $0.save("b", in: collection, body: [0xEE, 0xEE], parent: nil) }
+      let history = [try RevisionID("1-ff")]
+      try store.write { try $0.insert("b", in: collection, history: history, body: [0xEE, 0xEE]) }
     }
     #expect(try tool("verify", "@").code == .success)
     let result = try tool("verify", "@", "--deep")

@@ -9,8 +9,8 @@ extension Database {
     get throws { try documents.format() }
   }
 
-  /// Upgrades the documents to the newest format, in one small transaction. After that, releases that
-  /// do not know the format refuse the file: they throw ``DatabaseError/Code/tooNew``.
+  /// Upgrades the documents to the newest format, in one small transaction. After that, releases
+  /// that do not know the format refuse the file: they throw ``DatabaseError/Code/tooNew``.
   ///
   /// Nothing that is stored changes; later changes are stored in the new form. Revisions keep their
   /// identifiers. Because the two formats name revisions differently, upgrade all replicas of a
@@ -19,9 +19,9 @@ extension Database {
   /// Blocks the thread for one commit. Call it outside of batches, or as the only change of one.
   ///
   /// - Returns: false if the documents were in the newest format.
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is full
-  ///   or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file
-  ///   cannot be read or written.
+  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
+  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
+  ///   file cannot be read or written.
   @discardableResult
   public func upgradeDocumentFormat() throws -> Bool { try documents.upgradeFormat() }
 }

@@ -1,8 +1,8 @@
 /// The version of the form in which a database keeps its documents. It is stored in the file, and
 /// independent of the version of the file format below.
 public enum DocumentFormat: UInt64, Sendable, CaseIterable, Comparable {
-  /// The format of databases that Latewood 0.2 and earlier have created. The name of a revision is a
-  /// digest of the encoded bytes of its body.
+  /// The format of databases that Latewood 0.2 and earlier have created. The name of a revision is
+  /// a digest of the encoded bytes of its body.
   case version1 = 1
   /// The name of a revision is a digest of its value, which does not depend on the encoding.
   /// Releases up to 0.2.0 refuse such a database as `tooNew`.

@@ -9,7 +9,8 @@ extension RevisionID {
   ///   - parent: the revision that was edited; nil for the first one.
   ///   - isDeleted: whether the edit deletes the document.
   ///   - body: the body. For `.blake2b152` in its canonical form; for `.valueHash` in any form.
-  /// - Throws: ``DatabaseError`` `corruptRevisionData` if a body whose value is to be hashed is not Fleece.
+  /// - Throws: ``DatabaseError`` `corruptRevisionData` if a body whose value is to be hashed is not
+  ///   Fleece.
   package init(
     editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer,
     by algorithm: RevisionDigest.Algorithm

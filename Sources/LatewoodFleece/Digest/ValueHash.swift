@@ -1,7 +1,7 @@
 import LatewoodBytes
 
-/// A hash of 128 bits over a sequence of pairs of words. `FORMAT.md` defines it, because its results
-/// are the names of revisions: they never change.
+/// A hash of 128 bits over a sequence of pairs of words. `FORMAT.md` defines it, because its
+/// results are the names of revisions: they never change.
 ///
 /// ```
 /// absorb(x, y):  high, low = (a ^ x) * (b ^ y)      the product of 128 bits
@@ -9,9 +9,9 @@ import LatewoodBytes
 /// ```
 ///
 /// The multiplication mixes, as in Wang Yi's wyhash and in XXH3; the words are added again
-/// afterwards, so that a factor of zero does not hide the other word. It takes about one instruction
-/// for two bytes. It distinguishes contents, and does not resist an attacker: whoever chooses the
-/// contents can find two with the same hash.
+/// afterwards, so that a factor of zero does not hide the other word. It takes about one
+/// instruction for each byte. It distinguishes contents, and does not resist an attacker: whoever
+/// chooses the contents can find two with the same hash.
 package struct ValueHash {
   private var a: UInt64 = 0x243F_6A88_85A3_08D3
   private var b: UInt64 = 0x1319_8A2E_0370_7344
@@ -25,8 +25,8 @@ package struct ValueHash {
     b = (b &+ product.high) ^ x
   }
 
-  /// Adds a tag, the number of bytes, and the bytes, as little-endian words. The last word is filled
-  /// with zeros, and so is the last pair of words.
+  /// Adds a tag, the number of bytes, and the bytes, as little-endian words. The last word is
+  /// filled with zeros, and so is the last pair of words.
   @inline(__always) package mutating func absorb(_ tag: ValueTag, _ bytes: UnsafeRawBufferPointer) {
     let head = UInt64(tag.rawValue) | UInt64(truncatingIfNeeded: bytes.count) &<< 8
     guard let start = bytes.baseAddress else { return absorb(head, 0) }

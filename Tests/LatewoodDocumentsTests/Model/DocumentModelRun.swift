@@ -1,5 +1,6 @@
 import LatewoodDevice
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodModels
 import LatewoodSimulation
 import LatewoodStore
@@ -28,6 +29,7 @@ final class DocumentModelRun {
     options.store.writeBufferBudget = 65536
     options.store.durability = .relaxed
     options.depth = 4
+    options.format = random.pick(DocumentFormat.allCases)
     self.options = options
     store = try DocumentStore.open(at: "db", on: disk.process(1), mode: .createNew, options: options)
     documents = try store.defaultCollection()
@@ -53,6 +55,14 @@ final class DocumentModelRun {
     let wanted = Set(model.documents.values.flatMap(\.blobs.values))
     #expect(try store.verify().blobs == wanted.count, "\(random.replay)")
     try store.close()
+  }
+
+  /// Returns a random body of about a length: Fleece, or any bytes where that is possible.
+  private func body(_ length: Int) throws -> [UInt8] {
+    if options.format == .version1 { return random.bytes(length) }
+    var writer = FleeceWriter()
+    try writer.data(random.bytes(max(2, length - 5)))
+    return try writer.finish()
   }
 
   private func content() -> [UInt8] {
@@ -112,7 +122,7 @@ final class DocumentModelRun {
     let length =
       random.oneIn(4)
       ? DocumentRecord.bodyLimit - 1 + random.below(3) : 8 + random.below(random.oneIn(4) ? 3000 : 60)
-    let body = random.bytes(length)
+    let body = try body(length)
     let handle = handles.first
     let parent = known.flatMap { known in
       known.isDeleted ? known.winner : random.pick(known.live.keys.sorted())
@@ -136,8 +146,8 @@ final class DocumentModelRun {
       return
     }
     let parent = random.pick(known.live.keys.sorted())
-    let saved = try writer.save(id, in: documents, body: [0], parent: parent, isDeleted: true)
-    model.replace(id, parent, saved.revision, [0], isDeleted: true, blob: nil)
+    let saved = try writer.save(id, in: documents, body: [0, 0], parent: parent, isDeleted: true)
+    model.replace(id, parent, saved.revision, [0, 0], isDeleted: true, blob: nil)
   }
 
   /// Inserts a branch of another replica, without a common ancestor.
@@ -149,9 +159,11 @@ final class DocumentModelRun {
     var body: [UInt8] = []
     let isDeleted = random.oneIn(4)
     for step in 0..<length {
-      body = random.bytes(12)
-      let id = body.withUnsafeBytes {
-        RevisionID(editing: history.first, isDeleted: step == length - 1 && isDeleted, body: $0)
+      body = try self.body(12)
+      let id = try body.withUnsafeBytes {
+        try RevisionID(
+          editing: history.first, isDeleted: step == length - 1 && isDeleted, body: $0,
+          by: options.format.digestAlgorithm)
       }
       history.insert(id, at: 0)
     }
