@@ -77,7 +77,8 @@ final class CouchDBRequests: Sendable {
     do {
       let response = try await sendWithLogin(request)
       if accepted.contains(response.head.status) { return response }
-      throw CouchDBRequests.error(response.head.status, await failure(of: response), response.head)
+      throw CouchDBRequests.error(
+        response.head.status, try await failure(of: response), response.head)
     } catch let error as HTTPError { throw try CouchDBRequests.error(error) }
   }
 
@@ -156,14 +157,18 @@ final class CouchDBRequests: Sendable {
   }
 
   /// Reads what a server says about a failure, as far as it says anything in JSON.
-  func failure(of response: any HTTPResponse) async -> Failure {
+  ///
+  /// - Throws: `ReplicationError` if the connection fails first: half an answer says nothing.
+  func failure(of response: any HTTPResponse) async throws -> Failure {
     var failure = Failure(status: response.head.status)
     do {
       let answer = try CouchDBAnswer(try await response.collect(limit: 64 << 10))
       failure.error = try answer["error"]?.string().map { String($0.prefix(200)) }
       failure.reason = try answer["reason"]?.string().map { String($0.prefix(1000)) }
+    } catch let error as HTTPError where error.kind != .tooLarge {
+      throw try CouchDBRequests.error(error)
     } catch {
-      // A page for people, or no page at all: the status has to do.
+      // A page for people: the status has to do.
     }
     return failure
   }
