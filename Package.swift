@@ -210,7 +210,7 @@ let package = Package(
         "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
         "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts",
       ],
-      swiftSettings: settings),
+      exclude: ["CouchDB/couchdb-sessions.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
