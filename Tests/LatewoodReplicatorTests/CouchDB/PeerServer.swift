@@ -5,8 +5,8 @@ import LatewoodHTTPScripts
 
 @testable import LatewoodReplicator
 
-/// CouchDB's API for a peer of this process, as far as a replication uses it: with a scripted server
-/// around it, a server whose connections can be cut at every byte.
+/// CouchDB's API for a peer of this process, as far as a replication uses it. A scripted server
+/// around it can cut connections at every byte.
 struct PeerServer: Sendable {
   let peer: any ReplicationPeer
 
