@@ -18,7 +18,7 @@ package final class CouchDBPeer: ReplicationPeer {
   let requests: CouchDBRequests
   private let options: Options
 
-  /// What a server turned out not to have.
+  /// The abilities of the server, as far as they are known.
   private struct Abilities {
     var hasBulkGet = true
   }
@@ -179,7 +179,7 @@ package final class CouchDBPeer: ReplicationPeer {
         }
       }
     }
-    // A server answers for a document by itself what it could not answer in the batch.
+    // A document that failed in the batch is requested alone.
     for request in requested where failed.contains(request.id) {
       found.add(try await openRevisions(request))
     }
@@ -225,7 +225,7 @@ package final class CouchDBPeer: ReplicationPeer {
     mutating func add(_ document: FleeceElement, id: String) throws {
       let revision = try CouchDBDocument.revision(of: document, requests)
       guard revision.id == id else {
-        throw CouchDBRequests.notCouchDB("the server sent another document than that which was asked for")
+        throw CouchDBRequests.notCouchDB("the server sent a document that was not requested")
       }
       add([revision])
     }

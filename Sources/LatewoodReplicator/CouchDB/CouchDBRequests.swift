@@ -28,7 +28,7 @@ final class CouchDBRequests: Sendable {
 
   deinit { transport.close() }
 
-  /// The description of what a server said about a failure.
+  /// A server's description of a failure.
   struct Failure: Sendable {
     var status: Int
     var error: String?
@@ -156,9 +156,9 @@ final class CouchDBRequests: Sendable {
     } catch let error as HTTPError where error.kind != .tooLarge { throw try CouchDBRequests.error(error) }
   }
 
-  /// Reads what a server says about a failure, as far as it says anything in JSON.
+  /// Reads a server's description of a failure, if it is in JSON.
   ///
-  /// - Throws: `ReplicationError` if the connection fails first: half an answer says nothing.
+  /// - Throws: `ReplicationError` if the connection fails first.
   func failure(of response: any HTTPResponse) async throws -> Failure {
     var failure = Failure(status: response.head.status)
     do {
