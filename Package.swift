@@ -86,9 +86,9 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
-        "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency",
-        "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP",
+        "LatewoodFleece", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
@@ -139,13 +139,6 @@ let package = Package(
     .testTarget(
       name: "LatewoodNetworkTests",
       dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
-      swiftSettings: settings),
-    .testTarget(
-      name: "LatewoodCouchDBTests",
-      dependencies: [
-        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
-        "LatewoodDevice", "LatewoodConcurrency", "LatewoodHTTPScripts",
-      ],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",
@@ -214,10 +207,10 @@ let package = Package(
     .testTarget(
       name: "LatewoodReplicatorTests",
       dependencies: [
-        "LatewoodReplicator", "LatewoodDocuments", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodSimulation",
+        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
+        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts",
       ],
-      swiftSettings: settings),
+      exclude: ["CouchDB/couchdb-sessions.txt"], swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

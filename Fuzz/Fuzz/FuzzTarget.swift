@@ -34,6 +34,7 @@ enum FuzzTargets {
       ("roundtrip", RoundTripTarget.self), ("record", RecordTarget.self),
       ("operations", OperationsTarget.self), ("documents", DocumentsTarget.self),
       ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self), ("sql", SQLTarget.self),
+      ("http", HTTPMessageTarget.self), ("multipart", MultipartTarget.self),
     ]
   }
 

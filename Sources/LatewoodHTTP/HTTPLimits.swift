@@ -1,4 +1,4 @@
-/// Limits on what a peer can make a reader of messages store.
+/// Limits on the memory that a peer can make a reader of messages use.
 ///
 /// Bodies are not stored by a parser, and have no limit here: whoever collects one sets a limit.
 package struct HTTPLimits: Sendable {

@@ -66,30 +66,56 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
 
   package func read() async throws -> [UInt8]? {
     while true {
-      do throws(SocketCalls.Failure) {
-        guard !isClosed else { throw SocketCalls.Failure.closed }
-        let bytes = try SocketCalls.receive(descriptor, SocketChannel.readLength)
-        return bytes.isEmpty ? nil : bytes
-      } catch {
-        if error.isInterrupted { continue }
-        guard error.wouldBlock else { throw lost(error) }
+      switch receive() {
+      case .done(let bytes): return bytes.isEmpty ? nil : bytes
+      case .failed(let error): throw error
+      case .wouldBlock: try await wait(.reading)
       }
-      try await wait(.reading)
     }
   }
 
   package func write(_ bytes: [UInt8]) async throws {
     var offset = 0
     while offset < bytes.count {
-      do throws(SocketCalls.Failure) {
-        guard !isClosed else { throw SocketCalls.Failure.closed }
-        offset += try SocketCalls.send(descriptor, bytes, from: offset)
-        continue
-      } catch {
-        if error.isInterrupted { continue }
-        guard error.wouldBlock else { throw lost(error) }
+      switch send(bytes, from: offset) {
+      case .done(let count): offset += count
+      case .failed(let error): throw error
+      case .wouldBlock: try await wait(.writing)
       }
-      try await wait(.writing)
+    }
+  }
+
+  /// The outcome of a call that does not wait.
+  private enum Attempt<Value> {
+    case done(Value)
+    case wouldBlock
+    case failed(HTTPError)
+  }
+
+  // Calls with typed errors are in functions of their own: Swift 6.3 cannot optimize an async
+  // function into which they are inlined.
+
+  @inline(never) private func receive() -> Attempt<[UInt8]> {
+    while true {
+      guard !isClosed else { return .failed(SocketChannel.closed) }
+      do throws(SocketCalls.Failure) {
+        return .done(try SocketCalls.receive(descriptor, SocketChannel.readLength))
+      } catch {
+        if error.wouldBlock { return .wouldBlock }
+        if !error.isInterrupted { return .failed(SocketChannel.lost(error)) }
+      }
+    }
+  }
+
+  @inline(never) private func send(_ bytes: [UInt8], from offset: Int) -> Attempt<Int> {
+    while true {
+      guard !isClosed else { return .failed(SocketChannel.closed) }
+      do throws(SocketCalls.Failure) {
+        return .done(try SocketCalls.send(descriptor, bytes, from: offset))
+      } catch {
+        if error.wouldBlock { return .wouldBlock }
+        if !error.isInterrupted { return .failed(SocketChannel.lost(error)) }
+      }
     }
   }
 
@@ -120,9 +146,8 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
 
   private static let closed = HTTPError(.cancelled, "the connection was closed by this side")
 
-  private func lost(_ failure: SocketCalls.Failure) -> HTTPError {
-    failure == .closed
-      ? SocketChannel.closed : HTTPError(.connectionLost, "the connection was lost: \(failure.reason)")
+  private static func lost(_ failure: SocketCalls.Failure) -> HTTPError {
+    HTTPError(.connectionLost, "the connection was lost: \(failure.reason)")
   }
 
   // MARK: - Waiting
@@ -183,11 +208,6 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   private func suspendSource(_ direction: Direction) {
     if direction == .reading { readSource.suspend() } else { writeSource.suspend() }
   }
-}
-
-extension SocketCalls.Failure {
-  /// This side has closed the connection.
-  static let closed = SocketCalls.Failure(number: -1)
 }
 
 /// Closes a descriptor when both of its sources have been cancelled.

@@ -29,48 +29,59 @@ package struct SocketConnector: ByteConnector {
     label: "latewood.lookup", qos: .userInitiated, attributes: .concurrent)
 
   private static func addresses(of origin: HTTPOrigin) async throws -> [SocketCalls.Address] {
-    let host = origin.host
-    let port = origin.port
-    do throws(SocketCalls.Failure) {
-      return try SocketCalls.addresses(host, port: port, isNumeric: true)
-    } catch {
-      // Not an address, but a name.
-    }
+    if let addresses = numericAddresses(of: origin) { return addresses }
     let result: Result<[SocketCalls.Address], HTTPError> = await withUnsafeContinuation { waiter in
-      lookups.async {
-        do throws(SocketCalls.Failure) {
-          waiter.resume(returning: .success(try SocketCalls.addresses(host, port: port)))
-        } catch {
-          waiter.resume(returning: .failure(HTTPError(.notConnected, "the name of the host is not known")))
-        }
-      }
+      lookups.async { waiter.resume(returning: lookUp(origin)) }
     }
     return try result.get()
   }
 
+  // Calls with typed errors are in functions of their own: see `SocketChannel`.
+
+  /// Returns nil if the host is a name.
+  @inline(never) private static func numericAddresses(of origin: HTTPOrigin) -> [SocketCalls.Address]? {
+    do throws(SocketCalls.Failure) {
+      return try SocketCalls.addresses(origin.host, port: origin.port, isNumeric: true)
+    } catch { return nil }
+  }
+
+  @inline(never) private static func lookUp(_ origin: HTTPOrigin) -> Result<[SocketCalls.Address], HTTPError>
+  {
+    do throws(SocketCalls.Failure) {
+      return .success(try SocketCalls.addresses(origin.host, port: origin.port))
+    } catch { return .failure(HTTPError(.notConnected, "the name of the host is not known")) }
+  }
+
   private func connect(_ address: SocketCalls.Address) async throws -> SocketChannel {
+    let (descriptor, isConnected) = try SocketConnector.begin(address).get()
+    guard !isConnected else { return SocketChannel(descriptor, timeout: timeout) }
+    // The attempt has its own timeout.
+    let channel = SocketChannel(descriptor, timeout: connectTimeout)
+    do {
+      try await channel.finishConnecting(timeout: timeout)
+      return channel
+    } catch {
+      channel.close()
+      guard let error = error as? HTTPError, error.kind == .timedOut else { throw error }
+      throw HTTPError(.timedOut, "the host did not answer in \(connectTimeout)")
+    }
+  }
+
+  /// Makes a socket and begins to connect it. Returns whether that has succeeded already.
+  @inline(never) private static func begin(
+    _ address: SocketCalls.Address
+  ) -> Result<(descriptor: Int32, isConnected: Bool), HTTPError> {
     let descriptor: Int32
     do throws(SocketCalls.Failure) {
       descriptor = try SocketCalls.socket(address)
-    } catch { throw HTTPError(.notConnected, "no socket could be made: \(error.reason)") }
+    } catch { return .failure(HTTPError(.notConnected, "no socket could be made: \(error.reason)")) }
     do throws(SocketCalls.Failure) {
       try SocketCalls.connect(descriptor, address)
+      return .success((descriptor, true))
     } catch {
-      guard error.isInProgress else {
-        SocketCalls.close(descriptor)
-        throw HTTPError(.notConnected, "the host cannot be reached: \(error.reason)")
-      }
-      // The attempt has its own channel, with its own timeout, which takes the descriptor over.
-      let attempt = SocketChannel(descriptor, timeout: connectTimeout)
-      do {
-        try await attempt.finishConnecting(timeout: timeout)
-      } catch let error as HTTPError {
-        attempt.close()
-        throw error.kind == .timedOut
-          ? HTTPError(.timedOut, "the host did not answer in \(connectTimeout)") : error
-      }
-      return attempt
+      if error.isInProgress { return .success((descriptor, false)) }
+      SocketCalls.close(descriptor)
+      return .failure(HTTPError(.notConnected, "the host cannot be reached: \(error.reason)"))
     }
-    return SocketChannel(descriptor, timeout: timeout)
   }
 }

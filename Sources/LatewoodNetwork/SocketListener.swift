@@ -5,7 +5,7 @@ import LatewoodHTTP
 /// A listening socket, which hands over each connection.
 ///
 /// If the system has no descriptor or memory for a connection, it waits a little before it accepts
-/// again; the system keeps the connections meanwhile.
+/// again. Until then the system keeps the connections.
 // SAFETY: the source is thread-safe, and all properties are set once.
 package final class SocketListener: @unchecked Sendable {
   /// The port that the system chose, if 0 was asked for.

@@ -42,7 +42,7 @@ package struct ScriptedResponse: Sendable {
   }
 
   /// The bytes on the wire.
-  func encoded() throws -> [UInt8] {
+  package func encoded() throws -> [UInt8] {
     var head = head
     var bytes: [UInt8] = []
     if isChunked {

@@ -4,7 +4,7 @@
 package protocol HTTPTransport: Sendable {
   /// Sends a request and returns when the head of its final response has arrived.
   ///
-  /// The response is returned as it is: redirects are not followed, and every status is a success.
+  /// Redirects are not followed, and every status is a success.
   ///
   /// - Throws: `HTTPError`, or the error of the body's source.
   func send(_ request: HTTPRequest) async throws -> any HTTPResponse

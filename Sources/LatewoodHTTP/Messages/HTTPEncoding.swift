@@ -1,4 +1,4 @@
-/// Writes heads, fields and chunks. What it writes, an `HTTPParser` reads back equal.
+/// Writes heads, fields and chunks. An `HTTPParser` reads them back equal.
 package enum HTTPEncoding {
   /// Appends a request's line and header.
   ///

@@ -57,7 +57,7 @@ package struct HTTPParser {
     return false
   }
 
-  /// Returns what is next in a piece; nil if it has been read to its end.
+  /// Returns the next event of a piece; nil if the piece has been read to its end.
   ///
   /// - Parameters:
   ///   - piece: bytes of the connection. A new piece follows the previous one, which must have been

@@ -57,7 +57,7 @@ package struct MultipartParser {
     return false
   }
 
-  /// Returns what is next; nil if it takes another piece, and always after the end.
+  /// Returns the next event; nil if another piece is needed, and always after the end.
   ///
   /// - Throws: `HTTPError` `malformed` or `tooLarge`; afterwards it throws the same again.
   package mutating func next() throws(HTTPError) -> Event? {

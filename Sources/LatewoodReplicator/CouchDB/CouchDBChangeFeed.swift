@@ -152,7 +152,7 @@ private struct CouchDBFilter {
   let name: String
   let body: [UInt8]
 
-  /// Returns nil if all changes are asked for.
+  /// Returns nil if there is no filter.
   init?(_ request: ChangesRequest) throws {
     guard request.ids != nil || request.selector != nil else { return nil }
     var output = JSONOutput()

@@ -18,7 +18,7 @@ package final class CouchDBPeer: ReplicationPeer {
   let requests: CouchDBRequests
   private let options: Options
 
-  /// What a server turned out not to have.
+  /// The abilities of the server, as far as they are known.
   private struct Abilities {
     var hasBulkGet = true
   }
@@ -179,7 +179,7 @@ package final class CouchDBPeer: ReplicationPeer {
         }
       }
     }
-    // A server answers for a document by itself what it could not answer in the batch.
+    // A document that failed in the batch is requested alone.
     for request in requested where failed.contains(request.id) {
       found.add(try await openRevisions(request))
     }
@@ -225,7 +225,7 @@ package final class CouchDBPeer: ReplicationPeer {
     mutating func add(_ document: FleeceElement, id: String) throws {
       let revision = try CouchDBDocument.revision(of: document, requests)
       guard revision.id == id else {
-        throw CouchDBRequests.notCouchDB("the server sent another document than that which was asked for")
+        throw CouchDBRequests.notCouchDB("the server sent a document that was not requested")
       }
       add([revision])
     }
@@ -296,7 +296,7 @@ package final class CouchDBPeer: ReplicationPeer {
     guard status >= 400 else {
       return try refusals(try await requests.json(of: response, limit: 64 << 20), batch)
     }
-    let failure = await requests.failure(of: response)
+    let failure = try await requests.failure(of: response)
     guard batch.count > 1 else { return [(batch[0].index, CouchDBPeer.outcome(status, failure.message))] }
     let middle = batch.count / 2
     return try await insert(Array(batch[..<middle])) + insert(Array(batch[middle...]))
@@ -347,7 +347,7 @@ package final class CouchDBPeer: ReplicationPeer {
       response.close()
       return .stored
     }
-    let failure = await requests.failure(of: response)
+    let failure = try await requests.failure(of: response)
     if status == 500 {
       // CouchDB's answer to an attachment whose digest is wrong: not the server has failed, but
       // its handling of this document.
@@ -397,7 +397,7 @@ package final class CouchDBPeer: ReplicationPeer {
   package func localDocument(_ id: String) async throws -> LocalDocument? {
     let response = try await requests.send("GET", ["_local", id], accepting: [200, 404])
     guard response.head.status == 200 else {
-      let failure = await requests.failure(of: response)
+      let failure = try await requests.failure(of: response)
       if failure.reason == "missing" || failure.reason == "deleted" { return nil }
       throw CouchDBRequests.error(404, failure, nil)
     }

@@ -28,7 +28,7 @@ final class CouchDBRequests: Sendable {
 
   deinit { transport.close() }
 
-  /// The description of what a server said about a failure.
+  /// A server's description of a failure.
   struct Failure: Sendable {
     var status: Int
     var error: String?
@@ -77,7 +77,8 @@ final class CouchDBRequests: Sendable {
     do {
       let response = try await sendWithLogin(request)
       if accepted.contains(response.head.status) { return response }
-      throw CouchDBRequests.error(response.head.status, await failure(of: response), response.head)
+      throw CouchDBRequests.error(
+        response.head.status, try await failure(of: response), response.head)
     } catch let error as HTTPError { throw try CouchDBRequests.error(error) }
   }
 
@@ -155,15 +156,19 @@ final class CouchDBRequests: Sendable {
     } catch let error as HTTPError where error.kind != .tooLarge { throw try CouchDBRequests.error(error) }
   }
 
-  /// Reads what a server says about a failure, as far as it says anything in JSON.
-  func failure(of response: any HTTPResponse) async -> Failure {
+  /// Reads a server's description of a failure, if it is in JSON.
+  ///
+  /// - Throws: `ReplicationError` if the connection fails first.
+  func failure(of response: any HTTPResponse) async throws -> Failure {
     var failure = Failure(status: response.head.status)
     do {
       let answer = try CouchDBAnswer(try await response.collect(limit: 64 << 10))
       failure.error = try answer["error"]?.string().map { String($0.prefix(200)) }
       failure.reason = try answer["reason"]?.string().map { String($0.prefix(1000)) }
+    } catch let error as HTTPError where error.kind != .tooLarge {
+      throw try CouchDBRequests.error(error)
     } catch {
-      // A page for people, or no page at all: the status has to do.
+      // A page for people: the status has to do.
     }
     return failure
   }

@@ -78,7 +78,7 @@ struct LiveCouchDBTests {
       let attachments = contents.map { name, type, bytes in
         PeerAttachment(
           name: name, contentType: type, length: UInt64(bytes.count), revisionPosition: 1,
-          content: Memory(bytes))
+          content: BytesInMemory(bytes))
       }
       let revision = PeerRevision(
         id: "_design/with attachments", history: [first], body: try JSON.fleece(from: "{\"x\":1}"),
@@ -169,7 +169,7 @@ struct LiveCouchDBTests {
         id: "d3", history: [try RevisionID("1-\(hex(9))")], body: try JSON.fleece(from: "{\"bad\":1}"),
         attachments: [
           PeerAttachment(
-            name: "a", contentType: "text/plain", length: 1, revisionPosition: 1, content: Memory([1]))
+            name: "a", contentType: "text/plain", length: 1, revisionPosition: 1, content: BytesInMemory([1]))
         ])
       #expect(try await peer.insert([attached]) == [.refused(.init(.forbidden, "forbidden: no"))])
       let illegal = PeerRevision(
@@ -197,6 +197,49 @@ struct LiveCouchDBTests {
     }
   }
 
+  @Test func `a collection replicates with CouchDB in both directions`() async throws {
+    try await LiveServer.withDatabase { couchDB, _ in
+      let (here, back) = (try Side(), try Side())
+      for number in 0..<50 { try here.save("doc-\(number)", "{\"n\":\(number),\"t\":\"ä\"}") }
+      for number in 0..<50 where number % 7 == 0 { try here.save("doc-\(number)", "{\"n\":\"again\"}") }
+      try here.branch("doc-1", "{\"n\":\"other\"}", from: try here.save("doc-1", "{\"n\":1.5}"))
+      try here.delete("doc-3")
+      try here.save("_design/app", "{\"views\":{}}")
+      try here.saveBlob("picture", (0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 13) })
+      #expect(try await replicate(here.peer, couchDB).failures == 0)
+      #expect(try await replicate(couchDB, back.peer).failures == 0)
+      #expect(try back.contents() == here.contents())
+      for (source, target) in [
+        (here.peer as any ReplicationPeer, couchDB as any ReplicationPeer), (couchDB, back.peer),
+      ] {
+        let again = try await replicate(source, target)
+        #expect(again.written == 0 && again.compared == 0)
+      }
+      try back.save("doc-9", "{\"n\":\"from there\"}")
+      _ = try await replicate(back.peer, couchDB)
+      let status = try await replicate(couchDB, here.peer)
+      #expect(status.written == 1)
+      #expect(try back.contents() == here.contents())
+      try here.expectSound()
+      try back.expectSound()
+    }
+  }
+
+  /// Prints documents a second, for comparison with CouchDB's own replicator on the same machine.
+  @Test(.enabled(if: CurrentProcess.environmentVariable("LATEWOOD_MEASURE") != nil))
+  func `20,000 documents of 113 bytes are measured`() async throws {
+    try await LiveServer.withDatabase { couchDB, _ in
+      let (here, back) = (try Side(), try Side())
+      let padding = String(repeating: "x", count: 80)
+      for number in 0..<20_000 { try here.save("doc-\(number)", "{\"n\":\(number),\"p\":\"\(padding)\"}") }
+      let clock = ContinuousClock()
+      let pushed = try await clock.measure { _ = try await replicate(here.peer, couchDB, ReplicationSetup()) }
+      let pulled = try await clock.measure { _ = try await replicate(couchDB, back.peer, ReplicationSetup()) }
+      let idle = try await clock.measure { _ = try await replicate(couchDB, back.peer, ReplicationSetup()) }
+      print("push \(pushed), pull \(pulled), nothing to do \(idle)")
+    }
+  }
+
   private func allChanges(_ peer: CouchDBPeer, limit: Int) async throws -> [PeerChange] {
     let feed = try await peer.changes(ChangesRequest(since: .start))
     var changes: [PeerChange] = []
@@ -215,29 +258,6 @@ struct LiveCouchDBTests {
   private func hex(_ number: Int) -> String {
     let digits = String(number, radix: 16)
     return String(repeating: "0", count: 32 - digits.count) + digits
-  }
-}
-
-/// An attachment in memory.
-private struct Memory: AttachmentContent {
-  let bytes: [UInt8]
-
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-  func open() async throws -> any AttachmentReader { Reader(bytes) }
-
-  private actor Reader: AttachmentReader {
-    private var rest: ArraySlice<UInt8>
-
-    init(_ bytes: [UInt8]) { rest = bytes[...] }
-
-    func next() -> [UInt8]? {
-      guard !rest.isEmpty else { return nil }
-      defer { rest = rest.dropFirst(100_000) }
-      return Array(rest.prefix(100_000))
-    }
-
-    nonisolated func close() {}
   }
 }
 

@@ -151,6 +151,16 @@ import Testing
     }
   }
 
+  @Test func `a refusal that is cut within its body is a lost connection`() async throws {
+    let reason = "{\"error\":\"not_found\",\"reason\":\"missing\"}"
+    let length = try ScriptedResponse(404, json: reason).encoded().count
+    for cut in length - reason.utf8.count..<length {
+      let server = ScriptedServer { _ in ScriptedResponse(404, json: reason, fault: .cutAfter(cut)) }
+      let peer = try peer(server)
+      #expect(await failure { _ = try await peer.localDocument("x") }?.code == .unreachable)
+    }
+  }
+
   @Test func `a batch that is refused as a whole is halved down to the cause`() async throws {
     let server = ScriptedServer { request in
       if request.text.contains("\"bad") { return ScriptedResponse(413, json: "{\"error\":\"too_large\"}") }
