@@ -79,8 +79,8 @@ package struct AES256: Sendable {
   /// Writes the XOR of `source` and the keystream that begins with the encrypted `counter` to
   /// `target`, which may be the same memory, and otherwise must not overlap.
   ///
-  /// - Parameter offset: The byte of the keystream to begin with. Parts of a text can be encrypted and
-  ///   decrypted alone and in any order.
+  /// - Parameter offset: The byte of the keystream to begin with. Parts of a text can be encrypted
+  ///   and decrypted alone and in any order.
   /// - Complexity: O(`source.count`). 512 bytes are computed even for one.
   package func apply(
     _ source: UnsafeRawBufferPointer, into target: UnsafeMutableRawBufferPointer, counter: Counter,

@@ -2,9 +2,9 @@ import LatewoodBytes
 
 /// The rounds of AES-256 for 32 blocks together, in bit slices, without tables.
 ///
-/// A block is a matrix of four rows and four columns of bytes. A *slice* is a vector of four lanes of
-/// 32 bits: it has one bit of each byte of one row. Lane `c` belongs to column `c`, and bit `b` of a
-/// lane to block `b`. Slice `8 · row + bit` makes 32 slices, 512 bytes:
+/// A block is a matrix of four rows and four columns of bytes. A *slice* is a vector of four lanes
+/// of 32 bits: it has one bit of each byte of one row. Lane `c` belongs to column `c`, and bit `b`
+/// of a lane to block `b`. There are 32 slices, 512 bytes; `8 · row + bit` is their order:
 ///
 /// ```
 /// before, after      block b is vector b: its four columns are the lanes, its rows bytes of a lane
@@ -67,8 +67,8 @@ enum AESSlices {
   /// ShiftRows, MixColumns and AddRoundKey.
   ///
   /// A byte of row `r` becomes x · (a[r] + a[r+1]) + a[r+1] + a[r+2] + a[r+3]. The slices of the
-  /// sums of neighbours are computed from the highest bit down. The sum of the next lower bit is the
-  /// product's bit; what leaves at the top comes back as 0x1B, at the bits 0, 1, 3 and 4.
+  /// sums of neighbours are computed from the highest bit down. The sum of the next lower bit is
+  /// the product's bit; what leaves at the top comes back as 0x1B, at the bits 0, 1, 3 and 4.
   private static func mix(_ blocks: UnsafeMutablePointer<Slice>, _ key: UnsafePointer<Slice>) {
     var (a, b, c, d) = shiftedRows(blocks + 7)
     let top = (a ^ b, b ^ c, c ^ d, d ^ a)
