@@ -32,7 +32,7 @@ package enum SystemRandom {
           at += count
         } else if errno != EINTR {
           throw StorageError(
-            .unsupported, "The system gave out no random bytes, so no key can be made", errno: errno,
+            .unsupported, "The system refused random bytes, which a key needs", errno: errno,
             advice: "Allow the process the system call getrandom, or use a newer kernel.")
         }
       }
