@@ -20,6 +20,8 @@ let package = Package(
   ],
   targets: [
     layer("LatewoodBytes"),
+    // Ciphers, hash functions and the derivation of keys, for encryption at rest.
+    layer("LatewoodCrypto", on: ["LatewoodBytes"]),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
@@ -129,6 +131,12 @@ let package = Package(
       path: "Tests/LatewoodModels", swiftSettings: settings),
     .testTarget(
       name: "LatewoodBytesTests", dependencies: ["LatewoodBytes"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodCryptoTests",
+      dependencies: [
+        "LatewoodCrypto", "LatewoodFleece", "LatewoodDevice", "LatewoodBytes", "LatewoodSimulation",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "LatewoodFleeceTests", dependencies: ["LatewoodFleece", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
