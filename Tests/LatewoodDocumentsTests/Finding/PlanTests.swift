@@ -184,7 +184,7 @@ import Testing
             return true
           }
         }
-        let explanation = planner.explain(plan)
+        let explanation = try planner.explain(plan)
         if try total(of: "a", request, plan, reads) != sum {
           Issue.record("total of \(text): \(explanation) \(random.replay)")
         }
