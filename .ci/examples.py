@@ -22,6 +22,11 @@ and say how the next fence is compiled, if not like the others:
 
 The examples in comments of the public sources are compiled too, each by itself, but not run. What
 they leave out is in .ci/client/comments.txt.
+
+The pages are compiled twice more, as they would be in an app: in functions of the main actor, and in
+a module whose default isolation is the main actor. There the types that are stored are `nonisolated`,
+as the first page says. Programs that must not compile are in .ci/client/Refused; each line of them
+names the error that it must have in a comment.
 """
 import os
 import pathlib
@@ -34,12 +39,23 @@ import tempfile
 root = pathlib.Path(__file__).resolve().parent.parent
 client = root / ".ci/client"
 generated = client / "Sources/Examples/Generated"
+variants = {
+    "ExamplesOnMainActor": lambda text: re.sub(r"^func (\w+\(\) async)", r"@MainActor func \1", text, flags=re.M),
+    # A type that is stored says so in its first line.
+    "ExamplesIsolated": lambda text: re.sub(
+        r"^( *)((?:struct|enum|final class|class|extension) \w+.*\b(?:Codable|Decodable|Encodable)\b)",
+        r"\1nonisolated \2", text, flags=re.M),
+}
 scratch = root / ".build-client"
 products = {"Latewood": ["Foundation", "Latewood"], "LatewoodStore": ["Foundation", "LatewoodStore"],
             "LatewoodTesting": ["Latewood", "LatewoodTesting"]}
 
 # What nobody minds: an example often ends before a value is used, and two pages have one name.
 harmless = re.compile(r"was never (used|mutated|read)|strings produced by other paths in the module")
+
+
+# On the main actor some calls are not async that are elsewhere.
+local = re.compile(r"no 'async' operations occur within 'await'")
 
 
 def fail(path, line, what):
@@ -164,6 +180,12 @@ def extract():
     """Writes the sources; returns the number of examples and of those that are skipped."""
     shutil.rmtree(generated, ignore_errors=True)
     generated.mkdir(parents=True)
+    for target in variants:
+        folder = client / "Sources" / target / "Generated"
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        folder.mkdir(parents=True)
+        for support in ["ExampleSupport.swift", "ChoreModel.swift", "Views.swift"]:
+            shutil.copy(generated.parent / support, folder / support)
     pages = [(root / "README.md", "README", [])]
     for product, imports in products.items():
         catalog = root / f"Sources/{product}/{product}.docc"
@@ -176,6 +198,9 @@ def extract():
             continue
         text, count, skipped = page
         (generated / f"{name}.swift").write_text(text, encoding="utf-8")
+        for target, variant in variants.items():
+            (client / "Sources" / target / "Generated" / f"{name}.swift").write_text(
+                variant(text), encoding="utf-8")
         names.append(name)
         total += count
         total_skipped += skipped
@@ -191,20 +216,39 @@ def extract():
 
 def build():
     command = ["swift", "build", "--package-path", str(client), "--scratch-path", str(scratch)]
-    done = subprocess.run([*command, "--product", "Examples"], stdout=subprocess.PIPE, text=True)
-    reports = dict.fromkeys(re.findall(r"^/\S+:\d+:\d+: (?:error|warning): .*", done.stdout, re.M))
-    reports = [line for line in reports if not harmless.search(line)]
-    for line in reports:
-        print(line.replace(f"{root}/", ""))
-    if done.returncode and not reports:
-        print(done.stdout)
-    if done.returncode or reports:
-        sys.exit("examples: they do not compile without warnings")
+    for what in [["--product", "Examples"], *(["--target", target] for target in variants)]:
+        done = subprocess.run([*command, *what], stdout=subprocess.PIPE, text=True)
+        reports = dict.fromkeys(re.findall(r"^/\S+:\d+:\d+: (?:error|warning): .*", done.stdout, re.M))
+        reports = [line for line in reports if not harmless.search(line)]
+        if what[1] in variants:
+            reports = [line for line in reports if not local.search(line)]
+        for line in reports:
+            print(line.replace(f"{root}/", ""))
+        if done.returncode and not reports:
+            print(done.stdout)
+        if done.returncode or reports:
+            sys.exit(f"examples: {what[1]} does not compile without warnings")
+
+
+def refuse():
+    """Compiles the programs that must not compile, and compares the errors of their lines."""
+    for path in sorted((client / "Refused").glob("*.swift")):
+        lines = enumerate(path.read_text(encoding="utf-8").split("\n"), 1)
+        wanted = {number: line.split("// error: ")[1] for number, line in lines if "// error: " in line}
+        command = ["swiftc", "-swift-version", "6", "-typecheck", "-parse-as-library"]
+        done = subprocess.run(
+            [*command, "-I", scratch / "debug/Modules", path],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        found = {int(line): text for line, text in re.findall(r"\.swift:(\d+):\d+: error: (.*)", done.stdout)}
+        for line in sorted({*wanted, *found}):
+            if line not in wanted or wanted[line] not in found.get(line, ""):
+                fail(path, line, f"expected “{wanted.get(line)}”, found “{found.get(line)}”")
 
 
 def main():
     pages, count, skipped, in_comments = extract()
     build()
+    refuse()
     with tempfile.TemporaryDirectory(prefix="latewood-examples-") as directory:
         program = scratch / "debug/Examples"
         # Where `DatabaseDirectory.standard` has the data of applications.

@@ -1,6 +1,11 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
+let examples: [Target.Dependency] = [
+  .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
+  .product(name: "LatewoodTesting", package: "Latewood"),
+]
+
 // A package as a user's would be: it depends on Latewood from outside and uses every library
 // product.
 let package = Package(
@@ -21,10 +26,13 @@ let package = Package(
     // The code of the documentation: see .ci/examples.py.
     .executableTarget(
       name: "Examples",
-      dependencies: [
-        .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
-        .product(name: "LatewoodTesting", package: "Latewood"),
-      ]),
+      dependencies: examples),
+    // The same code as in an app: in functions of the main actor, and with the main actor as
+    // default.
+    .target(name: "ExamplesOnMainActor", dependencies: examples),
+    .target(
+      name: "ExamplesIsolated", dependencies: examples,
+      swiftSettings: [.defaultIsolation(MainActor.self)]),
   ],
   swiftLanguageModes: [.v6]
 )

@@ -24,6 +24,16 @@ import Testing
     try expectEmpty(tool, arguments, remark, array)
   }
 
+  @Test func `a selector with a member that no document has is pointed out`() throws {
+    let tool = try ToolRun()
+    try #expect(tool("doc", "put", "@", "a", #"{"title":"Alien","year":1979}"#).code == .success)
+    let misspelt = try tool("find", "@", #"{"titel":"Alien","year":1980}"#)
+    #expect(misspelt.error.contains("No document has the member titel."), "\(misspelt.error)")
+    #expect(!misspelt.error.contains("member year"))
+    let other = try tool("find", "@", #"{"title":"Brazil"}"#)
+    #expect(!other.error.contains("has the member"), "\(other.error)")
+  }
+
   @Test func `an empty keyspace and an empty range get different remarks`() throws {
     let tool = try ToolRun()
     try #expect(tool("put", "@", "a", "1").code == .success)

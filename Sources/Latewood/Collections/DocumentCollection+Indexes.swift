@@ -68,7 +68,7 @@ extension DocumentCollection {
   ///     unless it was complete before the call, or another caller has completed it.
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
-  public func createIndex(
+  nonisolated(nonsending) public func createIndex(
     _ name: String, on fields: [IndexField],
     where condition: ((QueryDocument<Document>) -> QueryCondition)? = nil, unique: Bool = false,
     progress: @escaping @Sendable (IndexBuildProgress) throws -> Void = { _ in }
@@ -83,7 +83,7 @@ extension DocumentCollection {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
-  public func createIndex<Value, each Field: IndexFieldSource>(
+  nonisolated(nonsending) public func createIndex<Value, each Field: IndexFieldSource>(
     _ name: String, of type: Value.Type,
     where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)

@@ -226,7 +226,7 @@ public final class DocumentCollection: Sendable {
   ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
   ///   `DecodingError` of a document that is not of the type.
   public func decode<T: Decodable>(_ type: T.Type, from id: String) throws -> T? {
-    try document(id)?.decode(as: type)
+    try document(id)?.decode(as: type, in: name)
   }
 
   /// Deletes a document by adding a revision, so that other replicas receive the deletion.

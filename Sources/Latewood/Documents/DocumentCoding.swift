@@ -35,8 +35,10 @@ enum DocumentCoding {
   }
 
   /// Decodes the content of a document that has an id and a revision.
+  ///
+  /// - Parameter collection: the name of its collection, for errors; nil if it is unknown.
   static func decode<Value: Decodable>(
-    _ type: Value.Type, from element: FleeceElement, id: String, revision: RevisionID?
+    _ type: Value.Type, from element: FleeceElement, id: String, revision: RevisionID?, in collection: String?
   ) throws -> Value {
     var decoder = FleeceDecoder(special: SpecialTypes())
     decoder.addition = { name in
@@ -46,7 +48,11 @@ enum DocumentCoding {
       default: nil
       }
     }
-    return try decoder.decode(type, from: element)
+    do {
+      return try decoder.decode(type, from: element)
+    } catch let error as DecodingError {
+      throw error.located(in: collection, id)
+    }
   }
 }
 
@@ -100,7 +106,8 @@ extension DocumentCoding.Encoded {
 }
 
 extension MatchedDocument {
-  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
-    try DocumentCoding.decode(type, from: element(), id: id, revision: head.winner)
+  /// - Parameter collection: the name of the document's collection, for errors.
+  func decode<Value: Decodable>(_ type: Value.Type, in collection: String) throws -> Value {
+    try DocumentCoding.decode(type, from: element(), id: id, revision: head.winner, in: collection)
   }
 }

@@ -65,8 +65,14 @@ extension DocumentContent {
   /// - Throws: `DecodingError` with the path to the value that does not fit; ``DatabaseError``
   ///   `invalidParameter` if a value cannot be stored.
   public func decode<T: Decodable>(as type: T.Type) throws -> T {
+    try decode(as: type, in: nil)
+  }
+
+  /// - Parameter collection: the name of the document's collection, for errors.
+  func decode<T: Decodable>(as type: T.Type, in collection: String?) throws -> T {
     let revision = (self as? Document)?.revision ?? (self as? MutableDocument)?.revision
-    return try DocumentCoding.decode(type, from: body.element(), id: id, revision: revision)
+    return try DocumentCoding.decode(
+      type, from: body.element(), id: id, revision: revision, in: collection)
   }
 
   /// The id and the content as JSON.

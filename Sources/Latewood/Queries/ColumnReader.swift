@@ -37,7 +37,13 @@ struct ColumnReader<Value: Decodable & Sendable>: Sendable {
       try writer.value(value)
       return try FleeceBody(written: try writer.finish()).root
     }
-    if let element { return try FleeceDecoder(special: SpecialTypes()).decode(Value.self, from: element) }
+    if let element {
+      do {
+        return try FleeceDecoder(special: SpecialTypes()).decode(Value.self, from: element)
+      } catch let error as DecodingError {
+        throw error.located(in: nil, document.id, at: path.text)
+      }
+    }
     if let optional = Value.self as? any ExpressibleByNilLiteral.Type,
       let none = Self.nothing(optional) as? Value
     {

@@ -1,8 +1,9 @@
 /// Lists the cases of an enum of coding keys by their names in the source.
 ///
-/// Swift derives a type's coding from the cases of its `CodingKeys`, each of which has the name of a
-/// stored property. Neither a decoder nor `Mirror` gets to know those names: a `CodingKey` describes
-/// itself by its string. They are in the metadata from which Swift's own reflection reads them.
+/// Swift derives a type's coding from the cases of its `CodingKeys`, each of which has the name of
+/// a stored property. Neither a decoder nor `Mirror` gets to know those names: a `CodingKey`
+/// describes itself by its string. They are in the metadata from which Swift's own reflection reads
+/// them.
 enum EnumCases {
   /// Returns the cases by their names; nil if the type is not an enum without associated values, or
   /// if the program was built without reflection metadata.
@@ -11,9 +12,9 @@ enum EnumCases {
       // The pointers in the metadata are signed.
       return nil
     #else
-      // SAFETY: metadata is never freed. Its layout, and that of the descriptors to which it points,
-      // is part of Swift's stable ABI (`Metadata.h`, `RemoteInspection/Records.h`); each number that
-      // says what follows is compared before anything is read there.
+      // SAFETY: metadata is never freed. Its layout, and that of the descriptors to which it
+      // points, is part of Swift's stable ABI (`Metadata.h`, `RemoteInspection/Records.h`); each
+      // number that says what follows is compared before anything is read there.
       let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
       guard metadata.load(as: UInt.self) == Layout.enumMetadata,
         let context = metadata.load(fromByteOffset: MemoryLayout<UInt>.size, as: UnsafeRawPointer?.self),

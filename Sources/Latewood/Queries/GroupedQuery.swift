@@ -122,3 +122,29 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
     return try edges.dictionary()
   }
 }
+
+/// `min` and `max` of optional fields: the type of the result is not a nested optional.
+extension GroupedQuery {
+  /// Returns the minimum of an optional field in each group that has the field. Otherwise the same
+  /// as for other fields.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
+  ///   declared type; otherwise like ``Query``.
+  public func min<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) throws -> [Key: Member] {
+    try edges(field(QueryDocument()), queryOrder(of: Member.self))
+  }
+
+  /// Returns the maximum of an optional field in each group that has the field. Otherwise the same
+  /// as for other fields.
+  ///
+  /// - Throws: `DecodingError` if the field of the group is missing, or a field is not of its
+  ///   declared type; otherwise like ``Query``.
+  public func max<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) throws -> [Key: Member] {
+    let precedes = queryOrder(of: Member.self)
+    return try edges(field(QueryDocument())) { precedes($1, $0) }
+  }
+}

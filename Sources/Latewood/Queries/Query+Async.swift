@@ -1,6 +1,7 @@
 /// Runs of a query that do not block the caller's thread: they read on a Dispatch queue.
 ///
-/// The closures that name fields and columns are called before the read begins.
+/// The closures that name fields and columns are called before the read begins, where the caller is
+/// isolated, such as on the main actor.
 extension Query {
   /// Returns the matching documents, in order, without blocking the caller's thread.
   ///
@@ -56,7 +57,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func sum<Number: QueryNumber>(
+  nonisolated(nonsending) public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Number.Total {
     let field = field(QueryDocument())
@@ -68,7 +69,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func average<Number: QueryNumber>(
+  nonisolated(nonsending) public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Double? {
     let field = field(QueryDocument())
@@ -80,7 +81,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func min<Member: Decodable & Sendable>(
+  nonisolated(nonsending) public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
     let field = field(QueryDocument())
@@ -92,7 +93,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func max<Member: Decodable & Sendable>(
+  nonisolated(nonsending) public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
     let field = field(QueryDocument())
@@ -104,7 +105,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func distinct<Member: Decodable & Hashable & Sendable>(
+  nonisolated(nonsending) public func distinct<Member: Decodable & Hashable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Member] {
     let field = field(QueryDocument())
@@ -125,7 +126,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func min<Member: Decodable & Sendable>(
+  nonisolated(nonsending) public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
     let field = field(QueryDocument())
@@ -137,7 +138,7 @@ extension Query {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func max<Member: Decodable & Sendable>(
+  nonisolated(nonsending) public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
     let field = field(QueryDocument())
@@ -157,7 +158,7 @@ extension GroupedQuery {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func sum<Number: QueryNumber>(
+  nonisolated(nonsending) public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Number.Total] {
     let field = field(QueryDocument())
@@ -169,7 +170,7 @@ extension GroupedQuery {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func average<Number: QueryNumber>(
+  nonisolated(nonsending) public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Double] {
     let field = field(QueryDocument())
@@ -181,7 +182,7 @@ extension GroupedQuery {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func min<Member: Decodable & Comparable & Sendable>(
+  nonisolated(nonsending) public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {
     let field = field(QueryDocument())
@@ -193,7 +194,7 @@ extension GroupedQuery {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the read ends.
-  public func max<Member: Decodable & Comparable & Sendable>(
+  nonisolated(nonsending) public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {
     let field = field(QueryDocument())
@@ -204,5 +205,32 @@ extension GroupedQuery {
     _ body: @escaping @Sendable (GroupedQuery) throws -> Result
   ) async throws -> Result {
     try await query.database.performing { try body(self) }
+  }
+}
+
+/// `min` and `max` of optional fields in groups.
+extension GroupedQuery {
+  /// Returns the minimum of an optional field in each group that has the field, without blocking
+  /// the caller's thread.
+  ///
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   the read ends.
+  nonisolated(nonsending) public func min<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) async throws -> [Key: Member] {
+    let field = field(QueryDocument())
+    return try await run { try $0.min { _ in field } }
+  }
+
+  /// Returns the maximum of an optional field in each group that has the field, without blocking
+  /// the caller's thread.
+  ///
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   the read ends.
+  nonisolated(nonsending) public func max<Member: Decodable & Comparable & Sendable>(
+    _ field: (QueryDocument<Value>) -> QueryField<Member?>
+  ) async throws -> [Key: Member] {
+    let field = field(QueryDocument())
+    return try await run { try $0.max { _ in field } }
   }
 }

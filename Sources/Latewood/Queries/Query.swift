@@ -122,6 +122,36 @@ public struct Query<Value: Sendable>: Sendable {
     return RowQuery(self, repeat each fields)
   }
 
+  /// Returns the same query with a result for each document: its value, or the error of a document
+  /// that cannot be decoded. One such document otherwise ends the query, also a live one.
+  ///
+  /// ```swift
+  /// for result in try await recent.asResults().all() {
+  ///   switch result {
+  ///   case .success(let movie): print(movie.title)
+  ///   case .failure(let failure): print(failure.documentID, failure)
+  ///   }
+  /// }
+  /// ```
+  ///
+  /// Refine the query before this call: the result has no members to compare.
+  public func asResults() -> Query<Result<Value, UndecodableDocument>> {
+    let (make, name) = (make, collection.name)
+    var query = Query<Result<Value, UndecodableDocument>>(collection) { document in
+      do {
+        return .success(try make(document))
+      } catch let error as DatabaseError {
+        throw error
+      } catch {
+        return .failure(
+          UndecodableDocument(collection: name, documentID: document.id, error))
+      }
+    }
+    (query.condition, query.order, query.skipped, query.most) = (condition, order, skipped, most)
+    query.prepared = prepared
+    return query
+  }
+
   // MARK: Running
 
   /// Returns the matching documents, in order.
@@ -247,6 +277,50 @@ public struct Query<Value: Sendable>: Sendable {
   }
 }
 
+// Overloads stand in extensions of their own.
+
+extension Query {
+  /// Returns the query with another condition: that a field is true. All conditions must hold.
+  @_disfavoredOverload
+  public func `where`(_ field: (QueryDocument<Value>) -> QueryField<Bool>) -> Query {
+    self.where { field($0) == true }
+  }
+
+  /// Returns the query sorted by one field, in a direction that may be chosen at run time:
+  /// `sorted { isNewestFirst ? $0.year.descending : $0.title.ascending }`. Ties are ordered by id.
+  /// Replaces an earlier order.
+  public func sorted(by order: (QueryDocument<Value>) -> QueryOrder) -> Query {
+    sorted { [order($0)] }
+  }
+}
+
+extension Query {
+  /// Returns the query sorted by the fields of a list, the most significant first. Ties are ordered
+  /// by id. Replaces an earlier order.
+  public func sorted(by order: (QueryDocument<Value>) -> [QueryOrder]) -> Query {
+    var query = unprepared
+    query.order = order(QueryDocument())
+    return query
+  }
+}
+
+/// A query whose results can be counted.
+public protocol CountableQuery: Sendable {
+  /// Returns the number of results.
+  ///
+  /// - Throws: the errors of the query.
+  func count() async throws -> Int
+}
+
+extension CountableQuery {
+  /// The number of results, as for a collection.
+  ///
+  /// - Throws: the errors of the query.
+  public var count: Int { get async throws { try await count() } }
+}
+
+extension Query: CountableQuery {}
+
 extension Query: RowSource {
   var database: Database { collection.database }
 
@@ -303,8 +377,8 @@ private final class PreparedQuery: Sendable {
 extension DocumentCollection {
   /// Returns a query for documents decoded as a type. See ``Query``.
   public func query<Value: Decodable & Sendable>(_ type: Value.Type) -> Query<Value> {
-    Query(self) { document in
-      try document.decode(type)
+    Query(self) { [name] document in
+      try document.decode(type, in: name)
     }
   }
 

@@ -46,6 +46,11 @@ extension QueryOperand {
     }
   }
 
+  /// Returns a condition that compares the field with another one.
+  func compare(_ comparison: Comparison, field other: some QueryOperand) -> QueryCondition {
+    QueryCondition(path.flatMap { left in other.path.map { .fields(left, comparison, $0) } })
+  }
+
   func elements(_ inner: QueryCondition, every: Bool) -> QueryCondition {
     switch path {
     case .failure(let error): QueryCondition(.failure(error))
@@ -154,21 +159,21 @@ extension QueryField where Value == String? {
 extension QueryField where Value: Sequence {
   /// Returns a condition that holds if an element equals a value.
   public func contains(_ element: Value.Element) -> QueryCondition where Value.Element: Encodable {
-    elements(QueryField<Value.Element>(.success(.root)).compare(.equal, element), every: false)
+    array.elements(QueryField<Value.Element>(.success(.root)).compare(.equal, element), every: false)
   }
 
   /// Returns a condition that holds if an element meets a condition.
   public func contains(where condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
-    elements(condition(QueryField<Value.Element>(.success(.root))), every: false)
+    array.elements(condition(QueryField<Value.Element>(.success(.root))), every: false)
   }
 
   /// Returns a condition that holds if there are elements, and all of them meet a condition.
   public func allSatisfy(_ condition: (QueryField<Value.Element>) -> QueryCondition) -> QueryCondition {
-    elements(condition(QueryField<Value.Element>(.success(.root))), every: true)
+    array.elements(condition(QueryField<Value.Element>(.success(.root))), every: true)
   }
 
   /// Returns a condition that holds if the number of elements is `count`.
-  public func hasCount(_ count: Int) -> QueryCondition { test(.success(.hasCount(count))) }
+  public func hasCount(_ count: Int) -> QueryCondition { array.test(.success(.hasCount(count))) }
 }
 
 // MARK: Fields of any type

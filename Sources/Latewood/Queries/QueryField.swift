@@ -29,6 +29,13 @@ public struct QueryField<Value>: Sendable {
     QueryField<Member?>(adding(MemberNames.path(of: member)))
   }
 
+  /// A stored optional member of the value, if there is a value.
+  public subscript<Wrapped, Member>(
+    dynamicMember member: KeyPath<Wrapped, Member?>
+  ) -> QueryField<Member?> where Value == Wrapped? {
+    QueryField<Member?>(adding(MemberNames.path(of: member)))
+  }
+
   /// A member by its name, of any type.
   public subscript(_ name: String) -> AnyQueryField {
     AnyQueryField(adding(.success(FieldPath(name))))

@@ -47,7 +47,7 @@ extension TypedCollection {
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
   ///   the index is built.
-  public func createIndex<each Field: IndexFieldSource>(
+  nonisolated(nonsending) public func createIndex<each Field: IndexFieldSource>(
     _ name: String, where condition: ((QueryDocument<Value>) -> QueryCondition)? = nil, unique: Bool = false,
     on fields: (QueryDocument<Value>) -> (repeat each Field)
   ) async throws {

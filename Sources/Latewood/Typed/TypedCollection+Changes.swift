@@ -82,3 +82,20 @@ where Value.ID: Sendable {
     }
   }
 }
+
+extension TypedFeed {
+  /// Returns a feed with a result for each change: the change, or the error of a document that
+  /// cannot be decoded, which otherwise ends the feed.
+  public func asResults() -> AsyncThrowingMapSequence<DocumentFeed, Result<Element, UndecodableDocument>> {
+    feed.map { [collection] entry in
+      do {
+        return .success(try TypedChange(entry, in: collection))
+      } catch let error as DatabaseError {
+        throw error
+      } catch {
+        return .failure(
+          UndecodableDocument(collection: collection.name, documentID: entry.id, error))
+      }
+    }
+  }
+}

@@ -72,7 +72,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   public func documentID(_ id: Value.ID) -> String { text(id) }
 
   func stored(_ document: Document) throws -> Stored<Value> {
-    Stored(try document.decode(as: Value.self), document, try document.parsedRevision)
+    Stored(try document.decode(as: Value.self, in: name), document, try document.parsedRevision)
   }
 
   // MARK: Reading
@@ -132,9 +132,9 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Returns a query of the collection: see ``Query``. Its results include their revisions.
   public func query() -> Query<Stored<Value>> {
-    Query(documents) { found in
+    Query(documents) { [name] found in
       let document = Document(found.id, found.head, found.bytes)
-      return Stored(try document.decode(as: Value.self), document, found.head.winner)
+      return Stored(try document.decode(as: Value.self, in: name), document, found.head.winner)
     }
   }
 

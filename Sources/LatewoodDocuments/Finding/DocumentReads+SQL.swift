@@ -108,7 +108,7 @@ extension DocumentReads {
     let choice = try SQLChoice(self, program)
     let planner = try FindPlanner(self, choice.request)
     // The documents of a scan that was chosen without alternatives have not been counted.
-    var explanation = choice.plan.isScan ? try planner.explained() : planner.explain(choice.plan)
+    var explanation = choice.plan.isScan ? try planner.explained() : try planner.explain(choice.plan)
     explanation.filters = explanation.filters || program.filtersRows
     explanation.sorts = explanation.sorts || choice.program.sortsRows
     explanation.isCovering = explanation.isCovering || choice.isCounted

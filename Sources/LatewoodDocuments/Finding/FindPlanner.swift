@@ -1,3 +1,4 @@
+import LatewoodFleece
 import LatewoodQuery
 import LatewoodStore
 
@@ -80,9 +81,9 @@ struct FindPlanner {
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DatabaseError) -> QueryPlan {
-    if let part = endingAtLimit { return explain(plan(inOrder: try access(to: part))) }
-    if let few = try few() { return explain(plan(few)) }
-    return explain(best(of: try all()))
+    if let part = endingAtLimit { return try explain(plan(inOrder: try access(to: part))) }
+    if let few = try few() { return try explain(plan(few)) }
+    return try explain(best(of: try all()))
   }
 
   /// Returns a plan that reads documents in the order of the request, without collecting them in
@@ -265,7 +266,7 @@ struct FindPlanner {
 
   // MARK: Explaining
 
-  func explain(_ plan: FindPlan) -> QueryPlan {
+  func explain(_ plan: FindPlan) throws(DatabaseError) -> QueryPlan {
     var sorts = false
     if case .sorted = plan.ordering { sorts = !request.order.isEmpty }
     let uses = plan.accesses.map {
@@ -278,7 +279,26 @@ struct FindPlanner {
     return QueryPlan(
       uses: uses, idRanges: isPart ? choices.ids.count : nil, isCovering: isCovering, filters: filters,
       sorts: sorts,
-      candidates: plan.candidates,
-      suggestion: uses.isEmpty ? IndexSuggestion(choices, request.isByID ? [] : request.order)?.text : nil)
+      candidates: plan.candidates, suggestion: uses.isEmpty ? try suggestion() : nil)
+  }
+
+  /// Returns the fields of the index that would help; nil if there is none.
+  private func suggestion() throws(DatabaseError) -> String? {
+    let order = request.isByID ? [] : request.order
+    return try IndexSuggestion(choices, order) { path throws(DatabaseError) in
+      // The first document with the field stands for the others.
+      var sample = FindRequest(.field(path, .exists))
+      sample.limit = 1
+      var isArray = false
+      do {
+        _ = try reads.find(sample) { document in
+          isArray = try document.withField(path) { lookup throws(FleeceError) in
+            try lookup.value?.array() != nil
+          }
+          return false
+        }
+      } catch { throw DatabaseError.from(error) }
+      return isArray
+    }?.text
   }
 }

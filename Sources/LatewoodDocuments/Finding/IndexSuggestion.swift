@@ -10,9 +10,16 @@ struct IndexSuggestion {
 
   /// Creates the suggestion for a request; nil if no index would help, or if an existing one could,
   /// in which case another plan costs less.
-  init?(_ choices: PlanningContext, _ order: [FindRequest.Order]) {
+  ///
+  /// - Parameter isArray: returns whether documents have an array in a field. An array may have any
+  ///   of several values in any element, which no index answers.
+  init?(
+    _ choices: PlanningContext, _ order: [FindRequest.Order],
+    isArray: (FieldPath) throws(DatabaseError) -> Bool
+  ) throws(DatabaseError) {
     var compared: [IndexDefinition.Part] = []
     for case .field(let path, let test) in choices.conditions.parts where path != MatchedDocument.idField {
+      if case .isAmong = test, try isArray(path) { continue }
       switch test {
       case .compare(.equal, _), .isAmong, .equalsAny:
         let part = IndexDefinition.Part(path)

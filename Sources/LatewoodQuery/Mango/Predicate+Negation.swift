@@ -8,8 +8,12 @@ extension Predicate {
     case .any(let parts): .all(parts.map(\.negated))
     case .not(let part): part
     case .field(let path, let test): .field(path, test.negated)
+    // No selector has one.
+    case .fields: exactNegation
     }
   }
+
+  private var exactNegation: Predicate { .not(self) }
 }
 
 extension FieldTest {

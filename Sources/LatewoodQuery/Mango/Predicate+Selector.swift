@@ -32,6 +32,7 @@ extension Predicate {
       // In the form of single equalities, which every version reads.
       let parts = constants.listed.map { Predicate.field(path, .compare(.equal, $0)) }
       try Predicate.write("$or", parts, to: &writer)
+    case .fields: throw Predicate.noSelectorOfFields
     case .field(let path, let test):
       if path.steps.isEmpty {
         try test.writeMember(to: &writer)
@@ -44,6 +45,10 @@ extension Predicate {
       }
     }
     try writer.endDictionary()
+  }
+
+  private static var noSelectorOfFields: FleeceError {
+    FleeceError(.misuse, "a selector, and so an index, cannot compare two fields with each other")
   }
 
   fileprivate static func write(
@@ -95,6 +100,9 @@ extension FieldTest {
     case .hasCount(let count):
       try writer.key("$size")
       try writer.integer(Int64(count))
+    case .countIs, .lengthIs:
+      throw FleeceError(
+        .misuse, "a selector, and so an index, cannot compare lengths, except those of arrays by ==")
     case .hasRemainder(let remainder, let divisor):
       try writer.key("$mod")
       try writer.beginArray()

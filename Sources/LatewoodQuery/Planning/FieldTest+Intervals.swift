@@ -14,7 +14,9 @@ extension FieldTest {
     // A field of a value without members has the same key, but does not match.
     case .isMissing: return [KeyInterval(.missing, needsCheck: true)]
     case .hasType(let type): return [type.interval]
-    case .hasCount, .containsAll, .anyElement, .everyElement: return [KeyInterval(.array, needsCheck: true)]
+    case .hasCount, .countIs, .containsAll, .anyElement, .everyElement:
+      return [KeyInterval(.array, needsCheck: true)]
+    case .lengthIs: return [KeyInterval(.string, needsCheck: true)]
     case .hasRemainder: return [KeyInterval(.number, needsCheck: true)]
     case .begins(let constant):
       // Leave out the two bytes at the end of a string.
@@ -97,7 +99,7 @@ extension Predicate {
         isWhole = isWhole && isAll
       }
       return (KeyInterval.united(found), isWhole)
-    case .always, .not, .field: return nil
+    case .always, .not, .field, .fields: return nil
     }
   }
 }

@@ -6,16 +6,58 @@ extension Predicate {
   package func matches(_ source: some FieldSource) throws(FleeceError) -> Bool {
     switch self {
     case .always(let answer): return answer
-    case .all(let parts):
-      for part in parts where try !part.matches(source) { return false }
-      return true
-    case .any(let parts):
-      for part in parts where try part.matches(source) { return true }
-      return false
+    case .all(let parts): return try Predicate.all(parts, match: source)
+    case .any(let parts): return try Predicate.any(parts, match: source)
     case .not(let part): return try !part.matches(source)
     case .field(let path, let test):
       return try source.withField(path) { lookup throws(FleeceError) in try test.accepts(lookup) }
+    case .fields: return try matchesFields(source)
     }
+  }
+}
+
+/// Functions of their own, so that conditions of elements inside each other need less stack.
+extension Predicate {
+  private static func all(_ parts: [Predicate], match source: some FieldSource) throws(FleeceError) -> Bool {
+    for part in parts where try !part.matches(source) { return false }
+    return true
+  }
+
+  private static func any(_ parts: [Predicate], match source: some FieldSource) throws(FleeceError) -> Bool {
+    for part in parts where try part.matches(source) { return true }
+    return false
+  }
+
+  private func matchesFields(_ source: some FieldSource) throws(FleeceError) -> Bool {
+    guard case .fields(let left, let comparison, let right) = self else { return false }
+    return try source.withField(left) { first throws(FleeceError) in
+      try source.withField(right) { second throws(FleeceError) in
+        try comparison.accepts(first.value, second.value)
+      }
+    }
+  }
+}
+
+extension Comparison {
+  fileprivate func accepts(_ count: Int?, _ number: Int) -> Bool {
+    guard let count else { return false }
+    return accepts(count < number ? -1 : count == number ? 0 : 1)
+  }
+
+  fileprivate func accepts(_ left: FleeceValue?, _ right: FleeceValue?) throws(FleeceError) -> Bool {
+    let areNothing = (CollationTag(left) <= .null, CollationTag(right) <= .null)
+    guard areNothing == (false, false) else {
+      switch self {
+      case .equal: return areNothing == (true, true)
+      case .notEqual: return areNothing != (true, true)
+      default: return false
+      }
+    }
+    var keys = (CollationKey(), CollationKey())
+    try keys.0.append(left)
+    try keys.1.append(right)
+    let isLess = keys.0.bytes.lexicographicallyPrecedes(keys.1.bytes)
+    return accepts(isLess ? -1 : keys.0.bytes == keys.1.bytes ? 0 : 1)
   }
 }
 
@@ -52,6 +94,10 @@ extension FieldTest {
     case .isMissing: return false
     case .hasType(let type): return ValueType(value) == type
     case .hasCount(let count): return try value.array()?.count == count
+    case .countIs(let comparison, let number):
+      return comparison.accepts(try value.array()?.count, number)
+    case .lengthIs(let comparison, let number):
+      return comparison.accepts(try value.string()?.count, number)
     case .hasRemainder(let remainder, let divisor):
       return try FieldTest.remainder(value, divisor) == remainder
     case .begins(let prefix): return try prefix.begins(value)

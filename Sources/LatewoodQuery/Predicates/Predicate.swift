@@ -12,6 +12,9 @@ package enum Predicate: Sendable {
   case any([Predicate])
   indirect case not(Predicate)
   case field(FieldPath, FieldTest)
+  /// Compares two fields. A field that is missing or null equals another such field, and otherwise
+  /// only differs: it is neither less nor greater.
+  indirect case fields(FieldPath, Comparison, FieldPath)
 }
 
 extension Predicate {
@@ -35,8 +38,31 @@ extension Predicate {
         })
     case .not(let part): .not(part.flattened)
     case .field(let path, let test): .field(path, test.flattened)
-    case .always: self
+    case .always, .fields: self
     }
+  }
+}
+
+extension Predicate {
+  /// The names of the members of documents that the condition tests, in order, each once.
+  package var memberNames: [String] {
+    var names: [String] = []
+    func add(_ path: FieldPath) {
+      if let name = path.steps.first?.name, !names.contains(name) { names.append(name) }
+    }
+    func visit(_ predicate: Predicate) {
+      switch predicate {
+      case .always: break
+      case .all(let parts), .any(let parts): for part in parts { visit(part) }
+      case .not(let part): visit(part)
+      case .field(let path, _): add(path)
+      case .fields(let left, _, let right):
+        add(left)
+        add(right)
+      }
+    }
+    visit(self)
+    return names
   }
 }
 
@@ -66,6 +92,10 @@ package indirect enum FieldTest: Sendable {
   case hasType(ValueType)
   /// An array with this number of elements.
   case hasCount(Int)
+  /// An array whose number of elements compares so with another one.
+  case countIs(Comparison, Int)
+  /// A string whose number of characters, as Swift counts them, compares so with another one.
+  case lengthIs(Comparison, Int)
   /// An integer with this remainder, which has the sign of the integer.
   case hasRemainder(Int64, modulo: Int64)
   case begins(Constant)

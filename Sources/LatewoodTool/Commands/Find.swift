@@ -99,8 +99,34 @@ extension CommandDescription {
         }
       } catch { throw Failure(error) }
       try listing.end(read: read)
+      if listing.isEmpty, request.limit > 0 {
+        try noteUnknownMembers(request, database, collection, on: console)
+      }
     }
     return .success
+  }
+
+  /// The number of members of a selector that are looked for in the collection.
+  private static let noteLimit = 8
+
+  /// Names the members in a selector that no document has: they may be misspelt.
+  private static func noteUnknownMembers(
+    _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle, on console: Console
+  ) throws(Failure) {
+    guard !console.printsJSON else { return }
+    let reads = try database.reads(collection)
+    for name in request.predicate.memberNames.prefix(noteLimit) where !name.hasPrefix("_") {
+      var sample = FindRequest(.field(FieldPath(name), .exists))
+      sample.limit = 1
+      var isKnown = false
+      do {
+        _ = try reads.find(sample) { _ in
+          isKnown = true
+          return false
+        }
+      } catch { throw Failure(error) }
+      if !isKnown { try console.noteEmpty("No document has the member \(name).") }
+    }
   }
 
   private static func explain(

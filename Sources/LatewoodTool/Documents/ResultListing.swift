@@ -9,6 +9,8 @@ struct ResultListing {
   /// The remark if there are no results.
   private let emptyNote: String
   private var count = 0
+  /// Whether no result has been added.
+  var isEmpty: Bool { count == 0 }
 
   init(_ console: Console, collection: String, name: String, emptyNote: String) {
     self.console = console
