@@ -33,7 +33,7 @@ import Testing
     #expect(to.calls == [.information, .localDocument])
   }
 
-  @Test func `only what is new is compared`() async throws {
+  @Test func `a later run compares only new changes`() async throws {
     let (source, target) = (try Side(), try Side())
     for number in 0..<30 { try source.save("doc-\(number)", #"{"n":\#(number)}"#) }
     try await replicate(source.peer, target.peer)

@@ -129,7 +129,7 @@ final class ObservedPeer: ReplicationPeer {
   private let peer: any ReplicationPeer
   private let noted = Guarded<[Call]>([])
   private let inserted = Guarded<[RevisionID]>([])
-  /// Called before and after each call; what it throws, the call throws.
+  /// Called before and after each call. The call throws its errors.
   private let hook: @Sendable (Call, Moment) throws -> Void
 
   init(

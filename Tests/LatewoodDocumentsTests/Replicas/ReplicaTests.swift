@@ -33,7 +33,7 @@ import Testing
     try store.expectSound()
   }
 
-  @Test func `the difference names what is missing and from where it may follow`() throws {
+  @Test func `the difference names missing revisions and their possible ancestors`() throws {
     let store = try DocumentStore.inMemory()
     let collection = try store.defaultCollection()
     let first = try store.save("a", "1").revision

@@ -39,7 +39,7 @@ final class SimulatedHost: Sendable {
 
   var isCrashed: Bool { state.withLock { $0.volume.isCrashed } }
 
-  /// Opens what the disk has kept.
+  /// Opens the file in a state that the power cut may have left.
   func restart() throws {
     try state.withLock { state in
       let images = state.volume.crashImages(seed: state.random.next(), random: 4)
