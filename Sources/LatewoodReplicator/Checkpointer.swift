@@ -14,7 +14,7 @@ struct Checkpointer {
   private var sides = Sides()
   private var session: CheckpointLog.Session
   /// The place of the checkpoint that both sides have.
-  private var written: PeerSequence
+  private(set) var written: PeerSequence
   private var lastWrite: UInt64
   /// The sides that may be copied and have not been told of this replication yet.
   private var untold: [any ReplicationPeer]
@@ -131,7 +131,7 @@ struct Checkpointer {
 
   private func put(_ side: Side?, _ peer: any ReplicationPeer) async throws -> Side {
     var side = side ?? Side()
-    // A conflict: the answer to an earlier attempt was lost, or another replication has the same id.
+    // A conflict: the answer to an earlier attempt was lost, or another replication has this id.
     for isLast in [false, true] {
       let log = CheckpointLog.log(after: side.log, session)
       do {

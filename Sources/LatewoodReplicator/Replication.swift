@@ -101,8 +101,15 @@ final class Reporter: Sendable {
 
   var status: ReplicationStatus { state.withLock { $0 } }
 
-  /// A number that grows whenever something has been achieved.
-  var progress: Int { state.withLock { $0.compared } }
+  /// What has been achieved for good. Comparing the same changes again is no progress.
+  struct Progress: Equatable {
+    var written: Int
+    var keptPlace: PeerSequence?
+  }
+
+  var progress: Progress {
+    state.withLock { Progress(written: $0.written, keptPlace: $0.keptPlace) }
+  }
 
   func update(_ change: (inout ReplicationStatus) -> Void) {
     let (old, new) = state.withLock { status in

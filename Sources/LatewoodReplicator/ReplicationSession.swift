@@ -36,10 +36,16 @@ struct ReplicationSession {
     }
     try Task.checkCancellation()
     try await checkpointer.write()
-    reporter.update {
+    reporter.update { [written = checkpointer.written] in
+      $0.keptPlace = written
       $0.pending = 0
       $0.error = nil
     }
+  }
+
+  private func writeIfDue(_ checkpointer: inout Checkpointer) async throws {
+    try await checkpointer.writeIfDue()
+    reporter.update { [written = checkpointer.written] in $0.keptPlace = written }
   }
 
   /// Transfers the changes of a feed. Several batches are on their way at the same time; the place
@@ -51,7 +57,7 @@ struct ReplicationSession {
         guard let (number, counts) = try await group.next() else { return }
         if let place = order.ended(number, counts) {
           checkpointer.reached(place.sequence, place.counts)
-          if setup.isContinuous { try await checkpointer.writeIfDue() }
+          try await writeIfDue(&checkpointer)
         }
       }
       while let page = try await feed.next(limit: setup.batchSize) {
@@ -66,7 +72,7 @@ struct ReplicationSession {
         if setup.isContinuous, page.pending ?? 0 == 0 {
           while order.count > 0 { try await finishOne() }
           reporter.update { $0.activity = .idle }
-          try await checkpointer.writeIfDue()
+          try await writeIfDue(&checkpointer)
         }
       }
       while order.count > 0 { try await finishOne() }

@@ -21,6 +21,9 @@ package struct ReplicationStatus: Sendable, Equatable {
   package var bytes: UInt64 = 0
   /// The number of changes that were compared.
   package var compared = 0
+  /// The place in the source up to which both sides have kept that everything was transferred; nil
+  /// before it is known.
+  package var keptPlace: PeerSequence?
   /// The number of changes that are still to be compared; nil if it is not known.
   package var pending: Int?
   /// The number of revisions that could not be transferred.

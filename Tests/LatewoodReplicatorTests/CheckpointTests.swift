@@ -146,14 +146,26 @@ import Testing
     #expect(status.compared == 20)
     #expect(try target.contents() == source.contents())
   }
+
+  @Test func `a target whose epoch always changes ends the replication`() async throws {
+    let (source, target) = (try filled(), try Side())
+    let error = await #expect(throws: ReplicationError.self) {
+      try await replicate(source.peer, RestartingPeer(target.peer, times: .max))
+    }
+    #expect(error?.code == .unavailable)
+  }
 }
 
-/// A peer whose epoch changes once between the beginning of a replication and its first checkpoint.
+/// A peer whose epoch changes between the beginning of a replication and its first checkpoint.
 private final class RestartingPeer: ReplicationPeer {
   private let peer: CollectionPeer
+  private let times: Int
   private let epoch = Guarded(0)
 
-  init(_ peer: CollectionPeer) { self.peer = peer }
+  init(_ peer: CollectionPeer, times: Int = 1) {
+    self.peer = peer
+    self.times = times
+  }
 
   func information() async throws -> PeerInformation {
     var facts = try await peer.information()
@@ -163,7 +175,7 @@ private final class RestartingPeer: ReplicationPeer {
   func ensureDurable() async throws -> String? {
     _ = try await peer.ensureDurable()
     return epoch.withLock { epoch in
-      if epoch == 0 { epoch = 1 }
+      if epoch < times { epoch += 1 }
       return "\(epoch)"
     }
   }

@@ -33,8 +33,8 @@ package struct StoredRevision: Sendable, Equatable {
 
 /// Reads for other replicas, which compare revisions and fetch the missing ones.
 extension DocumentReads {
-  /// Returns which of many revisions this state lacks. Documents of which it has all asked revisions
-  /// are left out. O(documents · log n + revisions).
+  /// Returns which of many revisions this state lacks, without the documents that lack none.
+  /// O(documents · log n + revisions).
   package func difference(
     _ asked: [(id: String, revisions: [RevisionID])]
   ) throws(DatabaseError) -> [RevisionDifference] {

@@ -136,7 +136,8 @@ extension CollectionPeer {
     do { return try body() } catch { throw Self.translated(error) }
   }
 
-  /// Returns an error of the database or of a body as an error of the replication; others unchanged.
+  /// Converts an error of the database or of a body to one of the replication; returns any other
+  /// error unchanged.
   static func translated(_ error: any Error) -> any Error {
     switch error {
     case let error as DatabaseError: ReplicationError(error)
