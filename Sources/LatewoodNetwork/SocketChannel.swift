@@ -10,8 +10,8 @@ import LatewoodHTTP
 ///
 /// 1. A source is suspended unless a task waits for it. `close` resumes it, since a source must not
 ///    be released while it is suspended, and its cancel handlers close the descriptor.
-/// 2. The descriptor is closed when both sources have been cancelled, so that it is never that of
-///    another file.
+/// 2. The descriptor is closed when both sources have been cancelled and no call uses it, so that
+///    it is never that of another file.
 /// 3. A waiting task is resumed exactly once: whoever takes it out of the state resumes it.
 ///
 /// Thread safety: see `ByteChannel`.
@@ -38,6 +38,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   private let writeSource: any DispatchSourceWrite
   private let state: Guarded<State>
   private let timer = LazyTimer()
+  private let closing: ClosingDescriptor
 
   /// The queue of the handlers of all sockets, which only resume tasks.
   static let queue = DispatchQueue(label: "latewood.network", qos: .userInitiated)
@@ -54,12 +55,12 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
     state = Guarded(State(timeout: timeout))
     readSource = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
     writeSource = DispatchSource.makeWriteSource(fileDescriptor: descriptor, queue: SocketChannel.queue)
+    closing = ClosingDescriptor(descriptor)
     // A source begins suspended. The handlers keep the channel alive only while they run.
     readSource.setEventHandler { [weak self] in self?.wake(.reading, .success(())) }
     writeSource.setEventHandler { [weak self] in self?.wake(.writing, .success(())) }
-    let closing = ClosingDescriptor(descriptor)
-    readSource.setCancelHandler { closing.release() }
-    writeSource.setCancelHandler { closing.release() }
+    readSource.setCancelHandler { [closing] in closing.release() }
+    writeSource.setCancelHandler { [closing] in closing.release() }
   }
 
   deinit { close() }
@@ -96,8 +97,9 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   // function into which they are inlined.
 
   @inline(never) private func receive() -> Attempt<[UInt8]> {
+    guard !isClosed, closing.retain() else { return .failed(SocketChannel.closed) }
+    defer { closing.release() }
     while true {
-      guard !isClosed else { return .failed(SocketChannel.closed) }
       do throws(SocketCalls.Failure) {
         return .done(try SocketCalls.receive(descriptor, SocketChannel.readLength))
       } catch {
@@ -108,8 +110,9 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   }
 
   @inline(never) private func send(_ bytes: [UInt8], from offset: Int) -> Attempt<Int> {
+    guard !isClosed, closing.retain() else { return .failed(SocketChannel.closed) }
+    defer { closing.release() }
     while true {
-      guard !isClosed else { return .failed(SocketChannel.closed) }
       do throws(SocketCalls.Failure) {
         return .done(try SocketCalls.send(descriptor, bytes, from: offset))
       } catch {
@@ -122,6 +125,8 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   /// Waits for the end of a connection attempt, then uses another timeout.
   func finishConnecting(timeout: Duration) async throws {
     try await wait(.writing)
+    guard closing.retain() else { throw SocketChannel.closed }
+    defer { closing.release() }
     if let failure = SocketCalls.connectionFailure(descriptor) {
       throw HTTPError(.notConnected, "the host cannot be reached: \(failure.reason)")
     }
@@ -180,8 +185,13 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   }
 
   /// Ends the wait of a direction, if there is one.
-  private func wake(_ direction: Direction, _ result: Result<Void, HTTPError>) {
-    let wait = state.withLock { state in
+  ///
+  /// - Parameter time: if it is given, only a wait whose deadline is not later is ended.
+  private func wake(
+    _ direction: Direction, _ result: Result<Void, HTTPError>, at time: ContinuousClock.Instant? = nil
+  ) {
+    let wait: Wait? = state.withLock { state in
+      if let time, let wait = state.waits[direction], wait.deadline > time { return nil }
       let wait = state.waits.removeValue(forKey: direction)
       if wait != nil { suspendSource(direction) }
       return wait
@@ -196,7 +206,8 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
     let (waits, timeout) = state.withLock { ($0.waits, $0.timeout) }
     for (direction, wait) in waits where wait.deadline <= now {
       let action = direction == .reading ? "sent" : "taken"
-      wake(direction, .failure(HTTPError(.timedOut, "the peer has \(action) nothing for \(timeout)")))
+      let error = HTTPError(.timedOut, "the peer has \(action) nothing for \(timeout)")
+      wake(direction, .failure(error), at: now)
     }
     return waits.values.map(\.deadline).filter { $0 > now }.min().map { now.duration(to: $0) }
   }
@@ -210,12 +221,21 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   }
 }
 
-/// Closes a descriptor when both of its sources have been cancelled.
+/// Closes a descriptor when both of its sources have been cancelled and the last call has returned.
 private final class ClosingDescriptor: Sendable {
   private let descriptor: Int32
   private let users = Guarded(2)
 
   init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+  /// Keeps the descriptor open for a call. Returns false if it is already closed.
+  func retain() -> Bool {
+    users.withLock { users in
+      if users == 0 { return false }
+      users += 1
+      return true
+    }
+  }
 
   func release() {
     let isLast = users.withLock { users in
