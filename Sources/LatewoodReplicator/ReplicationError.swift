@@ -83,7 +83,7 @@ public struct ReplicationError: Error, Sendable, Equatable {
     case .notFound: "Check the name, or create the database first."
     case .unexpectedAnswer: "Check the URL: open it in a browser, and see which server answers."
     case .insecure: "Check the certificate and the clock, and use the address that the certificate names."
-    case .unsupported: "Leave the option out, or use it on a platform that has it."
+    case .unsupported: "Leave the option out, or use a platform that supports it."
     case .invalidParameter:
       "Correct the value; the documentation of the call lists the accepted values."
     case .conflict: "Run the replication again, and only once at a time."
