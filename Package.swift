@@ -71,8 +71,9 @@ let package = Package(
     layer(
       "LatewoodTool",
       on: [
-        "LatewoodTerminal", "LatewoodInspection", "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece",
-        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodReplicator", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal", "LatewoodInspection",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodConcurrency", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(

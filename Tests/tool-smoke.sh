@@ -65,7 +65,7 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade demo help; do
+for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade replicate demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"

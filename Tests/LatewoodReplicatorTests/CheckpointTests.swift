@@ -41,6 +41,25 @@ import Testing
       ])
   }
 
+  @Test func `a replication that fails on its way continues at the last checkpoint`() async throws {
+    let (source, target) = (try filled(), try Side())
+    var setup = ReplicationSetup.test
+    setup.checkpointInterval = .zero
+    let inserts = Guarded(0)
+    let failing = ObservedPeer(target.peer) { call, moment in
+      guard call == .insert, moment == .before else { return }
+      if inserts.withLock({
+        $0 += 1
+        return $0
+      }) == 2 {
+        throw ReplicationError(.forbidden, "no more")
+      }
+    }
+    await #expect(throws: ReplicationError.self) { try await replicate(source.peer, failing, setup) }
+    #expect(try await replicate(source.peer, target.peer).compared == 3)
+    #expect(try target.contents() == source.contents())
+  }
+
   @Test func `without the checkpoint of either side everything is compared and nothing sent`() async throws {
     for losesTarget in [false, true] {
       let (source, target) = (try filled(), try Side())

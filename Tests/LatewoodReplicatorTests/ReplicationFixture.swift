@@ -112,6 +112,8 @@ extension ReplicationSetup {
     var setup = ReplicationSetup()
     setup.parallelism = 1
     setup.batchSize = 7
+    // However slow the machine is, none is written before the end.
+    setup.checkpointInterval = .seconds(86_400)
     setup.sleep = { _ in try Task.checkCancellation() }
     return setup
   }

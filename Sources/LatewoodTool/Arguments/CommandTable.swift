@@ -5,7 +5,7 @@ enum CommandTable {
   static let commands: [CommandDescription] = [
     .info, .size, .map, .tree, .frames, .frame, .hex, .stats, .verify, .salvage, .history, .diff, .get,
     .list, .put, .delete, .importing, .exporting, .compact, .copy, .backup, .collections, .doc,
-    .find, .query, .index, .view, .changes, .blobs, .expiry, .prune, .upgrade,
+    .find, .query, .index, .view, .changes, .blobs, .expiry, .prune, .upgrade, .replicate,
     .shell, .demo, .completion, .help, .demoWriter, .complete,
   ]
 

@@ -1,0 +1,237 @@
+import Dispatch
+import LatewoodConcurrency
+import LatewoodDevice
+import LatewoodDocuments
+import LatewoodHTTP
+import LatewoodNetwork
+import LatewoodReplicator
+import LatewoodStore
+
+/// One run of `latewood replicate`: its two sides, and the replication between them.
+struct ReplicationRun {
+  /// The result of a run.
+  struct Outcome {
+    var status: ReplicationStatus
+    /// The first of the revisions that the target refuses.
+    var failures: [ReplicationFailure]
+    var microseconds: UInt64
+  }
+
+  private static let failureLimit = 100
+  private let console: Console
+  private let source, target: Side
+  private let setup: ReplicationSetup
+  private let creates: Bool
+
+  init(_ arguments: Arguments, _ console: Console) throws(Failure) {
+    self.console = console
+    creates = arguments.has(.create)
+    var setup = ReplicationSetup()
+    setup.isContinuous = arguments.has(.continuous)
+    // One that keeps running waits for the other side as long as it takes.
+    setup.retries.limit = setup.isContinuous ? nil : 4
+    let ids = try arguments.texts(of: .documentID)
+    if !ids.isEmpty { setup.filter.ids = ids }
+    setup.filter.selector = arguments.bytes(of: .selector)
+    self.setup = setup
+    let collection = try Self.collection(.documentCollection, arguments) ?? CollectionHandle.defaultName
+    let targetCollection = try Self.collection(.targetCollection, arguments) ?? collection
+    if arguments.operand(0) == arguments.operand(1), collection == targetCollection {
+      throw .usage("SOURCE and TARGET are the same collection")
+    }
+    source = try Side.open(arguments, console, 0, collection, .openExisting)
+    do throws(Failure) {
+      target = try Side.open(
+        arguments, console, 1, targetCollection, creates ? .openOrCreate : .openExisting)
+    } catch {
+      source.abandon()
+      throw error
+    }
+  }
+
+  private static func collection(
+    _ option: OptionDescription, _ arguments: Arguments
+  ) throws(Failure) -> String? {
+    guard let name = try arguments.text(of: option) else { return nil }
+    if let objection = NameRules.objection(toCollection: name) {
+      throw .usage("the name of the collection \(objection)")
+    }
+    return name
+  }
+
+  /// Replicates, and closes both sides.
+  func finish() throws(Failure) -> Outcome {
+    let result: Result<Outcome, Failure>
+    do throws(Failure) { result = .success(try replicate()) } catch { result = .failure(error) }
+    guard case .success(let outcome) = result else {
+      source.abandon()
+      target.abandon()
+      return try result.get()
+    }
+    do throws(Failure) { try source.close() } catch {
+      target.abandon()
+      throw error
+    }
+    try target.close()
+    return outcome
+  }
+
+  private func replicate() throws(Failure) -> Outcome {
+    let failures = Guarded<[ReplicationFailure]>([])
+    let status = Guarded(ReplicationStatus())
+    let (from, to) = (try source.peer(creates: false), try target.peer(creates: creates))
+    let replication = Replication(
+      from: from, to: to, setup, onStatus: { next in status.withLock { $0 = next } },
+      onFailure: { failure in
+        failures.withLock { if $0.count < Self.failureLimit { $0.append(failure) } }
+      })
+    let start = MonotonicClock.nanoseconds
+    let (target, creates) = (target, creates)
+    let ended = try waiting(status) {
+      if creates { try await target.create() }
+      return try await replication.run()
+    }
+    return Outcome(
+      status: ended, failures: failures.withLock { $0 },
+      microseconds: (MonotonicClock.nanoseconds - start) / 1000)
+  }
+
+  /// Runs `body` in a task and shows its progress until it ends.
+  private func waiting(
+    _ status: Guarded<ReplicationStatus>,
+    _ body: @escaping @Sendable () async throws -> ReplicationStatus
+  ) throws(Failure) -> ReplicationStatus {
+    let result = Guarded<Result<ReplicationStatus, any Error>?>(nil)
+    let done = DispatchSemaphore(value: 0)
+    Task(executorPreference: QueueExecutor()) {
+      let ended: Result<ReplicationStatus, any Error>
+      do { ended = .success(try await body()) } catch { ended = .failure(error) }
+      result.withLock { $0 = ended }
+      done.signal()
+    }
+    let progress = Progress("Replicating", on: console)
+    while done.wait(timeout: .now() + .milliseconds(100)) == .timedOut {
+      let now = status.withLock { $0 }
+      let total = now.pending.map { UInt64(now.compared) + UInt64(clamping: $0) } ?? 0
+      try progress.update(UInt64(now.compared), of: total) { Quantity.count($0, "change", "changes") }
+    }
+    try progress.finish()
+    do {
+      guard let ended = result.withLock({ $0 }) else { throw CancellationError() }
+      return try ended.get()
+    } catch let error as ReplicationError { throw Failure(error) } catch { throw Failure(error) }
+  }
+}
+
+extension ReplicationRun {
+  /// One side: a collection of a file, or a database of a server.
+  enum Side: Sendable {
+    case file(DocumentDatabase, collection: String)
+    case server(CouchDBPeer, HTTPClient)
+
+    static func open(
+      _ arguments: Arguments, _ console: Console, _ index: Int, _ collection: String, _ mode: Store.OpenMode
+    ) throws(Failure) -> Side {
+      let text = try arguments.text(index)
+      guard text.utf8.starts(with: "http://".utf8) || text.utf8.starts(with: "https://".utf8) else {
+        return .file(
+          try DocumentDatabase.open(path: text, mode, waiting: try arguments.lockTimeout()),
+          collection: collection)
+      }
+      let url: HTTPURL
+      do throws(HTTPError) { url = try HTTPURL(parsing: text) } catch { throw .usage(error.reason) }
+      if url.credentials != nil {
+        throw .usage(
+          "a URL on the command line can be seen by other users, so it must not contain credentials",
+          advice: "Put NAME:PASSWORD into a file that only you can read, and give it by --credentials.")
+      }
+      if url.origin.isSecure {
+        throw Failure(
+          .cannotOpen, code: "unsupported", "https:// is not supported by this command",
+          advice: "Use http:// to a tunnel or proxy that encrypts, such as `ssh -L`.")
+      }
+      let client = HTTPClient(origin: url.origin, connector: SocketConnector())
+      let credentials = try credentials(arguments, console).map { CouchDBAuthentication.session($0) }
+      return .server(CouchDBPeer(url, transport: client, authentication: credentials), client)
+    }
+
+    private static func credentials(
+      _ arguments: Arguments, _ console: Console
+    ) throws(Failure) -> BasicCredentials? {
+      let text: String
+      if let path = try arguments.text(of: .credentials) {
+        let file = try ImportSource(path: path, console: console)
+        guard file.length <= 4096 else {
+          throw .badInput("the file with the credentials is \(Quantity.bytes(file.length)) long")
+        }
+        text = String(decoding: try file.readAll(), as: UTF8.self)
+      } else if let variable = CurrentProcess.environmentVariable("LATEWOOD_CREDENTIALS") {
+        text = variable
+      } else {
+        return nil
+      }
+      let line = text.prefix { !$0.isNewline }
+      guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
+        throw .badInput(
+          "the credentials have no name and password", advice: "The first line must be NAME:PASSWORD.")
+      }
+      return BasicCredentials(
+        name: String(line[..<colon]), password: String(line[line.index(after: colon)...]))
+    }
+
+    func peer(creates: Bool) throws(Failure) -> any ReplicationPeer {
+      switch self {
+      case .server(let peer, _): return peer
+      case .file(let database, let name):
+        guard creates else { return CollectionPeer(database.store, try database.collection(name)) }
+        do throws(DatabaseError) {
+          return CollectionPeer(database.store, try database.store.createCollection(name))
+        } catch { throw Failure(error) }
+      }
+    }
+
+    /// Creates the database of a server.
+    func create() async throws {
+      if case .server(let peer, _) = self { try await peer.create() }
+    }
+
+    func close() throws(Failure) {
+      switch self {
+      case .server(_, let client): client.close()
+      case .file(let database, _):
+        do throws(DatabaseError) { try database.store.close() } catch { throw Failure(error) }
+      }
+    }
+
+    /// Closes the side after an error, which takes precedence over one of closing.
+    func abandon() { do throws(Failure) { try close() } catch {} }
+  }
+}
+
+/// Runs tasks on the threads of Dispatch. The command waits for its task on a thread that may be one
+/// of the few on which Swift runs tasks otherwise.
+private final class QueueExecutor: TaskExecutor {
+  private let queue = DispatchQueue(label: "latewood.replicate", attributes: .concurrent)
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    queue.async { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+  }
+}
+
+extension Failure {
+  init(_ error: ReplicationError) {
+    if let database = error.database {
+      self.init(database)
+      return
+    }
+    let exitCode: ExitCode =
+      switch error.code {
+      case .unauthorized, .forbidden, .notFound, .unsupported: .cannotOpen
+      case .invalidParameter: .badInput
+      case .unreachable, .timedOut, .unavailable, .unexpectedAnswer, .insecure, .conflict, .database:
+        .inputOutput
+      }
+    self.init(exitCode, code: error.code.rawValue, error.message, advice: error.advice)
+  }
+}
