@@ -23,6 +23,8 @@ let package = Package(
     // Ciphers, hash functions and the derivation of keys, for encryption at rest.
     layer("LatewoodCrypto", on: ["LatewoodBytes"]),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
+    // The words of texts and queries for them, with tables of Unicode of its own.
+    layer("LatewoodText"),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
     layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
@@ -90,8 +92,9 @@ let package = Package(
       name: "Fuzz",
       dependencies: [
         "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP",
-        "LatewoodFleece", "LatewoodStore", "LatewoodTree", "LatewoodFile", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodText", "LatewoodFleece", "LatewoodStore", "LatewoodTree", "LatewoodFile",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels",
+        "LatewoodSimulation",
       ],
       path: "Fuzz/Fuzz", swiftSettings: settings),
     .executableTarget(
@@ -148,6 +151,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodNetworkTests",
       dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
+      swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodTextTests", dependencies: ["LatewoodText", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
       name: "LatewoodQueryTests",

@@ -1,0 +1,20 @@
+/// A language whose words a full-text index reduces to stems, so that a search for "searching"
+/// finds "searches".
+package enum TextLanguage: String, CaseIterable, Sendable {
+  case english
+  /// Martin Porter's algorithm of 1980 for English, as SQLite's FTS5 has it.
+  case porter
+
+  /// The version of all stemmers together, which increases when a word gets another stem. It is
+  /// stored with an index, because which words are the same depends on it.
+  package static let stemmerVersion = 1
+
+  /// Returns the stem of a word in lower case and without accents. Other letters than those of
+  /// English count as consonants.
+  package func stem(of word: [UInt32]) -> [UInt32] {
+    switch self {
+    case .english: EnglishStemmer.stem(word)
+    case .porter: PorterStemmer.stem(word)
+    }
+  }
+}

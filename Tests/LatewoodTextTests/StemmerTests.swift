@@ -1,0 +1,47 @@
+import LatewoodDevice
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodText
+
+/// Stems of words, beside those of independent implementations.
+@Suite struct StemmerTests {
+  /// `LATEWOOD_STEMS` names a longer list; see Tests/text/stems.py.
+  @Test func `stems are those of snowballstemmer and FTS5`() throws {
+    let bytes =
+      if let path = CurrentProcess.environmentVariable("LATEWOOD_STEMS") {
+        try Repository.read(FileVolume(), path)
+      } else {
+        try Repository.read("Tests/text/stems.txt")
+      }
+    var counts: [TextLanguage: Int] = [:]
+    for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") where !line.hasPrefix("#") {
+      let fields = line.split(separator: "\t", omittingEmptySubsequences: false)
+      let language = try #require(TextLanguage(rawValue: String(fields[0])))
+      #expect(
+        language.stem(of: fields[1].unicodeScalars.map(\.value)) == fields[2].unicodeScalars.map(\.value),
+        "\(line)")
+      counts[language, default: 0] += 1
+    }
+    #expect(TextLanguage.allCases.allSatisfy { counts[$0, default: 0] >= 200 })
+  }
+
+  @Test(arguments: TextLanguage.allCases)
+  func `any word has a stem, which is not longer`(_ language: TextLanguage) {
+    var random = SeededRandom(seed: 3)
+    for _ in 0..<1000 {
+      let word = (0..<Int.random(in: 0..<60, using: &random)).map { _ in randomScalar(&random) }
+      let stem = language.stem(of: word)
+      #expect(stem.count <= word.count && stem.allSatisfy { Unicode.Scalar($0) != nil })
+    }
+    for letter in "aeiouyYIU'sñёи".unicodeScalars {
+      for count in 0..<12 {
+        #expect(language.stem(of: Array(repeating: letter.value, count: count)).count <= count)
+      }
+    }
+  }
+
+  @Test func `letters of other alphabets are consonants`() {
+    #expect(TextLanguage.english.stem(of: [0x1F469, 0x61, 0x1F469, 0x73]) == [0x1F469, 0x61, 0x1F469])
+  }
+}

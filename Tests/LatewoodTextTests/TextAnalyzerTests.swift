@@ -1,0 +1,72 @@
+import LatewoodSimulation
+import Testing
+
+@testable import LatewoodText
+
+/// The terms of texts.
+@Suite struct TextAnalyzerTests {
+  private func terms(_ text: String, _ options: TextOptions = TextOptions()) -> [String] {
+    var analyzer = TextAnalyzer(options)
+    return analyzer.tokens(of: text).map { String(decoding: $0.term, as: UTF8.self) }
+  }
+
+  @Test func `words are folded and reduced to stems`() {
+    #expect(terms("The Searches of Zürich") == ["the", "searches", "of", "zurich"])
+    #expect(terms("Searching, searched!", TextOptions(language: .english)) == ["search", "search"])
+    #expect(terms("Cafés, café’s", TextOptions(language: .english)) == ["cafe", "cafe"])
+    #expect(terms("Relational", TextOptions(language: .porter)) == ["relat"])
+    #expect(terms("don’t don't", TextOptions()) == ["don't", "don't"])
+    #expect(terms("co\u{AD}operate", TextOptions()) == ["cooperate"])
+    #expect(terms("cafe\u{301} café", TextOptions(language: .english)) == ["cafe", "cafe"])
+  }
+
+  @Test func `scripts without spaces make pairs, with the last character alone`() {
+    #expect(terms("東京都 x") == ["東京", "京都", "都", "x"])
+    #expect(terms("猫") == ["猫"])
+    #expect(terms("ｶﾞｶ").count == 2)
+    var analyzer = TextAnalyzer(TextOptions())
+    let tokens = analyzer.tokens(of: "ab 東京")
+    #expect(tokens.map(\.kind) == [.word, .pair, .last])
+    #expect(tokens.map(\.position) == [0, 1, 2])
+    #expect(tokens.map(\.range) == [0..<2, 3..<9, 6..<9])
+  }
+
+  @Test func `stop words have positions`() {
+    var analyzer = TextAnalyzer(TextOptions(language: .english, stopWords: ["The", "of"]))
+    let tokens = analyzer.tokens(of: "the end OF time")
+    #expect(tokens.map(\.kind) == [.stopWord, .word, .stopWord, .word])
+    #expect(tokens.map(\.position) == [0, 1, 2, 3])
+  }
+
+  @Test func `a term has a limited length, whatever the word`() {
+    let word = String(repeating: "é", count: 1 << 19)
+    #expect(
+      terms(word, TextOptions(folding: [])).map(\.utf8.count).allSatisfy { $0 <= TextAnalyzer.termLimit })
+    #expect(terms(word) == [String(repeating: "e", count: TextAnalyzer.termLimit)])
+    #expect(terms("x" + String(repeating: "\u{301}", count: 100_000)) == ["x"])
+    let run = terms(String(repeating: "東", count: 1000))
+    #expect(run.count == 1000)
+    #expect(terms("東" + String(repeating: "\u{3099}", count: 100_000)).allSatisfy { $0.utf8.count <= 120 })
+  }
+
+  @Test func `ranges are those of the words in the text`() {
+    var random = SeededRandom(seed: 23)
+    for options in [
+      TextOptions(), TextOptions(language: .porter), TextOptions(language: .english, folding: []),
+    ] {
+      var analyzer = TextAnalyzer(options)
+      for _ in 0..<500 {
+        var view = String.UnicodeScalarView()
+        view.append(contentsOf: (0..<30).compactMap { _ in Unicode.Scalar(randomScalar(&random)) })
+        let text = String(view)
+        let utf8 = Array(text.utf8)
+        for token in analyzer.tokens(of: text) {
+          let word = String(validating: utf8[token.range], as: UTF8.self)
+          // Read alone, a word has the same term.
+          let alone = word.map { analyzer.tokens(of: $0) }
+          #expect(alone?.first?.term == token.term, "\(text.debugDescription)")
+        }
+      }
+    }
+  }
+}
