@@ -47,10 +47,10 @@ extension CommandDescription {
         line: "latewood replicate people.latewood http://localhost:5984/people --create",
         explanation: "Push to a CouchDB."),
       ExampleDescription(
-        line: "latewood replicate http://localhost:5984/people people.latewood --credentials ~/.couch",
+        line: "latewood replicate http://localhost:5984/people people.latewood",
         explanation: "Pull from it."),
       ExampleDescription(
-        line: "latewood replicate a.latewood b.latewood --selector '{\"city\":\"Porto\"}' --create",
+        line: "latewood replicate a.latewood b.latewood --selector '{\"city\":\"Porto\"}'",
         explanation: "A part of one database in another."),
     ],
     json: [
