@@ -208,8 +208,8 @@ extension ReplicationRun {
   }
 }
 
-/// Runs tasks on the threads of Dispatch. The command waits for its task on a thread that may be one
-/// of the few on which Swift runs tasks otherwise.
+/// Runs tasks on threads of Dispatch. The command waits for its task, perhaps on one of the few
+/// threads that run Swift's tasks otherwise.
 private final class QueueExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "latewood.replicate", attributes: .concurrent)
 
