@@ -11,6 +11,7 @@ public enum DocumentFormat: UInt64, Sendable, CaseIterable, Comparable {
   /// The newest version, in which new databases are created.
   public static let newest = DocumentFormat.version2
 
+  /// Compares two formats by their age: the older one is less.
   public static func < (a: DocumentFormat, b: DocumentFormat) -> Bool { a.rawValue < b.rawValue }
 
   /// The algorithm that names revisions.
