@@ -44,7 +44,8 @@ let package = Package(
     layer(
       "LatewoodDocuments",
       on: [
-        "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency",
+        "LatewoodCrypto", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
+        "LatewoodConcurrency",
         "LatewoodBytes",
       ]),
     layer(
@@ -57,8 +58,8 @@ let package = Package(
     layer(
       "LatewoodReplicator",
       on: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece", "LatewoodConcurrency",
-        "LatewoodBytes",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece", "LatewoodCrypto",
+        "LatewoodConcurrency", "LatewoodBytes",
       ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(

@@ -43,13 +43,7 @@ extension HashFunction {
   static func digest(of bytes: some Collection<UInt8>) -> Bytes {
     var hash = Self()
     Array(bytes).withUnsafeBytes { hash.update($0) }
-    return hash.digest
-  }
-
-  var digest: Bytes {
-    var digest = Bytes(repeating: 0, count: Self.digestSize)
-    digest.withUnsafeMutableBytes { finish(into: $0) }
-    return digest
+    return hash.digest()
   }
 }
 

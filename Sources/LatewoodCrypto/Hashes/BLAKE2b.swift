@@ -45,14 +45,9 @@ package struct BLAKE2b: Sendable {
     if pendingCount > 0 {
       at = min(128 - pendingCount, bytes.count)
       append(start, at)
-      // What may be the last block waits until it is certain.
+      // A block that may be the last one waits for more input.
       guard at < bytes.count else { return }
-      total &+= 128
-      let block = pending
-      withUnsafeBytes(of: block) { block in
-        if let block = block.baseAddress { BLAKE2b.compress(&state, block, total, isLast: false) }
-      }
-      pendingCount = 0
+      compressPending()
     }
     while bytes.count &- at > 128 {
       total &+= 128
@@ -61,6 +56,18 @@ package struct BLAKE2b: Sendable {
       at &+= 128
     }
     append(start + at, bytes.count &- at)
+  }
+
+  /// Compresses a full block that waits because it may be the last one. The caller appends more
+  /// input afterwards.
+  package mutating func compressPending() {
+    precondition(pendingCount == BLAKE2b.blockSize, "a block of BLAKE2b is not full")
+    total &+= 128
+    let block = pending
+    withUnsafeBytes(of: block) { block in
+      if let block = block.baseAddress { BLAKE2b.compress(&state, block, total, isLast: false) }
+    }
+    pendingCount = 0
   }
 
   private mutating func append(_ start: UnsafeRawPointer, _ count: Int) {

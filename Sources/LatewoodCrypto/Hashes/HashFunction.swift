@@ -20,6 +20,13 @@ extension HashFunction {
     hash.update(bytes)
     hash.finish(into: target)
   }
+
+  /// Returns the digest of the input, which can be continued afterwards.
+  package func digest() -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Self.digestSize)
+    bytes.withUnsafeMutableBytes { finish(into: $0) }
+    return bytes
+  }
 }
 
 /// The part in which hash functions of the Merkle–Damgård construction differ.

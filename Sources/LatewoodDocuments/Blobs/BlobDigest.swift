@@ -1,3 +1,4 @@
+import LatewoodCrypto
 import LatewoodFleece
 
 /// The name of a blob: the SHA-256 of its bytes.
@@ -7,7 +8,7 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
 
   /// Creates a digest from its bytes. Returns nil unless there are exactly 32.
   package init?(_ bytes: some Collection<UInt8>) {
-    guard bytes.count == SHA256.digestLength else { return nil }
+    guard bytes.count == SHA256.digestSize else { return nil }
     self.bytes = Array(bytes)
   }
 
@@ -15,7 +16,7 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
   package init(of content: [UInt8]) {
     var hash = SHA256()
     content.withUnsafeBytes { hash.update($0) }
-    bytes = hash.finish()
+    bytes = hash.digest()
   }
 
   /// Creates a digest from ``text``. Returns nil for other texts.
@@ -26,7 +27,7 @@ package struct BlobDigest: Sendable, Hashable, CustomStringConvertible {
     self.init(bytes)
   }
 
-  init(_ hash: inout SHA256) { bytes = hash.finish() }
+  init(_ hash: SHA256) { bytes = hash.digest() }
 
   /// The beginning of `text`.
   package static let textPrefix = "sha256-"

@@ -1,4 +1,5 @@
 import LatewoodConcurrency
+import LatewoodCrypto
 import LatewoodStore
 
 /// A handle that keeps a blob in an open database, whether or not a document refers to it.
@@ -46,7 +47,7 @@ package final class BlobHandle: Sendable {
     if range == 0..<length {
       var hash = SHA256()
       bytes.withUnsafeBytes { hash.update($0) }
-      try check(&hash)
+      try check(hash)
     }
     return bytes
   }
@@ -85,7 +86,7 @@ package final class BlobHandle: Sendable {
       isComplete = try body(piece)
       return isComplete
     }
-    if isComplete { try check(&hash) }
+    if isComplete { try check(hash) }
   }
 
   /// Like `forEachVerifiedPiece`, but with copies, so that the closure may write to the database
@@ -97,8 +98,8 @@ package final class BlobHandle: Sendable {
     }
   }
 
-  fileprivate func check(_ hash: inout SHA256) throws(DatabaseError) {
-    guard BlobDigest(&hash) == digest else {
+  fileprivate func check(_ hash: SHA256) throws(DatabaseError) {
+    guard BlobDigest(hash) == digest else {
       throw DatabaseError(.corruptData, "the blob \(digest) has other bytes than its name says")
     }
   }
@@ -136,8 +137,7 @@ package struct BlobReader: Sendable {
   /// if the bytes do not match the digest.
   package mutating func next() throws(DatabaseError) -> [UInt8]? {
     guard at < handle.length else {
-      var complete = hash
-      try handle.check(&complete)
+      try handle.check(hash)
       return nil
     }
     let end = min(handle.length, at + UInt64(BlobRecord.chunkLength))

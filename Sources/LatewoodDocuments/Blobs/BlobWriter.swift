@@ -1,3 +1,4 @@
+import LatewoodCrypto
 import LatewoodStore
 
 /// Writes a blob. Its digest is known only at the end, so its chunks are stored under a number.
@@ -100,7 +101,7 @@ package final class BlobWriter {
     if !pending.isEmpty { try flush() }
     isFinished = true
     let chunks = chunk
-    let digest = BlobDigest(&hash)
+    let digest = BlobDigest(hash)
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
     do throws(DatabaseError) {

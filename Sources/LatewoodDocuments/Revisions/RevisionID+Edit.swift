@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodCrypto
 import LatewoodFleece
 
 /// Ids of edits: the same edit has the same id in every replica of the same document format.
@@ -67,66 +68,64 @@ extension RevisionID {
   ///   - isDeleted: whether the edit deletes the document.
   ///   - body: the body in its canonical form.
   package init(editing parent: RevisionID?, isDeleted: Bool, body: UnsafeRawBufferPointer) {
-    var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
+    var hash: BLAKE2b
     if parent == nil, !isDeleted, !body.isEmpty {
       // Nearly all first revisions; their block is the same.
       hash = RevisionID.afterFirstBlock
-      hash.finish(body)
-      self.init(generation: 1, hash)
-      return
-    }
-    // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 46
-    // bytes, and they start at 16.
-    withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
-      guard let target = block.baseAddress else { return }
-      _ = block.initializeMemory(as: UInt8.self, repeating: 0)
-      target.set(parent?.generation ?? 0, at: 0)
-      target.set(UInt8(isDeleted ? 1 : 0), at: 9)
-      if let digest = parent?.digest {
-        target.set(UInt8(digest.count), at: 8)
-        let words = digest.bigEndianWords
-        target.set(words.0.byteSwapped, at: 16)
-        target.set(words.1.byteSwapped, at: 24)
-        target.set(words.2.byteSwapped, at: 32)
-        target.set(words.3.byteSwapped, at: 40)
-        if digest.isText {
-          target.set(UInt8(1), at: 10)
-          let words = digest.laterBigEndianWords
-          target.set(words.0.byteSwapped, at: 48)
-          target.set(words.1.byteSwapped, at: 56)
+    } else {
+      hash = BLAKE2b(digestSize: RevisionDigest.usualCount - 1)
+      // SAFETY: the block's 128 bytes are all written before it is read; a digest has at most 46
+      // bytes, and they start at 16.
+      withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockSize, alignment: 8) { block in
+        guard let target = block.baseAddress else { return }
+        _ = block.initializeMemory(as: UInt8.self, repeating: 0)
+        target.set(parent?.generation ?? 0, at: 0)
+        target.set(UInt8(isDeleted ? 1 : 0), at: 9)
+        if let digest = parent?.digest {
+          target.set(UInt8(digest.count), at: 8)
+          let words = digest.bigEndianWords
+          target.set(words.0.byteSwapped, at: 16)
+          target.set(words.1.byteSwapped, at: 24)
+          target.set(words.2.byteSwapped, at: 32)
+          target.set(words.3.byteSwapped, at: 40)
+          if digest.isText {
+            target.set(UInt8(1), at: 10)
+            let words = digest.laterBigEndianWords
+            target.set(words.0.byteSwapped, at: 48)
+            target.set(words.1.byteSwapped, at: 56)
+          }
         }
-      }
-      if body.isEmpty {
-        hash.finish(UnsafeRawBufferPointer(block))
-      } else {
-        hash.consume(UnsafeRawPointer(target))
-        hash.finish(body)
+        hash.update(UnsafeRawBufferPointer(block))
       }
     }
+    hash.update(body)
     self.init(generation: (parent?.generation ?? 0) + 1, hash)
   }
 
-  /// The hash after the block of a first revision that is not a deletion.
+  /// The hash after the block of a first revision that is not a deletion and has a body.
   private static let afterFirstBlock: BLAKE2b = {
-    var hash = BLAKE2b(length: RevisionDigest.usualCount - 1)
-    // SAFETY: the block's 128 bytes are all written before it is read.
-    withUnsafeTemporaryAllocation(byteCount: BLAKE2b.blockLength, alignment: 8) { block in
-      guard let start = block.baseAddress else { return }
-      _ = block.initializeMemory(as: UInt8.self, repeating: 0)
-      hash.consume(UnsafeRawPointer(start))
-    }
+    var hash = BLAKE2b(digestSize: RevisionDigest.usualCount - 1)
+    [UInt8](repeating: 0, count: BLAKE2b.blockSize).withUnsafeBytes { hash.update($0) }
+    hash.compressPending()
     return hash
   }()
 
   private init(generation: UInt64, _ hash: BLAKE2b) {
-    let (first, second, third) = (
-      hash.state.0.byteSwapped, hash.state.1.byteSwapped, hash.state.2.byteSwapped
-    )
-    // The byte of the algorithm, then the first 19 bytes of the hash.
+    // SAFETY: the 24 bytes are all written before they are read; the digest has 19.
+    let (first, second, third) = withUnsafeTemporaryAllocation(byteCount: 24, alignment: 8) { bytes in
+      _ = bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      hash.finish(into: bytes)
+      let words = UnsafeRawBufferPointer(bytes)
+      return (
+        UInt64(bigEndian: words.loadUnaligned(as: UInt64.self)),
+        UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 8, as: UInt64.self)),
+        UInt64(bigEndian: words.loadUnaligned(fromByteOffset: 16, as: UInt64.self))
+      )
+    }
+    // The byte of the algorithm, then the 19 bytes of the hash.
     digest = RevisionDigest(
       words: UInt64(RevisionDigest.Algorithm.blake2b152.rawValue) &<< 56 | first &>> 8,
-      first &<< 56 | second &>> 8, (second &<< 56 | third &>> 8) & 0xFFFF_FFFF_0000_0000, 0,
-      count: RevisionDigest.usualCount)
+      first &<< 56 | second &>> 8, second &<< 56 | third &>> 8, 0, count: RevisionDigest.usualCount)
     self.generation = generation
   }
 }

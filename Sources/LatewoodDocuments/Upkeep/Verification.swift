@@ -1,3 +1,4 @@
+import LatewoodCrypto
 import LatewoodStore
 
 /// The result of ``DocumentStore/verify(deep:includesStore:progress:)``.
@@ -182,6 +183,6 @@ struct DatabaseCheck {
       length == record.length,
       DatabaseFault("it has \(length) bytes instead of \(record.length)", blob: digest))
     report.require(
-      BlobDigest(&hash) == digest, DatabaseFault("it has other bytes than its name says", blob: digest))
+      BlobDigest(hash) == digest, DatabaseFault("it has other bytes than its name says", blob: digest))
   }
 }

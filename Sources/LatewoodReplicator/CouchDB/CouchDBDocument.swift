@@ -1,3 +1,4 @@
+import LatewoodCrypto
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodHTTP
@@ -202,14 +203,14 @@ struct CouchDBAttachment: AttachmentContent {
       do {
         if let bytes = try await response.next() {
           count += UInt64(bytes.count)
-          if expected != nil { hash.update(bytes) }
+          if expected != nil { bytes.withUnsafeBytes { hash.update($0) } }
           return bytes
         }
       } catch let error as HTTPError { throw try CouchDBRequests.error(error) }
       guard length == nil || length == count else {
         throw ReplicationError(.unreachable, "an attachment ended after \(count) bytes")
       }
-      guard expected == nil || expected == Base64.encode(hash.finish()) else {
+      guard expected == nil || expected == Base64.encode(hash.digest()) else {
         throw ReplicationError(.unreachable, "an attachment arrived damaged: its MD5 is another")
       }
       return nil

@@ -8,24 +8,6 @@ import Testing
 @testable import LatewoodReplicator
 
 @Suite struct CouchDBPeerTests {
-  @Test func `MD5 has the digests of RFC 1321`() {
-    for (text, digest) in [
-      ("", "d41d8cd98f00b204e9800998ecf8427e"), ("abc", "900150983cd24fb0d6963f7d28e17f72"),
-      (
-        "12345678901234567890123456789012345678901234567890123456789012345678901234567890",
-        "57edf4a22be3c955ac49da2e2107b67a"
-      ),
-    ] {
-      for cut in [0, 1, 63, 64, 65] {
-        var hash = MD5()
-        hash.update(Array(text.utf8.prefix(cut)))
-        hash.update(Array(text.utf8.dropFirst(cut)))
-        let hex = hash.finish().map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-        #expect(hex == digest)
-      }
-    }
-  }
-
   @Test func `the identity of a database has no credentials`() async throws {
     let server = ScriptedServer { _ in
       ScriptedResponse(200, json: "{\"update_seq\":5,\"instance_start_time\":\"0\"}")
