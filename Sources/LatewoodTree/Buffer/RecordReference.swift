@@ -267,14 +267,25 @@ struct RecordSpace: @unchecked Sendable {
   @inline(__always) func value(
     of record: LogRecord, _ reference: RecordReference, in file: FileView
   ) throws(StorageError) -> UnsafeRawBufferPointer {
-    if record.code == OperationCode.putExtent {
-      guard reference.offset >= through else {
-        return try file.extent(
-          offset: UInt64(record.value - base), length: UInt64(record.valueCount),
-          checksum: record.valueChecksum)
-      }
-      try verifyPendingExtent(of: record, reference, file.codec)
+    if record.code == OperationCode.putExtent { return try extent(of: record, reference, in: file) }
+    return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+  }
+
+  /// Returns the value of a record that has it as an extent. Verifies its checksum, unless the value
+  /// is in private memory.
+  @inline(never) private func extent(
+    of record: LogRecord, _ reference: RecordReference, in file: FileView
+  ) throws(StorageError) -> UnsafeRawBufferPointer {
+    if reference.offset < through {
+      return try file.extent(
+        offset: UInt64(record.value - base), length: UInt64(record.valueCount),
+        checksum: record.valueChecksum)
     }
+    // The transaction may have written it to the file itself.
+    if let writer, reference.offset >= writer._withUnsafeGuaranteedRef({ $0.segmentStart }) {
+      return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+    }
+    try file.codec.open(record.extent(ofRecordAt: reference.offset), record.value)
     return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
   }
 
@@ -295,13 +306,5 @@ struct RecordSpace: @unchecked Sendable {
         return record
       }
     }.get()
-  }
-
-  /// Verifies the value of a pending record if the transaction may have written it to the file.
-  @inline(never) private func verifyPendingExtent(
-    of record: LogRecord, _ reference: RecordReference, _ codec: UnitCodec
-  ) throws(StorageError) {
-    guard let writer, reference.offset < writer._withUnsafeGuaranteedRef({ $0.segmentStart }) else { return }
-    try codec.open(record.extent(ofRecordAt: reference.offset), record.value)
   }
 }
