@@ -225,9 +225,9 @@ package final class DocumentStore: Sendable {
     return try DatabaseRecords.format(in: spaces, source)
   }
 
-  /// Upgrades the documents to the newest format. Returns false if they are in that format.
+  /// Upgrades the documents to the newest format. Returns false if they are already in it.
   ///
-  /// Stored revisions keep their names. Those of later batches are named by the new algorithm.
+  /// Stored revisions keep their names. The new algorithm names the revisions of later batches.
   @discardableResult
   package func upgradeFormat() throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
