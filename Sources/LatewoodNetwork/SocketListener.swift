@@ -8,7 +8,7 @@ import LatewoodHTTP
 /// it accepts again. In the meantime the system queues the connections.
 // SAFETY: the source is thread-safe, and all properties are set once.
 package final class SocketListener: @unchecked Sendable {
-  /// The port; the one that the system chose if 0 was requested.
+  /// The port. If 0 was requested, the system has chosen it.
   package let port: UInt16
   private let source: any DispatchSourceRead
   private let descriptor: Int32

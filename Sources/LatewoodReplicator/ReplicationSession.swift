@@ -212,7 +212,7 @@ private struct BatchOrder {
   private var batches: [Batch] = []
   private var first = 0
 
-  /// The number of batches that have not ended, or that follow one that has not ended.
+  /// The number of batches that have not ended, or that follow an unfinished batch.
   var count: Int { batches.count }
 
   mutating func begin(_ last: PeerSequence) -> Int {

@@ -68,9 +68,10 @@ package final class DocumentStore: Sendable {
   ///
   /// - Throws: ``DatabaseError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
-  ///   policy that is neither the default nor that of the first open.
+  ///   policy that is neither the default nor the policy of the first open.
   ///
-  /// - Parameter wait: the patience for the writer lock; default: that of the options, from now.
+  /// - Parameter wait: the patience for the writer lock; default: the patience in the options, from
+  ///   now.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
     waiting wait: LockWait? = nil
