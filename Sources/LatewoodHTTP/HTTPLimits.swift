@@ -1,6 +1,7 @@
 /// Limits on the memory that a peer can make a reader of messages use.
 ///
-/// Bodies are not stored by a parser, and have no limit here: whoever collects one sets a limit.
+/// Bodies have no limit here, because a parser does not store them. Code that collects a body sets
+/// its own limit.
 package struct HTTPLimits: Sendable {
   /// The greatest length of a request line or status line, in bytes.
   package var startLine = 16 << 10

@@ -1,11 +1,11 @@
 import Dispatch
 import LatewoodConcurrency
 
-/// The timeout of a channel: one timer that is set when the channel first waits, and that looks
-/// after a time whether something still does. A wait that ends in time costs no system call.
+/// The timeout of a channel: one timer that is set when the channel first waits, and later checks
+/// whether a task still waits. A wait that ends in time costs no system call.
 ///
-/// The time includes that during which the machine sleeps: a connection that was left waiting is
-/// found dead soon after it has woken up.
+/// The timer counts the time during which the machine sleeps. A connection that was waiting when
+/// the machine went to sleep therefore times out soon after it wakes up.
 final class LazyTimer: Sendable {
   private struct State {
     var call: DelayedCall?
@@ -14,7 +14,7 @@ final class LazyTimer: Sendable {
   }
   private let state = Guarded(State())
 
-  /// Calls `expire` after a time or earlier, and again after each time that it returns.
+  /// Calls `expire` after the delay or earlier, and again after each delay that it returns.
   func start(after delay: Duration, _ expire: @escaping @Sendable () -> Duration?) {
     let due = ContinuousClock.now + delay
     state.withLock { state in
@@ -29,7 +29,7 @@ final class LazyTimer: Sendable {
   }
 
   private func fire(_ expire: @Sendable () -> Duration?) {
-    // Under the lock, so that a wait that begins now either is seen or starts the timer again.
+    // Under the lock, so that a wait that begins now is either seen here or starts the timer again.
     let ended = state.withLock { state in
       guard let delay = expire() else {
         defer { state.call = nil }
@@ -39,7 +39,7 @@ final class LazyTimer: Sendable {
       state.call?.setByWallClock(afterMicroseconds: delay.microseconds)
       return nil
     }
-    // Its deinit runs without the lock.
+    // The call is released outside of the lock.
     withExtendedLifetime(ended) {}
   }
 }

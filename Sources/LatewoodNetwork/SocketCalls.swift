@@ -45,7 +45,7 @@ enum SocketCalls {
     private static let sendFlags = Int32(MSG_NOSIGNAL)
   #endif
 
-  /// Returns the addresses of a host, which may block while a name server is asked.
+  /// Returns the addresses of a host. May block while a name server answers.
   ///
   /// - Parameter isNumeric: whether `host` must be an address.
   static func addresses(_ host: String, port: UInt16, isNumeric: Bool = false) throws(Failure) -> [Address] {
@@ -103,7 +103,7 @@ enum SocketCalls {
     _ = setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout<Int32>.size))
   }
 
-  /// Begins to connect; fails with `isInProgress` if that takes time.
+  /// Begins to connect; fails with `isInProgress` if the connection is not made immediately.
   static func connect(_ descriptor: Int32, _ address: Address) throws(Failure) {
     let result = withAddress(address) { pointer, length in
       #if canImport(Glibc)
@@ -156,7 +156,7 @@ enum SocketCalls {
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
     }
     guard result == 0 else { throw .last }
-    // The port is at the same place in the addresses of IPv4 and IPv6, in network order.
+    // The port is at the same offset in the addresses of IPv4 and IPv6, in network order.
     return withUnsafeBytes(of: storage) { UInt16($0[2]) << 8 | UInt16($0[3]) }
   }
 
@@ -190,7 +190,7 @@ enum SocketCalls {
     return bytes
   }
 
-  /// Writes bytes from an offset; returns how many.
+  /// Writes bytes from an offset; returns the number of bytes written.
   static func send(_ descriptor: Int32, _ bytes: [UInt8], from offset: Int) throws(Failure) -> Int {
     let result = bytes.withUnsafeBytes { buffer in
       #if canImport(Glibc)
@@ -220,7 +220,8 @@ enum SocketCalls {
   ) -> Int32 {
     address.bytes.withUnsafeBytes { bytes in
       guard let start = bytes.baseAddress else { return -1 }
-      // SAFETY: the bytes were those of an address; the call reads as many as it is told.
+      // SAFETY: the bytes are a copy of a `sockaddr`, and the call reads only as many as it is
+      // passed.
       return body(start.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }
   }

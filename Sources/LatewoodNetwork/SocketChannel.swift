@@ -4,15 +4,16 @@ import LatewoodHTTP
 
 /// A connected socket.
 ///
-/// It reads and writes when a task asks for it. If the socket is not ready, the task is suspended,
-/// and a dispatch source resumes it: no thread waits, and bytes that nobody asks for stay with the
-/// system, which makes the peer wait.
+/// It reads and writes only when a task calls it. If the socket is not ready, the task is
+/// suspended, and a dispatch source resumes it, so no thread waits. Bytes that no task reads stay
+/// with the system, which makes the peer wait.
 ///
-/// 1. A source is suspended unless a task waits for it. `close` resumes it, since a source must not
-///    be released while it is suspended, and its cancel handlers close the descriptor.
-/// 2. The descriptor is closed when both sources have been cancelled and no call uses it, so that
-///    it is never that of another file.
-/// 3. A waiting task is resumed exactly once: whoever takes it out of the state resumes it.
+/// 1. A source is suspended unless a task waits for it. `close` resumes it, because Dispatch does
+///    not allow the release of a suspended source, and because the cancel handlers close the
+///    descriptor.
+/// 2. The descriptor is closed when both sources have been cancelled and no call uses it, so a call
+///    never uses a number that the system has given to another file.
+/// 3. A waiting task is resumed exactly once: the caller that removes it from the state resumes it.
 ///
 /// Thread safety: see `ByteChannel`.
 // SAFETY: the sources are thread-safe and never change; all other state is guarded.
@@ -48,8 +49,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
 
   /// Takes over a connected descriptor.
   ///
-  /// - Parameter timeout: the time after which a read or write fails during which no byte was
-  ///   transferred.
+  /// - Parameter timeout: a read or write fails if no byte is transferred for this time.
   init(_ descriptor: Int32, timeout: Duration) {
     self.descriptor = descriptor
     state = Guarded(State(timeout: timeout))
@@ -93,7 +93,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
     case failed(HTTPError)
   }
 
-  // Calls with typed errors are in functions of their own: Swift 6.3 cannot optimize an async
+  // Calls with typed errors are in separate functions, because Swift 6.3 cannot optimize an async
   // function into which they are inlined.
 
   @inline(never) private func receive() -> Attempt<[UInt8]> {
@@ -122,7 +122,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
     }
   }
 
-  /// Waits for the end of a connection attempt, then uses another timeout.
+  /// Waits for the end of the connection attempt, and sets the timeout for later reads and writes.
   func finishConnecting(timeout: Duration) async throws {
     try await wait(.writing)
     guard closing.retain() else { throw SocketChannel.closed }
@@ -171,7 +171,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
   private func begin(_ direction: Direction, _ waiter: Waiter) {
     let result: Result<Duration, HTTPError> = state.withLock { state in
       if state.isClosed { return .failure(SocketChannel.closed) }
-      // The cancellation handler has run before there was a waiter.
+      // The cancellation handler ran before the waiter was registered.
       if Task.isCancelled { return .failure(SocketChannel.cancelled) }
       precondition(state.waits[direction] == nil, "two tasks wait for one direction")
       state.waits[direction] = Wait(waiter: waiter, deadline: .now + state.timeout)
@@ -186,7 +186,7 @@ package final class SocketChannel: ByteChannel, @unchecked Sendable {
 
   /// Ends the wait of a direction, if there is one.
   ///
-  /// - Parameter time: if it is given, only a wait whose deadline is not later is ended.
+  /// - Parameter time: if given, the wait is ended only if its deadline is not later.
   private func wake(
     _ direction: Direction, _ result: Result<Void, HTTPError>, at time: ContinuousClock.Instant? = nil
   ) {

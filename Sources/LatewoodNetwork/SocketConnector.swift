@@ -6,7 +6,7 @@ import LatewoodHTTP
 package struct SocketConnector: ByteConnector {
   /// The time after which an attempt to connect to one address fails.
   package var connectTimeout: Duration = .seconds(10)
-  /// The time after which a read or write fails during which no byte was transferred.
+  /// A read or write fails if no byte is transferred for this time.
   package var timeout: Duration = .seconds(60)
 
   package init() {}
@@ -24,7 +24,7 @@ package struct SocketConnector: ByteConnector {
     throw failure
   }
 
-  /// The queue on which names are looked up, since that blocks.
+  /// The queue for resolving names, which blocks.
   private static let lookups = DispatchQueue(
     label: "latewood.lookup", qos: .userInitiated, attributes: .concurrent)
 
@@ -36,7 +36,7 @@ package struct SocketConnector: ByteConnector {
     return try result.get()
   }
 
-  // Calls with typed errors are in functions of their own: see `SocketChannel`.
+  // Calls with typed errors are in separate functions: see `SocketChannel`.
 
   /// Returns nil if the host is a name.
   @inline(never) private static func numericAddresses(of origin: HTTPOrigin) -> [SocketCalls.Address]? {
@@ -67,7 +67,7 @@ package struct SocketConnector: ByteConnector {
     }
   }
 
-  /// Makes a socket and begins to connect it. Returns whether that has succeeded already.
+  /// Makes a socket and begins to connect it. Returns whether it is already connected.
   @inline(never) private static func begin(
     _ address: SocketCalls.Address
   ) -> Result<(descriptor: Int32, isConnected: Bool), HTTPError> {

@@ -4,11 +4,11 @@ import LatewoodHTTP
 
 /// A listening socket, which hands over each connection.
 ///
-/// If the system has no descriptor or memory for a connection, it waits a little before it accepts
-/// again. Until then the system keeps the connections.
+/// If the system has no descriptor or memory for a connection, the listener pauses briefly before
+/// it accepts again. In the meantime the system queues the connections.
 // SAFETY: the source is thread-safe, and all properties are set once.
 package final class SocketListener: @unchecked Sendable {
-  /// The port that the system chose, if 0 was asked for.
+  /// The port. If 0 was requested, the system has chosen it.
   package let port: UInt16
   private let source: any DispatchSourceRead
   private let descriptor: Int32
@@ -19,10 +19,9 @@ package final class SocketListener: @unchecked Sendable {
   /// - Parameters:
   ///   - host: the address of this machine at which to listen, such as `127.0.0.1` or `::1`.
   ///   - port: the port; 0 for any free one.
-  ///   - timeout: the time after which a read or write of a connection fails during which no byte
-  ///     was transferred.
-  ///   - handler: takes each connection; called on a queue of the network layer, which it must not
-  ///     block.
+  ///   - timeout: a read or write of a connection fails if no byte is transferred for this time.
+  ///   - handler: takes each connection. Called on a queue of the network layer, so it has to
+  ///     return without blocking.
   /// - Throws: `HTTPError` `notConnected` if the address is not one of this machine, or is in use.
   package init(
     host: String, port: UInt16, timeout: Duration = .seconds(60),
@@ -73,7 +72,7 @@ package final class SocketListener: @unchecked Sendable {
 
   private func pause() {
     source.suspend()
-    // Not weakly: a source must not be released while it is suspended.
+    // A strong reference, because releasing a suspended source traps.
     SocketChannel.queue.asyncAfter(deadline: .now() + .milliseconds(100)) { self.source.resume() }
   }
 }

@@ -1,18 +1,18 @@
 import LatewoodFleece
 
-/// A checkpoint as CouchDB keeps it: the place that a replication has reached in its source, and
-/// the sessions that led there, the newest first.
+/// A checkpoint in CouchDB's form: the sequence that a replication has reached in its source, and
+/// the sessions that led to it, newest first.
 ///
-/// Both sides hold one. A place counts only if both agree on it: the sessions are compared, and the
-/// newest that both know tells where to continue. So a database that was deleted and made again, or
-/// restored from a backup, gets everything that it lacks.
+/// Each side stores one. A sequence is used only if both sides agree on it: the replication
+/// continues after the newest session that both contain. A database that was deleted and created
+/// again, or restored from a backup, therefore gets everything that it lacks.
 struct CheckpointLog: Equatable {
   struct Session: Equatable {
     var id: String
     /// Times in seconds since 1970.
     var start, end: UInt64
     var startSequence: PeerSequence
-    /// The place at the end of the session.
+    /// The sequence at the end of the session.
     var recordedSequence: PeerSequence
     var counts = Counts()
   }
@@ -31,11 +31,11 @@ struct CheckpointLog: Equatable {
 
   /// The number of sessions that are kept.
   static let longestHistory = 50
-  /// The version of CouchDB's replication ids whose documents these resemble.
+  /// The version of CouchDB's replication ids whose checkpoints have this form.
   static let version: Int64 = 4
 
-  /// Returns the place up to which both sides have everything; nil if their sessions have nothing
-  /// in common.
+  /// Returns the sequence up to which both sides have everything; nil if they have no session in
+  /// common.
   static func commonPlace(_ source: CheckpointLog?, _ target: CheckpointLog?) -> PeerSequence? {
     guard let source, let target else { return nil }
     if source.sessionID == target.sessionID { return source.sequence }
@@ -44,8 +44,8 @@ struct CheckpointLog: Equatable {
     return nil
   }
 
-  /// The log after another checkpoint of a session, which replaces an earlier one of the same
-  /// session.
+  /// Returns the log with another checkpoint of a session. It replaces an earlier checkpoint of the
+  /// same session.
   static func log(after old: CheckpointLog?, _ session: Session) -> CheckpointLog {
     var history = (old?.history ?? []).filter { $0.id != session.id }
     history.insert(session, at: 0)
@@ -132,7 +132,7 @@ extension FleeceWriter {
 }
 
 extension FleeceElement {
-  /// A sequence, which CouchDB writes as text, and its older versions as a number.
+  /// A sequence: text in CouchDB, a number in its older versions.
   fileprivate func sequence() throws(FleeceError) -> PeerSequence? {
     if let text = try string() { return PeerSequence(text) }
     switch try number() {

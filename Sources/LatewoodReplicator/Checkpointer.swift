@@ -2,21 +2,21 @@ import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 
-/// The checkpoints of a session: finds the place to begin at, and writes the place that has been
-/// reached.
+/// The checkpoints of a session: finds the sequence to start after, and writes the sequence that
+/// has been reached.
 struct Checkpointer {
   private let source: any ReplicationPeer
   private let target: any ReplicationPeer
   private let setup: ReplicationSetup
   private let id: ReplicationID
-  /// The facts of both sides at the beginning.
+  /// The epochs of both sides at the beginning.
   private let sourceEpoch, targetEpoch: String?
   private var sides = Sides()
   private var session: CheckpointLog.Session
-  /// The place of the checkpoint that both sides have.
+  /// The sequence in the checkpoint that both sides have.
   private(set) var written: PeerSequence
   private var lastWrite: UInt64
-  /// The sides that may be copied and have not been told of this replication yet.
+  /// The sides that may be copied, and do not yet contain the id of this replication.
   private var untold: [any ReplicationPeer]
 
   private struct Sides {
@@ -24,13 +24,13 @@ struct Checkpointer {
     var target: Side?
   }
 
-  /// A checkpoint as it was read or written.
+  /// The last checkpoint that was read from a side or written to it.
   private struct Side {
     var revision: String?
     var log: CheckpointLog?
   }
 
-  /// The place up to which everything has been transferred.
+  /// The sequence up to which everything has been transferred.
   var place: PeerSequence { session.recordedSequence }
 
   /// Reads the checkpoints of both sides.
@@ -89,7 +89,7 @@ struct Checkpointer {
     return Side(revision: document?.revision, log: document.flatMap { CheckpointLog($0.body) })
   }
 
-  /// Takes note of a place that has been reached.
+  /// Records a sequence that has been reached.
   mutating func reached(_ place: PeerSequence, _ counts: CheckpointLog.Counts) {
     session.recordedSequence = place
     session.counts.add(counts)
@@ -108,11 +108,11 @@ struct Checkpointer {
 
   /// Writes the checkpoint, unless both sides have it.
   ///
-  /// - Throws: ``ReplicationError`` `unavailable` if a side has lost what was not durable: the next
-  ///   session begins at the last checkpoint.
+  /// - Throws: ``ReplicationError`` `unavailable` if a side has lost writes that were not durable.
+  ///   The next session then begins at the last checkpoint.
   mutating func write() async throws {
     guard session.recordedSequence != written else { return }
-    // Without checkpoints, too, the end of a replication means that everything is durable.
+    // Even without checkpoints, everything is durable when a replication ends.
     try Self.check(try await target.ensureDurable(), targetEpoch, "target")
     guard setup.usesCheckpoints else { return }
     try Self.check(try await source.ensureDurable(), sourceEpoch, "source")
@@ -154,15 +154,15 @@ struct Checkpointer {
 
 // MARK: - Copies
 
-/// A prebuilt database that is copied keeps its place: the copy has another identity, and the
-/// lineage that both share names the checkpoint of the original.
+/// A copy of a prebuilt database continues at the sequence of the original. The copy has another
+/// identity, but shares the lineage, which leads to the checkpoint of the original.
 extension Checkpointer {
   private static let member = "replication_id"
 
-  /// The name of the local document that has the id of the latest replication of a lineage.
+  /// The name of the local document that contains the id of the latest replication of a lineage.
   private static func pointer(_ lineage: String) -> String { "lineage-" + lineage }
 
-  /// Returns the place of the database that one of the sides was copied from; nil if there is none.
+  /// Returns the sequence that the original of a copied side has reached; nil if none is found.
   private static func placeOfOriginal(
     _ id: ReplicationID, _ sourceFacts: PeerInformation, _ targetFacts: PeerInformation,
     _ source: any ReplicationPeer, _ target: any ReplicationPeer
@@ -184,7 +184,7 @@ extension Checkpointer {
     return nil
   }
 
-  /// Notes the id of this replication where a copy will find it.
+  /// Stores the id of this replication where a copy finds it.
   private mutating func tellCopies() async throws {
     guard let lineage = id.lineage else { return }
     let name = Self.pointer(lineage)

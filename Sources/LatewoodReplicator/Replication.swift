@@ -4,13 +4,14 @@ import LatewoodFleece
 
 /// A replication from one peer to another.
 ///
-/// It works in sessions. A session finds its place, and passes over the changes of the source in
-/// batches; an error that may not last ends it, and after a while the next one continues.
+/// It works in sessions. A session finds the sequence to start after, and transfers the changes of
+/// the source in batches. A transient error ends the session; after a delay, the next session
+/// continues.
 ///
 /// ```
-/// information, local documents   the place up to which both sides have everything
+/// information, local documents   the sequence up to which both sides have everything
 /// changes                        a batch of documents with their leaves
-///   missing                      which of them the target lacks
+///   missing                      the ones that the target lacks
 ///   revisions                    these, with histories and attachments
 ///   insert                       an outcome for each
 /// ensureDurable                  of both sides, then
@@ -18,11 +19,11 @@ import LatewoodFleece
 /// ```
 ///
 /// Invariants:
-/// 1. A checkpoint names a place only if every revision before it is durable at the target, or was
-///    refused for good and reported.
-/// 2. A revision is sent only after the target has said that it lacks it, so a session that is
-///    repeated sends nothing twice.
-/// 3. A checkpoint is not written if the place is the one that it has already.
+/// 1. A checkpoint names a sequence only if every revision up to it is durable at the target, or
+///    was permanently refused and reported.
+/// 2. A revision is sent only after the target has reported it missing, so a repeated session does
+///    not send anything twice.
+/// 3. A checkpoint is not written again while its sequence is unchanged.
 ///
 /// Thread safety: `run` is called once; the rest from any task.
 package final class Replication: Sendable {
@@ -52,8 +53,8 @@ package final class Replication: Sendable {
   /// cancelled.
   ///
   /// - Returns: the status at the end.
-  /// - Throws: ``ReplicationError`` that will last, or that has lasted longer than the setup's
-  ///   `retries` allow; `CancellationError`. What was transferred before stays.
+  /// - Throws: ``ReplicationError`` if the error is permanent, or has lasted longer than the
+  ///   setup's `retries` allow; `CancellationError`. Revisions that were already transferred stay.
   @discardableResult
   package func run() async throws -> ReplicationStatus {
     var failures = 0
@@ -101,7 +102,7 @@ final class Reporter: Sendable {
 
   var status: ReplicationStatus { state.withLock { $0 } }
 
-  /// What has been achieved for good. Comparing the same changes again is no progress.
+  /// The progress that the next session keeps. Comparing the same changes again does not count.
   struct Progress: Equatable {
     var written: Int
     var keptPlace: PeerSequence?

@@ -16,27 +16,27 @@ public struct ReplicationError: Error, Sendable, Equatable {
     case unreachable
     /// The other side did not answer in time.
     case timedOut
-    /// The other side asks to be left alone for a while, or has failed itself (HTTP 429, 5xx).
+    /// The other side asks for a pause, or has failed (HTTP 429, 5xx).
     case unavailable
-    /// The credentials are missing or wrong, or do not suffice.
+    /// The credentials are missing, wrong or insufficient.
     case unauthorized
     /// The other side forbids the request.
     case forbidden
     /// The database or collection does not exist.
     case notFound
-    /// The other side answered with something else than the protocol: another server, a captive
-    /// portal, or damaged JSON.
+    /// The answer does not follow the protocol: it is from another kind of server or a captive
+    /// portal, or its JSON is damaged.
     case unexpectedAnswer
     /// A secure connection cannot be made: the certificate is wrong, or the redirect leads to a
     /// connection without TLS.
     case insecure
-    /// This platform or the other side cannot do what the configuration asks for.
+    /// This platform or the other side does not support a part of the configuration.
     case unsupported
     /// A value of the configuration is not accepted.
     case invalidParameter
     /// A local document was changed by another replication.
     case conflict
-    /// The database of this process failed; `database` has its error.
+    /// The database of this process failed; `database` is its error.
     case database
   }
 
@@ -45,7 +45,7 @@ public struct ReplicationError: Error, Sendable, Equatable {
   public var message: String
   /// The advice on what to do, in one sentence.
   public var advice: String
-  /// The time for which the other side asked to be left alone; nil if it did not.
+  /// The time that the other side asked to wait; nil if it did not.
   public var retryAfter: Duration?
   /// The error of the database of this process; nil for all other errors.
   public var database: DatabaseError?

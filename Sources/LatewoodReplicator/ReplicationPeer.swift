@@ -4,8 +4,8 @@ import LatewoodDocuments
 /// recording.
 ///
 /// A replication reads the changes of its source, asks its target which of their revisions are
-/// missing, reads these from the source, inserts them into the target, and keeps its place in a
-/// checkpoint on both. The calls follow CouchDB's API, which can serve each by one request:
+/// missing, reads these from the source, inserts them into the target, and stores the sequence that
+/// it has reached in a checkpoint on both. Each call corresponds to one request of CouchDB's API:
 ///
 /// | call | CouchDB |
 /// | --- | --- |
@@ -18,8 +18,8 @@ import LatewoodDocuments
 /// | `localDocument`, `putLocalDocument` | `GET` and `PUT /db/_local/id` |
 ///
 /// Every call throws ``ReplicationError``, or `CancellationError` if its task is cancelled. A call
-/// that failed may have had its effect: all of them can be repeated without harm. A peer does not
-/// repeat a call itself, except where the protocol demands another form of the same request.
+/// that failed may still have had its effect, so all calls can safely be repeated. A peer does not
+/// repeat a call itself, except where the protocol requires another form of the same request.
 ///
 /// Thread safety: all calls from any task; several may run at the same time.
 package protocol ReplicationPeer: Sendable {
@@ -29,7 +29,7 @@ package protocol ReplicationPeer: Sendable {
   /// Begins a feed of changes.
   func changes(_ request: ChangesRequest) async throws -> any ChangeFeed
 
-  /// Returns which of the given revisions are not in the database.
+  /// Returns the given revisions that are not in the database.
   ///
   /// - Parameter asked: documents, each at most once, with at least one revision each.
   /// - Returns: the documents of which at least one revision is missing, in any order.
@@ -38,15 +38,16 @@ package protocol ReplicationPeer: Sendable {
   /// Returns revisions with their bodies and histories.
   ///
   /// - Parameter requests: documents, each at most once.
-  /// - Returns: in any order, the requested revisions; instead of one that is no longer a leaf, the
-  ///   leaves that follow from it. Revisions that do not exist any more are left out.
+  /// - Returns: the requested revisions, in any order. A revision that has been replaced since is
+  ///   represented by the leaves that follow from it. Revisions that do not exist any more are left
+  ///   out.
   func revisions(_ requests: [RevisionRequest]) async throws -> [PeerRevision]
 
   /// Inserts revisions with their histories, without conflicts and in any order. A revision that is
   /// already in the database is not an error.
   ///
-  /// The call throws only if the peer could not answer for all of them. A revision that it refuses
-  /// does not prevent the others.
+  /// The call throws only if the peer could not report an outcome for every revision. A refused
+  /// revision does not affect the others.
   ///
   /// - Returns: one outcome for each revision, in the order of `revisions`.
   func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome]
@@ -70,31 +71,31 @@ package protocol ReplicationPeer: Sendable {
   func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String
 }
 
-/// The place of a change in the feed of a peer: opaque text, which only the peer that issued it can
-/// interpret. A peer that numbers its changes uses the decimal digits.
+/// The position of a change in the feed of a peer: opaque text that only the peer that issued it
+/// can interpret. A peer that numbers its changes uses decimal digits.
 package struct PeerSequence: Sendable, Hashable, CustomStringConvertible {
   package let text: String
 
   package init(_ text: String) { self.text = text }
 
-  /// The place before the first change.
+  /// The position before the first change.
   package static let start = PeerSequence("0")
 
   package var description: String { text }
 }
 
-/// The facts of a database that a replication begins with.
+/// The information about a database that a replication starts with.
 package struct PeerInformation: Sendable, Equatable {
-  /// The text that tells this database from all others, as a part of the replication id: for a
-  /// CouchDB database its URL without credentials, for a collection its identity.
+  /// The text that distinguishes this database from all others, as a part of the replication id.
+  /// For a CouchDB database, this is its URL without credentials; for a collection, its identity.
   package var identity: String
-  /// The identity that a copy of the database shares with the original; nil if there are no copies
-  /// that should continue at the place of the original.
+  /// The identity that a copy of the database shares with the original; nil if copies do not
+  /// continue at the sequence of the original.
   package var lineage: String?
   /// The sequence of the latest change.
   package var lastSequence: PeerSequence
-  /// A text that changes when the database may have lost what was not durable, such as CouchDB's
-  /// `instance_start_time`; nil if the peer has none.
+  /// A text that changes when the database may have lost writes that were not durable, such as
+  /// CouchDB's `instance_start_time`; nil if the peer has none.
   package var epoch: String?
 
   package init(identity: String, lineage: String? = nil, lastSequence: PeerSequence, epoch: String? = nil) {
@@ -107,13 +108,13 @@ package struct PeerInformation: Sendable, Equatable {
 
 // MARK: - Changes
 
-/// The changes that a replication wants to see.
+/// The changes that a replication requests.
 package struct ChangesRequest: Sendable {
-  /// The place after which to begin.
+  /// The sequence after which to begin.
   package var since: PeerSequence
   /// Whether the feed waits for changes at its end, instead of ending there.
   package var isContinuous = false
-  /// The ids of the only documents to list; nil for all.
+  /// The ids of the documents to list; nil for all.
   package var ids: [String]?
   /// A Mango selector in JSON, which revisions must match to be listed; nil for all.
   package var selector: [UInt8]?
@@ -127,14 +128,14 @@ package struct ChangesRequest: Sendable {
 package protocol ChangeFeed: Sendable {
   /// Returns the next changes.
   ///
-  /// A continuous feed waits for the first change and then returns those that are there. A feed
-  /// that is not continuous returns nil after its last page. A page may be empty: then only the
-  /// place has moved, or a continuous feed has shown that it is alive.
+  /// A continuous feed waits for the first change, then returns all available ones. A feed that is
+  /// not continuous returns nil after its last page. A page may be empty: then only the sequence
+  /// has advanced, or a continuous feed has sent a heartbeat.
   ///
   /// - Parameter limit: the greatest number of changes to return, at least 1.
   func next(limit: Int) async throws -> ChangesPage?
 
-  /// Ends the feed and frees what it holds, such as its connection. A call of `next` that waits
+  /// Ends the feed and releases its resources, such as its connection. A waiting call of `next`
   /// returns nil or throws. Idempotent.
   func close()
 }
@@ -143,7 +144,7 @@ package protocol ChangeFeed: Sendable {
 package struct ChangesPage: Sendable, Equatable {
   /// The changes in the order of the feed. A document may occur again in a later page.
   package var changes: [PeerChange]
-  /// The place after this page, from which a feed can continue.
+  /// The sequence after this page, from which a feed can continue.
   package var last: PeerSequence
   /// The number of changes after this page; nil if the peer does not know it.
   package var pending: Int?
@@ -174,11 +175,11 @@ package struct PeerChange: Sendable, Equatable {
 
 // MARK: - Revisions
 
-/// A revision on its way from one peer to another.
+/// A revision that is transferred from one peer to another.
 package struct PeerRevision: Sendable {
   package var id: String
-  /// The revision and its ancestors, newest first, each followed by its parent, as far back as they
-  /// are known. At least one.
+  /// The revision and its ancestors, newest first, each followed by its parent, back to the oldest
+  /// known one. At least one.
   package var history: [RevisionID]
   package var isDeleted: Bool
   /// The members in canonical Fleece, without those that the protocol reserves (`_id`, `_rev`,
@@ -200,12 +201,12 @@ package struct PeerRevision: Sendable {
   }
 }
 
-/// A named attachment of a revision, with CouchDB's facts about it.
+/// A named attachment of a revision, with CouchDB's information about it.
 package struct PeerAttachment: Sendable {
   package var name: String
   package var contentType: String
-  /// The digest with its algorithm as the source knows it: `md5-…` or `sha256-…`, in base64. Nil if
-  /// it does not know one.
+  /// The source's digest with its algorithm: `md5-…` or `sha256-…`, in base64. Nil if the source
+  /// has none.
   package var digest: String?
   /// The length in bytes, decoded; nil if unknown.
   package var length: UInt64?
@@ -252,8 +253,8 @@ package protocol AttachmentContent: Sendable {
   func open() async throws -> any AttachmentReader
 }
 
-/// A position in the bytes of an attachment. The reader suspends its task while its source has no
-/// bytes, and the source is asked for more only by `next`.
+/// A position in the bytes of an attachment. Only `next` requests bytes from the source, and it
+/// suspends the task until they arrive.
 ///
 /// Thread safety: one task at a time calls `next`; `close` may be called by another.
 package protocol AttachmentReader: Sendable {
@@ -294,8 +295,8 @@ package struct MissingRevisions: Sendable, Equatable {
 package struct RevisionRequest: Sendable, Equatable {
   package var id: String
   package var revisions: [RevisionID]
-  /// Leaves that the target has: attachments that one of these already has come as stubs. Empty to
-  /// get every attachment with its content.
+  /// Leaves that the target has: attachments that one of these already has are sent as stubs. If
+  /// empty, every attachment is sent with its content.
   package var ancestors: [RevisionID]
 
   package init(_ id: String, revisions: [RevisionID], ancestors: [RevisionID] = []) {
@@ -305,11 +306,11 @@ package struct RevisionRequest: Sendable, Equatable {
   }
 }
 
-/// The fate of a revision that was to be inserted.
+/// The outcome of inserting a revision.
 package enum InsertOutcome: Sendable, Equatable {
   /// The revision is in the database.
   case stored
-  /// The peer refuses this revision for good, until the document or the rights change.
+  /// The peer refuses this revision until the document or the rights change.
   case refused(Refusal)
   /// A stub names an attachment that the peer does not have: the revision must be sent again with
   /// all contents.
@@ -320,7 +321,7 @@ package enum InsertOutcome: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
       /// The peer forbids it, as CouchDB's validation functions do (403).
       case forbidden
-      /// It needs other credentials (401).
+      /// Inserting it needs other credentials (401).
       case unauthorized
       /// The document or an attachment is too large (413).
       case tooLarge

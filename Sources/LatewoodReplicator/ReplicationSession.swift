@@ -19,7 +19,7 @@ struct ReplicationSession {
     self.reporter = reporter
   }
 
-  /// Runs to the end of the feed, which a continuous feed does not have.
+  /// Runs to the end of the feed. A continuous feed does not end.
   func run() async throws {
     reporter.update { $0.activity = .connecting }
     var checkpointer = try await Checkpointer.begin(source, target, setup)
@@ -48,8 +48,8 @@ struct ReplicationSession {
     reporter.update { [written = checkpointer.written] in $0.keptPlace = written }
   }
 
-  /// Transfers the changes of a feed. Several batches are on their way at the same time; the place
-  /// is the end of the last batch before which all others have ended.
+  /// Transfers the changes of a feed. Several batches are transferred at the same time. The
+  /// sequence reached is the end of the last batch for which all earlier batches have also ended.
   private func pass(over feed: any ChangeFeed, _ checkpointer: inout Checkpointer) async throws {
     var order = BatchOrder()
     try await withThrowingTaskGroup(of: (Int, CheckpointLog.Counts).self) { group in
@@ -79,7 +79,7 @@ struct ReplicationSession {
     }
   }
 
-  /// Transfers what the target lacks of some changes.
+  /// Transfers the revisions in some changes that the target lacks.
   private func transfer(_ changes: [PeerChange]) async throws -> CheckpointLog.Counts {
     var counts = CheckpointLog.Counts()
     let asked = DocumentRevisions.merged(
@@ -113,7 +113,7 @@ struct ReplicationSession {
     if revisions.isEmpty { return }
     let lacking = try await insert(revisions, &counts)
     if lacking.isEmpty { return }
-    // The target does not have what the stubs name: send everything.
+    // The target does not have the attachments of the stubs: send all contents.
     let requests = lacking.map { RevisionRequest($0.id, revisions: [$0.history[0]]) }
     let whole = try await fetch(requests.merged(), &counts)
     for revision in try await insert(whole, &counts) {
@@ -121,7 +121,7 @@ struct ReplicationSession {
     }
   }
 
-  /// Inserts revisions into the target, and takes note of the outcomes.
+  /// Inserts revisions into the target, and records the outcomes.
   ///
   /// - Returns: the revisions that were not inserted because a stub names an unknown attachment.
   private func insert(
@@ -162,7 +162,7 @@ struct ReplicationSession {
 }
 
 extension PeerRevision {
-  /// The number of bytes of the body, and of the contents that come with it.
+  /// The number of bytes of the body, and of the attachments that are sent with it.
   fileprivate var byteCount: UInt64 {
     attachments.reduce(UInt64(body.count)) { $1.content == nil ? $0 : $0 + ($1.length ?? 0) }
   }
@@ -202,7 +202,7 @@ extension [RevisionRequest] {
   }
 }
 
-/// The batches that are on their way, in the order of the feed.
+/// The batches in progress, in the order of the feed.
 private struct BatchOrder {
   private struct Batch {
     var last: PeerSequence
@@ -212,7 +212,7 @@ private struct BatchOrder {
   private var batches: [Batch] = []
   private var first = 0
 
-  /// The number of batches that have not ended, or not all of whose predecessors have.
+  /// The number of batches that have not ended, or that follow an unfinished batch.
   var count: Int { batches.count }
 
   mutating func begin(_ last: PeerSequence) -> Int {
@@ -220,8 +220,8 @@ private struct BatchOrder {
     return first + batches.count - 1
   }
 
-  /// Returns the new place, and the counts of all batches up to it that were not reported before;
-  /// nil if an earlier batch has not ended.
+  /// Returns the new sequence, and the counts of all batches up to it that were not reported
+  /// before; nil if an earlier batch has not ended.
   mutating func ended(
     _ number: Int, _ counts: CheckpointLog.Counts
   ) -> (sequence: PeerSequence, counts: CheckpointLog.Counts)? {

@@ -1,10 +1,10 @@
 import LatewoodConcurrency
 import LatewoodDocuments
 
-/// The documents that a replication is about. Every part of it is a part of the replication id, so
-/// that a replication with another filter begins at the first change.
+/// The documents to replicate. Every part of the filter is part of the replication id, so a
+/// replication with another filter begins at the first change.
 package struct ReplicationFilter: Sendable {
-  /// The ids of the only documents to replicate; nil for all.
+  /// The ids of the documents to replicate; nil for all.
   package var ids: [String]?
   /// A Mango selector in JSON, which a revision must match; nil for all.
   package var selector: [UInt8]?
@@ -19,12 +19,13 @@ package struct ReplicationFilter: Sendable {
   package init() {}
 }
 
-/// The times that a replication waits before it tries again: twice as long after each failure in a
-/// row, up to a limit, less a random part of up to half.
+/// The times that a replication waits before it tries again: the time doubles after each
+/// consecutive failure, up to a limit, and is then shortened by a random part of up to half.
 package struct RetryPolicy: Sendable, Equatable {
   package var first: Duration
   package var longest: Duration
-  /// The number of failures in a row after which the replication gives up; nil for never.
+  /// The number of consecutive failures after which the replication stops; nil to retry without
+  /// limit.
   package var limit: Int?
 
   package init(first: Duration = .milliseconds(250), longest: Duration = .seconds(60), limit: Int? = 10) {
@@ -33,10 +34,10 @@ package struct RetryPolicy: Sendable, Equatable {
     self.limit = limit
   }
 
-  /// Returns the time to wait; nil to give up.
+  /// Returns the time to wait; nil to stop.
   ///
   /// - Parameters:
-  ///   - failures: the number of failures in a row, at least 1.
+  ///   - failures: the number of consecutive failures, at least 1.
   ///   - random: any number, which decides the random part.
   package func delay(afterFailures failures: Int, random: UInt64) -> Duration? {
     if let limit, failures > limit { return nil }
@@ -53,7 +54,7 @@ package struct ReplicationSetup: Sendable {
   package var batchSize = 500
   /// The number of batches that are worked on at the same time.
   package var parallelism = 2
-  /// Whether the place is kept in checkpoints.
+  /// Whether the sequence reached is stored in checkpoints.
   package var usesCheckpoints = true
   /// The least time between two checkpoints while changes arrive.
   package var checkpointInterval: Duration = .seconds(5)

@@ -3,9 +3,9 @@ import LatewoodDocuments
 /// The state of one replication.
 package struct ReplicationStatus: Sendable, Equatable {
   package enum Activity: Sendable, Equatable {
-    /// It finds its place.
+    /// It looks for the sequence to start after.
     case connecting
-    /// Documents are on their way.
+    /// It is transferring documents.
     case busy
     /// It has transferred everything, and waits for changes.
     case idle
@@ -15,14 +15,13 @@ package struct ReplicationStatus: Sendable, Equatable {
   }
 
   package var activity = Activity.connecting
-  /// The number of revisions that the target has got.
+  /// The number of revisions that the target has received.
   package var written = 0
-  /// The number of bytes of their bodies, and of the contents of attachments as far as known.
+  /// The number of bytes of their bodies, and of the contents of attachments with a known length.
   package var bytes: UInt64 = 0
   /// The number of changes that were compared.
   package var compared = 0
-  /// The place in the source up to which both sides have kept that everything was transferred; nil
-  /// before it is known.
+  /// The sequence in the source that the checkpoints of both sides contain; nil before it is known.
   package var keptPlace: PeerSequence?
   /// The number of changes that are still to be compared; nil if it is not known.
   package var pending: Int?

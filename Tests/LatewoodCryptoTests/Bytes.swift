@@ -35,7 +35,7 @@ extension Bytes {
     (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 &>> 8 &* 13 &+ 1) }
   }
 
-  /// The bytes cut into two pieces at each of `places`.
+  /// The bytes cut into two pieces at `place`.
   func cut(at place: Int) -> [ArraySlice<UInt8>] { [self[..<place], self[place...]] }
 }
 

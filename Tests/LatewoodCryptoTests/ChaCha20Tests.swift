@@ -70,7 +70,7 @@ struct ChaCha20Tests {
     #expect(keystream == Bytes(hex: vector.keystream))
   }
 
-  @Test func `the text of RFC 8439, section 2-4-2, is encrypted as there`() {
+  @Test func `the text of RFC 8439, section 2-4-2, has the ciphertext of the RFC`() {
     let expected = Bytes(
       hex: """
         6e2e359a2568f98041ba0728dd0d6981 e97e7aec1d4360c20a27afccfd9fae0b
@@ -90,7 +90,7 @@ struct ChaCha20Tests {
     #expect(Bytes(key).hex == "82413b4227b27bfed30e42508a877d73a0f9e4d58a74a853c12ec41326d3ecdc")
   }
 
-  @Test func `both nonces lead to the same keystream where they can`() {
+  @Test func `both forms of nonce have the same keystream for the same state`() {
     // The first word of the long nonce is the high half of the counter of the original.
     let text = Bytes.pattern(700)
     let long = ChaCha20Tests.applied(

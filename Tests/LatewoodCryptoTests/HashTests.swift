@@ -116,7 +116,7 @@ struct HashTests {
     }
   }
 
-  @Test func `a digest in the middle leaves the input to be continued`() {
+  @Test func `the input can be continued after a digest`() {
     var hash = SHA256()
     var blake = BLAKE2b(digestSize: 64)
     for count in 0...130 {

@@ -27,7 +27,7 @@ struct KeyDerivationTests {
     _ function: Argon2id, _ password: Bytes, _ salt: Bytes, _ secret: Bytes = [], _ data: Bytes = [],
     count: Int
   ) throws(StorageError) -> Bytes {
-    // Without closures that throw a typed error, for which the optimizer is not ready in tests.
+    // No closures that throw typed errors, which the optimizer cannot handle in tests.
     let inputs = [password, salt, secret, data].map { $0.secret }
     return Bytes(
       try inputs[0].withUnsafeBytes { password throws(StorageError) in

@@ -18,13 +18,13 @@ struct SecretsTests {
     }
   }
 
-  @Test func `tags are compared in all of their bits`() {
+  @Test func `all bits of tags are compared`() {
     let tag = AuthenticationTag(low: 5, high: 6)
     #expect(tag == AuthenticationTag(low: 5, high: 6))
     for bit in 0..<64 {
       #expect(tag != AuthenticationTag(low: 5 ^ 1 << bit, high: 6))
       #expect(tag != AuthenticationTag(low: 5, high: 6 ^ 1 << bit))
-      // Differences of both halves must not cancel out.
+      // Differences in both halves do not cancel out.
       #expect(tag != AuthenticationTag(low: 5 ^ 1 << bit, high: 6 ^ 1 << bit))
     }
   }
@@ -42,7 +42,7 @@ struct SecretsTests {
   @Test func `random bytes fill any size, and differ`() throws {
     for count in [1, 255, 256, 257, 1000] {
       let found = try (0..<200).map { _ in Bytes(try SecretBytes.random(count: count)) }
-      // Each byte was written: it is not the same in 200 of them, but with a chance of 2^-1592.
+      // Each byte was written: the chance that 200 random bytes are all the same is 2^-1592.
       for at in 0..<count { #expect(Set(found.map { $0[at] }).count > 1, "byte \(at) of \(count)") }
     }
   }

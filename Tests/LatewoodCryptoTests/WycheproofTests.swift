@@ -24,7 +24,7 @@ struct WycheproofTests {
     var name: Comment { "test \((try? number("tcId")) ?? 0)" }
   }
 
-  /// Returns the tests of a file; none if the file is not there.
+  /// Returns the tests of a file; none if the file does not exist.
   static func vectors(_ name: String) throws -> [Vector] {
     for place in ["..", "../.."] {
       let path = Repository.path("\(place)/shared/oracles/crypto/\(name)")
@@ -45,7 +45,7 @@ struct WycheproofTests {
 
   @Test func `ChaCha20-Poly1305 seals valid texts, and opens no others`() throws {
     for vector in try WycheproofTests.vectors("chacha20_poly1305_test.json") {
-      // Nonces of other sizes are a mistake of the program here.
+      // The module supports only these nonces: passing another size is a programming error.
       guard try vector.number("ivSize") == 96 else { continue }
       let (key, nonce, data) = (try vector.bytes("key"), try vector.bytes("iv"), try vector.bytes("aad"))
       let (text, sealed, tag) = (try vector.bytes("msg"), try vector.bytes("ct"), try vector.bytes("tag"))
@@ -63,7 +63,7 @@ struct WycheproofTests {
       guard try vector.number("ivSize") == 96, try vector.number("keySize") == 256, vector.isValid else {
         continue
       }
-      // GCM encrypts the text from the second counter on; the first one belongs to the tag.
+      // GCM encrypts the text with the second and later counters. The first one is for the tag.
       let counter = (try vector.bytes("iv") + [0, 0, 0, 2]).withUnsafeBytes { AES256.Counter($0) }
       let text = AESTests.applied(
         try vector.bytes("msg"), AES256(key: try vector.bytes("key").secret), counter)
@@ -81,7 +81,7 @@ struct WycheproofTests {
     }
   }
 
-  /// AES-CMAC (RFC 4493), which the module does not have, over the block cipher, which it has.
+  /// AES-CMAC (RFC 4493) with the block cipher of the module, which does not include CMAC.
   static func cmac(_ message: Bytes, _ cipher: AES256) -> Bytes {
     func doubled(_ bytes: Bytes) -> Bytes {
       var result = bytes.indices.map { at in

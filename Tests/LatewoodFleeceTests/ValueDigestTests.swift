@@ -100,7 +100,7 @@ import Testing
     #expect(Set((0...300).map { digest(ofBytes: $0, zeros) }).count == 301)
   }
 
-  @Test func `damaged bytes are refused, and never more than the bytes are read`() throws {
+  @Test func `damaged bytes are refused, and nothing beyond them is read`() throws {
     var random = SeededRandom(seed: SeededRandom.seed())
     var refused = 0
     for _ in 0..<2000 {
@@ -122,7 +122,7 @@ import Testing
 }
 
 extension PlainValue {
-  /// Returns a copy in which one part differs, as a rule.
+  /// Returns a copy in which one part usually differs.
   fileprivate func changed(_ random: inout SeededRandom) -> PlainValue {
     switch self {
     case .integer(let value) where random.oneIn(2): return .integer(value ^ 1 << Int64(random.below(63)))

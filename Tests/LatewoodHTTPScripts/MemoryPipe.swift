@@ -44,7 +44,7 @@ final class MemoryPipe: Sendable {
     }
   }
 
-  /// - Parameter isBroken: whether the connection is lost, and not ended in an orderly way.
+  /// - Parameter isBroken: whether the connection is lost, instead of ended in an orderly way.
   func end(isBroken: Bool) {
     update { state in
       if isBroken { state.isBroken = true }

@@ -59,8 +59,8 @@ package struct ScriptedResponse: Sendable {
   }
 }
 
-/// A server in this process, reached without sockets, which answers as a closure says, and whose
-/// connections can be cut after any byte.
+/// A server in this process, reached without sockets. A closure answers the requests. Connections
+/// can be cut after any byte.
 ///
 /// Thread safety: any task.
 package final class ScriptedServer: ByteConnector {
@@ -93,7 +93,7 @@ package final class ScriptedServer: ByteConnector {
     return (received.reduce(0) { $0 + $1.passed }, sent.reduce(0) { $0 + $1.passed })
   }
 
-  /// Makes the next connection lose its bytes after a number of them.
+  /// Cuts the next connection after a number of bytes.
   package func cutNext(toServer: Int? = nil, fromServer: Int? = nil) {
     state.withLock { $0.cuts.append((toServer, fromServer)) }
   }
@@ -143,7 +143,7 @@ package final class ScriptedServer: ByteConnector {
     }
   }
 
-  /// Returns whether the connection goes on.
+  /// Returns whether the connection stays open.
   private func answer(_ request: ScriptedRequest, _ channel: any ByteChannel) async throws -> Bool {
     state.withLock { $0.requests.append(request) }
     let response = await handler(request)

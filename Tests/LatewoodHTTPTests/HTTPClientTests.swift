@@ -13,7 +13,7 @@ import Testing
   }
 
   @Test(arguments: [1, 7, Int.max])
-  func `requests use one connection after the other has ended`(pieceLength: Int) async throws {
+  func `a request reuses the connection of the previous one`(pieceLength: Int) async throws {
     let server = ScriptedServer(pieceLength: pieceLength) { request in
       ScriptedResponse(
         200, Array("<\(request.target.segments)>".utf8), isChunked: request.head.method == "PUT")
@@ -29,7 +29,7 @@ import Testing
     #expect(server.requests[0].head.fields["host"] == "example.com:5984")
   }
 
-  @Test func `a response that is not read to its end costs the connection`() async throws {
+  @Test func `a response that is not read to its end closes the connection`() async throws {
     let server = ScriptedServer { _ in ScriptedResponse(200, Array(repeating: 1, count: 5000)) }
     let client = HTTPClient(origin: origin, connector: server)
     try await client.send(HTTPRequest("GET", HTTPTarget(["a"]))).close()

@@ -27,7 +27,7 @@ import Testing
     #expect(read.bodies == ["{}", "abc0123456789", ""])
   }
 
-  @Test func `responses have the body that their status, method and fields give them`() {
+  @Test func `the body of a response depends on its status, method and fields`() {
     #expect(responses("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabc").bodies == ["abc"])
     #expect(responses("HTTP/1.1 200 OK\r\n\r\nabc").bodies == ["abc"])
     #expect(responses("HTTP/1.1 200\r\n\r\n").bodies == [""])
@@ -38,7 +38,7 @@ import Testing
     #expect(interim.interim == [100] && interim.bodies == [""])
   }
 
-  @Test func `what is found does not depend on where the pieces end`() {
+  @Test func `messages do not depend on where the pieces end`() {
     let text = Array(
       """
       HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\
@@ -55,7 +55,7 @@ import Testing
     #expect(ReadMessages(text, cuts: Array(0..<text.count), isServer: false) == whole)
   }
 
-  @Test func `a message that ends early is truncated wherever it ends`() {
+  @Test func `a message that is cut at any byte is truncated`() {
     let text = Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n".utf8)
     #expect(ReadMessages([], isServer: false).error == nil)
     for length in 1..<text.count {
@@ -115,7 +115,7 @@ import Testing
     #expect(read.bodies.isEmpty)
   }
 
-  @Test func `every limit holds at its byte`() {
+  @Test func `every limit is exact to the byte`() {
     func error(_ text: String, _ limits: HTTPLimits) -> HTTPError.Kind? {
       var parser = HTTPParser(isServer: true, limits: limits)
       var offset = 0
@@ -159,7 +159,7 @@ import Testing
     #expect(throws: HTTPError.self) { try parser.close() }
   }
 
-  @Test func `what is written is read back`() throws {
+  @Test func `a written message is read back`() throws {
     var head = HTTPRequestHead("PUT", "/db/a%20b?new_edits=false")
     head.fields.add("Host", "h")
     head.fields.add("Transfer-Encoding", "chunked")
@@ -182,7 +182,7 @@ import Testing
     #expect(throws: HTTPError.self) { try HTTPEncoding.append(head, to: &bytes) }
   }
 
-  @Test func `connections are kept as the version and the fields say`() {
+  @Test func `the version and the fields decide whether a connection is kept`() {
     #expect(HTTPFraming.keepsConnection(HTTPFields(), .http11))
     #expect(!HTTPFraming.keepsConnection(HTTPFields(), .http10))
     #expect(HTTPFraming.keepsConnection(HTTPFields([("connection", "x, Keep-Alive")]), .http10))

@@ -10,7 +10,7 @@ import Testing
     \r\n--bc\r\n--b-\r\n\r--b\n--b\r\r\n--b--epilogue\r\n--b\r\n
     """.utf8)
 
-  @Test func `parts are found wherever the pieces end`() {
+  @Test func `parts do not depend on where the pieces end`() {
     let whole = ReadParts(text, boundary: "b")
     #expect(whole.headers == ["Content-Type=application/json", "", "X=y"])
     #expect(whole.parts == ["{\"a\":1}", "", "\r\n--bc\r\n--b-\r\n\r--b\n--b\r"])
@@ -32,7 +32,7 @@ import Testing
       var bytes: [UInt8] = []
       var expected: [String] = []
       for index in 0..<Int.random(in: 1...4, using: &random) {
-        // Mostly the bytes of delimiters, to come close to one.
+        // Mostly bytes of delimiters, so that the content nearly contains one.
         let alphabet = Array("\r\n-9a3".utf8)
         let part = (0..<Int.random(in: 0...80, using: &random))
           .map { _ in alphabet[Int.random(in: 0..<alphabet.count, using: &random)] }

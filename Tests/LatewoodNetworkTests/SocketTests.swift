@@ -40,7 +40,7 @@ import Testing
     #expect(client.connectionCount <= HTTPClient.idleLimit)
   }
 
-  @Test func `a writer waits for a reader that takes nothing`() async throws {
+  @Test func `a writer waits for a peer that does not read`() async throws {
     let accepted = Guarded<SocketChannel?>(nil)
     let listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
       accepted.withLock { $0 = channel }
@@ -71,7 +71,7 @@ import Testing
     #expect(read == 64 << 20)
   }
 
-  @Test func `a peer that sends nothing is given up after the timeout`() async throws {
+  @Test func `a read from a peer that sends nothing fails after the timeout`() async throws {
     let listener = try SocketListener(host: "127.0.0.1", port: 0) { _ in }
     let held = Guarded<[SocketChannel]>([])
     let silent = try SocketListener(host: "127.0.0.1", port: 0) { channel in

@@ -6,7 +6,7 @@ import Testing
 
 /// Blobs and named attachments.
 @Suite struct AttachmentTests {
-  @Test func `blobs arrive, and one that is there already is not sent`() async throws {
+  @Test func `blobs arrive, and a blob that the target has is not sent`() async throws {
     let (source, target) = (try Side(), try Side())
     var random = SeededRandom(seed: 1)
     try source.saveBlob("large", random.bytes(2_500_000))
@@ -23,7 +23,7 @@ import Testing
     try target.expectSound()
   }
 
-  @Test func `a named attachment keeps its facts through two collections`() async throws {
+  @Test func `a named attachment keeps its metadata through two collections`() async throws {
     let (first, second) = (try Side(), try Side())
     let attachment = PeerAttachment(
       name: "notes/été.txt", contentType: "text/plain", digest: "md5-kAFQmDzST7DWlj99KOF/cg==", length: 3,
@@ -48,7 +48,7 @@ import Testing
     #expect(try first.contents() == second.contents())
   }
 
-  @Test func `a stub is found in an earlier revision, and asked for otherwise`() async throws {
+  @Test func `a stub is found in an earlier revision, or its content is requested`() async throws {
     let (known, fresh) = (try Side(), try Side())
     var attachment = PeerAttachment(
       name: "a", contentType: "text/plain", digest: "md5-kAFQmDzST7DWlj99KOF/cg==", length: 3,
@@ -65,7 +65,7 @@ import Testing
     try known.expectSound()
   }
 
-  @Test func `a blob whose content is nowhere does not stop the replication`() async throws {
+  @Test func `a blob whose content is missing does not stop the replication`() async throws {
     let (source, target) = (try Side(), try Side())
     let digest = BlobDigest(of: [9, 9, 9])
     try source.save("lost", #"{"photo":{"@type":"blob","digest":"\#(digest.text)"}}"#)

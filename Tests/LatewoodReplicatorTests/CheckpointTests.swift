@@ -5,7 +5,7 @@ import LatewoodReplicator
 import LatewoodStore
 import Testing
 
-/// Where a replication continues.
+/// The sequence at which a replication continues.
 @Suite struct CheckpointTests {
   private func filled(_ count: Int = 10) throws -> Side {
     let side = try Side()
@@ -41,7 +41,7 @@ import Testing
       ])
   }
 
-  @Test func `a replication that fails on its way continues at the last checkpoint`() async throws {
+  @Test func `a replication that failed continues at the last checkpoint`() async throws {
     let (source, target) = (try filled(), try Side())
     var setup = ReplicationSetup.test
     setup.checkpointInterval = .zero
@@ -73,7 +73,7 @@ import Testing
     }
   }
 
-  @Test func `a checkpoint that only one side has received counts up to the session before`() async throws {
+  @Test func `a checkpoint on one side only is ignored, and the previous session counts`() async throws {
     let (source, target) = (try filled(), try Side())
     try await replicate(source.peer, target.peer)
     try source.save("later", "{}")
@@ -86,7 +86,7 @@ import Testing
     #expect(status.written == 0)
   }
 
-  @Test func `an answer to a checkpoint that gets lost does not stop the replication`() async throws {
+  @Test func `a lost answer to a checkpoint does not stop the replication`() async throws {
     let (source, target) = (try filled(), try Side())
     let lost = Guarded(1)
     let target2 = ObservedPeer(target.peer) { call, moment in
@@ -115,7 +115,7 @@ import Testing
     #expect(try await replicate(source.peer, target.peer).written == 5)
   }
 
-  @Test func `ids, a selector and deletions choose what is replicated`() async throws {
+  @Test func `ids, a selector and deletions choose the replicated documents`() async throws {
     let source = try filled()
     try source.delete("doc-9")
     var setup = ReplicationSetup.test
@@ -139,7 +139,7 @@ import Testing
     #expect(error?.code == .invalidParameter)
   }
 
-  @Test func `a copy of a database continues at the place of the original`() async throws {
+  @Test func `a copy of a database continues at the checkpoint of the original`() async throws {
     let (source, original) = (try filled(), try Side())
     try await replicate(source.peer, original.peer)
     try original.store.renewIdentity()
@@ -149,7 +149,7 @@ import Testing
     #expect(try await replicate(source.peer, original.peer).compared == 0)
   }
 
-  @Test func `without checkpoints nothing is kept`() async throws {
+  @Test func `without checkpoints, no local documents are written`() async throws {
     let (source, target) = (try filled(), try Side())
     var setup = ReplicationSetup.test
     setup.usesCheckpoints = false

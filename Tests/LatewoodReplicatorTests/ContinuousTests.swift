@@ -4,9 +4,9 @@ import LatewoodReplicator
 import LatewoodSimulation
 import Testing
 
-/// Continuous replications, failures that pass, and cancelling.
+/// Continuous replications, transient failures, and cancelling.
 @Suite struct ContinuousTests {
-  /// Waits until a condition holds; the test's time limit ends a wait in vain.
+  /// Waits until a condition holds. If it never does, the time limit ends the test.
   private func until(_ condition: () throws -> Bool) async throws {
     while try !condition() { try await Task.sleep(for: .milliseconds(2)) }
   }
@@ -61,7 +61,7 @@ import Testing
     try right.expectSound()
   }
 
-  @Test func `an error that passes is tried again, and the waits grow`() async throws {
+  @Test func `a transient error is retried with growing delays`() async throws {
     let (source, target) = (try Side(), try Side())
     for number in 0..<20 { try source.save("doc-\(number)", "{}") }
     let rest = Guarded(5)
@@ -93,7 +93,7 @@ import Testing
     #expect(failing.insertedRevisions.count == 20)
   }
 
-  @Test func `an error that lasts ends the replication after the last attempt`() async throws {
+  @Test func `a persistent error ends the replication after the last attempt`() async throws {
     let (source, target) = (try Side(), try Side())
     try source.save("doc", "{}")
     let failing = ObservedPeer(target.peer) { call, _ in

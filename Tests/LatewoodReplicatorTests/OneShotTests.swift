@@ -73,7 +73,7 @@ import Testing
     #expect(try await replicate(source.peer, target.peer, setup).compared == 0)
   }
 
-  @Test func `a batch of any size transfers all`() async throws {
+  @Test func `batches of any size transfer everything`() async throws {
     let source = try Side()
     for number in 0..<14 { try source.save("doc-\(number)", #"{"n":\#(number)}"#) }
     for size in [1, 6, 7, 8, 13, 14, 15] {
@@ -85,10 +85,10 @@ import Testing
     }
   }
 
-  @Test func `an id that the target cannot have is reported and blocks nothing`() async throws {
+  @Test func `an id that the target cannot have is reported, and does not block the others`() async throws {
     let (source, target) = (try Side(), try Side())
     try source.save("good", "{}")
-    // The layer below the checks of ids.
+    // This layer is below the checks of ids.
     try source.save("_odd", "{}")
     try source.save("later", "{}")
     let failures = Guarded<[ReplicationFailure]>([])
@@ -101,7 +101,7 @@ import Testing
     #expect(failures.withLock { $0.map(\.id) } == ["_odd"])
     #expect(failures.withLock { $0.map(\.reason.kind) } == [.unacceptable])
     #expect(try await replicate(source.peer, target.peer).compared == 0)
-    // An edit tries it again.
+    // A new edit is tried again.
     try source.save("_odd", #"{"n":2}"#)
     #expect(try await replicate(source.peer, target.peer).failures == 1)
   }

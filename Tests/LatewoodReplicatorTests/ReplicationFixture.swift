@@ -71,7 +71,7 @@ struct Side {
     try reads.document(id).map { String(decoding: try JSON.text(of: $0.body), as: UTF8.self) }
   }
 
-  /// All documents with their leaves and the bodies of these, in the order of ids.
+  /// All documents with their leaves and the bodies of the leaves, in the order of ids.
   func contents() throws -> [String] {
     let reads = try reads
     var list: [String] = []
@@ -107,19 +107,19 @@ func replicate(
 }
 
 extension ReplicationSetup {
-  /// Without waiting, and one batch after the other.
+  /// A setup without delays, and with one batch at a time.
   static var test: ReplicationSetup {
     var setup = ReplicationSetup()
     setup.parallelism = 1
     setup.batchSize = 7
-    // However slow the machine is, none is written before the end.
+    // No checkpoint is written before the end, even on a slow machine.
     setup.checkpointInterval = .seconds(86_400)
     setup.sleep = { _ in try Task.checkCancellation() }
     return setup
   }
 }
 
-/// A peer that notes the calls that it passes on, and fails some of them.
+/// A peer that records the calls that it passes on, and makes some of them fail.
 final class ObservedPeer: ReplicationPeer {
   enum Call: String, Sendable {
     case information, changes, next, missing, revisions, insert, ensureDurable, localDocument
@@ -142,7 +142,7 @@ final class ObservedPeer: ReplicationPeer {
   }
 
   var calls: [Call] { noted.withLock { $0 } }
-  /// The revisions that were passed to the peer, which has answered for them.
+  /// The revisions that were passed to the peer, and for which it has returned an outcome.
   var insertedRevisions: [RevisionID] { inserted.withLock { $0 } }
   func count(_ call: Call) -> Int { calls.count { $0 == call } }
   func forget() {

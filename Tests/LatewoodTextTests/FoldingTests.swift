@@ -3,7 +3,7 @@ import Testing
 
 @testable import LatewoodText
 
-/// Which words are the same.
+/// The words that are equal after folding.
 @Suite struct FoldingTests {
   private func folded(_ text: String, _ folding: TextFolding = .all) -> String {
     string(folding.folded(text.unicodeScalars.map(\.value)))

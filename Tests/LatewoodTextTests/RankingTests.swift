@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodText
 
-/// What queries find, and in which order.
+/// The documents that queries find, and their order.
 @Suite struct RankingTests {
   private struct Line: Decodable {
     var documents: [[String]]?
@@ -15,7 +15,7 @@ import Testing
   }
 
   /// Written by Tests/text/fts5.py.
-  @Test func `matches and scores are those of FTS5`() throws {
+  @Test func `matches and scores agree with FTS5`() throws {
     let table = String(decoding: try Repository.read("Tests/text/fts5.jsonl"), as: UTF8.self)
     let lines = try table.split(separator: "\n").map {
       try JSONDecoder().decode(Line.self, from: Data($0.utf8))
@@ -44,7 +44,8 @@ import Testing
     let lengths = documents.map { $0.reduce(0) { $0 + $1.count } }
     let ranking = BM25(documentCount: documents.count, totalLength: lengths.reduce(0, +))
     let idfs = query.phrases.indices.map { number in
-      // FTS5 counts the documents with a phrase in the fields of the query, whatever else it asks.
+      // FTS5 counts the documents with a phrase in the fields of the query, without its other
+      // conditions.
       ranking.idf(documents.count { TextOccurrences(of: query.only(number), in: $0).isMatch })
     }
     var result: [(id: Int, score: Double)] = []

@@ -4,10 +4,10 @@ import Testing
 
 @testable import LatewoodText
 
-/// Stems of words, beside those of independent implementations.
+/// Stems of words, compared with independent implementations.
 @Suite struct StemmerTests {
   /// `LATEWOOD_STEMS` names a longer list; see Tests/text/stems.py.
-  @Test func `stems are those of snowballstemmer and FTS5`() throws {
+  @Test func `stems agree with snowballstemmer and FTS5`() throws {
     let bytes =
       if let path = CurrentProcess.environmentVariable("LATEWOOD_STEMS") {
         try Repository.read(FileVolume(), path)
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: TextLanguage.allCases)
-  func `any word has a stem, which is not longer`(_ language: TextLanguage) {
+  func `every word has a stem that is not longer`(_ language: TextLanguage) {
     var random = SeededRandom(seed: 3)
     for _ in 0..<1000 {
       let word = (0..<Int.random(in: 0..<60, using: &random)).map { _ in randomScalar(&random) }

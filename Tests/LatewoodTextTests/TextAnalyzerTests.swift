@@ -38,7 +38,7 @@ import Testing
     #expect(tokens.map(\.position) == [0, 1, 2, 3])
   }
 
-  @Test func `a term has a limited length, whatever the word`() {
+  @Test func `a term of any word has a limited length`() {
     let word = String(repeating: "é", count: 1 << 19)
     #expect(
       terms(word, TextOptions(folding: [])).map(\.utf8.count).allSatisfy { $0 <= TextAnalyzer.termLimit })
@@ -49,7 +49,7 @@ import Testing
     #expect(terms("東" + String(repeating: "\u{3099}", count: 100_000)).allSatisfy { $0.utf8.count <= 120 })
   }
 
-  @Test func `ranges are those of the words in the text`() {
+  @Test func `ranges cover the words in the text`() {
     var random = SeededRandom(seed: 23)
     for options in [
       TextOptions(), TextOptions(language: .porter), TextOptions(language: .english, folding: []),

@@ -39,7 +39,7 @@ import Testing
     ("NEAR(a, b)", 8), ("NEAR(a", 6), ("NEAR(a, 1.5)", 11), ("a + ", 4), (",", 0), ("()", 1), ("é ^", 4),
     ("a ** ", 3),
   ])
-  func `an error points at the place`(_ text: String, _ offset: Int) throws {
+  func `an error has the offset of the problem`(_ text: String, _ offset: Int) throws {
     let error = try #require(throws: TextQueryError.self) { try TextQueryParser.parse(text) }
     #expect(error.offset == offset, "\(text): \(error)")
   }

@@ -3,9 +3,9 @@ import Testing
 
 @testable import LatewoodText
 
-/// Where words begin and end.
+/// The boundaries of words.
 @Suite struct WordTests {
-  @Test func `boundaries are those of Unicode's own test`() throws {
+  @Test func `boundaries agree with Unicode's test file`() throws {
     let lines = String(decoding: try Repository.read("Tests/text/word-breaks.txt"), as: UTF8.self)
       .split(separator: "\n").filter { !$0.hasPrefix("#") }
     for line in lines {
@@ -24,7 +24,7 @@ import Testing
     #expect(lines.count > 1800)
   }
 
-  @Test func `segments are the whole text, whatever it contains`() {
+  @Test func `the segments of any text are the whole text`() {
     var random = SeededRandom(seed: 7)
     for _ in 0..<2000 {
       let scalars = (0..<Int.random(in: 0..<40, using: &random)).map { _ in randomScalar(&random) }
@@ -60,7 +60,7 @@ import Testing
   }
 }
 
-/// A scalar of any class, mostly of those with rules.
+/// A scalar of any class, mostly of a class with rules.
 func randomScalar(_ random: inout SeededRandom) -> UInt32 {
   let special: [UInt32] = [
     0x0D, 0x0A, 0x20, 0x22, 0x27, 0x2C, 0x2E, 0x30, 0x3A, 0x5F, 0x41, 0xAD, 0x301, 0x5D0, 0x200D, 0x2019,

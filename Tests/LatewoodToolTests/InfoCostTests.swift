@@ -7,7 +7,7 @@ import Testing
 
 @testable import LatewoodTool
 
-/// What `info` reads, and what it tells of files beside the database.
+/// The bytes that `info` reads, and its output about files beside the database.
 @Suite struct InfoCostTests {
   private func makeStore(at path: String, count: Int) throws {
     var options = Store.Options()

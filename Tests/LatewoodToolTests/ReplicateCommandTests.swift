@@ -3,7 +3,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct ReplicateCommandTests {
-  @Test func `a run copies what is new, with deletions and conflicts`() throws {
+  @Test func `a run copies new revisions, with deletions and conflicts`() throws {
     let tool = try ToolRun()
     let copy = "\(tool.directory)/copy.latewood"
     for id in ["a", "b", "c"] { #expect(try tool("doc", "put", "@", id, "{\"n\":1}").code == .success) }
@@ -23,7 +23,7 @@ import Testing
     try tool.expectSound()
   }
 
-  @Test func `a selector and ids choose what is copied`() throws {
+  @Test func `a selector and ids choose the copied documents`() throws {
     let tool = try ToolRun()
     let copy = "\(tool.directory)/copy.latewood"
     for n in 1...4 { #expect(try tool("doc", "put", "@", "d\(n)", "{\"n\":\(n)}").code == .success) }
@@ -43,7 +43,7 @@ import Testing
       (["replicate", "@", "x", "--target-collection", "_x"], .usage),
       (["replicate", "@", "http://localhost/people", "--collection", "none"], .no),
     ] as [([String], ExitCode)])
-  func `wrong sides are refused with advice, and without the password`(
+  func `wrong operands are refused with advice, and without the password`(
     arguments: [String], code: ExitCode
   ) throws {
     let tool = try ToolRun()

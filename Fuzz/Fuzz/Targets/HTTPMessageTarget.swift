@@ -1,7 +1,7 @@
 import LatewoodHTTP
 
-/// Arbitrary bytes as messages of a server and of a client: the same is found in one piece and in
-/// many, and what is written again is read back equal.
+/// Arbitrary bytes as messages of a server and of a client: the messages are the same in one piece
+/// and in many, and a message that is written again is read back equal.
 final class HTTPMessageTarget: FuzzTarget {
   var words: [[UInt8]] {
     [
@@ -68,7 +68,7 @@ final class HTTPMessageTarget: FuzzTarget {
     var offset = 0
     do throws(HTTPError) {
       guard case .request(var again) = try parser.next(bytes, &offset) else { find("a head is incomplete") }
-      // An unknown minor version is written as the one that is spoken.
+      // An unknown minor version is written as the version of this library.
       again.version = head.version
       if again != head { find("a head is read back as another") }
     } catch { find("a head that was written is refused: \(error)") }
@@ -84,7 +84,7 @@ final class HTTPMessageTarget: FuzzTarget {
   }
 }
 
-/// Arbitrary bytes as a multipart body with the boundary `b`: the same parts are found in one piece
+/// Arbitrary bytes as a multipart body with the boundary `b`: the parts are the same in one piece
 /// and in many, and parts that are written again are read back equal.
 final class MultipartTarget: FuzzTarget {
   var words: [[UInt8]] {

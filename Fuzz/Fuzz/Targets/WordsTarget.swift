@@ -1,9 +1,9 @@
 import LatewoodText
 
-/// A text, and after a line feed a query for words.
+/// A text, then a line feed, then a query for words.
 ///
-/// A query that can be parsed is bound and looked for in the text; the place of an error is in the
-/// query. The words of any text are a query. Ranges are those of whole scalars, and a word read
+/// A query that can be parsed is bound and searched for in the text. The offset of an error is
+/// inside the query. The words of any text are a query. Ranges contain whole scalars, and a word
 /// alone has the same term as in the text.
 final class WordsTarget: FuzzTarget {
   private var analyzers: [TextAnalyzer]
@@ -58,7 +58,7 @@ final class WordsTarget: FuzzTarget {
         }
       }
     }
-    // A text finds itself, but for words that are nothing once folded.
+    // The query for the words of a text finds the text, unless folding leaves no words.
     let tokens = analyzers[0].tokens(of: text)
     tolerate {
       let bound = try BoundTextQuery(queries[0], fields: [], &analyzers[0])

@@ -12,13 +12,14 @@ extension Database {
   /// Upgrades the documents to the newest format, in one small transaction. After that, releases
   /// that do not know the format refuse the file: they throw ``DatabaseError/Code/tooNew``.
   ///
-  /// Nothing that is stored changes; later changes are stored in the new form. Revisions keep their
-  /// identifiers. Because the two formats name revisions differently, upgrade all replicas of a
-  /// database together: an equal change in a replica of each format makes a conflict.
+  /// The upgrade does not rewrite stored documents; only later changes are stored in the new form.
+  /// Revisions keep their identifiers. The two formats name revisions differently, so upgrade all
+  /// replicas of a database together: the same edit, made in replicas of different formats, is a
+  /// conflict.
   ///
-  /// Blocks the thread for one commit. Call it outside of batches, or as the only change of one.
+  /// Blocks the thread for one commit. Call it outside a batch, or as the only change in a batch.
   ///
-  /// - Returns: false if the documents were in the newest format.
+  /// - Returns: false if the documents were already in the newest format.
   /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
   ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
   ///   file cannot be read or written.

@@ -13,7 +13,7 @@ public typealias DatabaseFault = LatewoodDocuments.DatabaseFault
 /// The rule for saving a document that someone else has saved since it was read.
 public typealias ConcurrencyControl = LatewoodDocuments.ConcurrencyControl
 
-/// The version of the form in which a database keeps its documents.
+/// The version of the format in which a database stores its documents.
 public typealias DocumentFormat = LatewoodDocuments.DocumentFormat
 
 /// The documents of a collection to list, by id.

@@ -7,7 +7,7 @@ import LatewoodDocuments
 #endif
 
 /// The rules of document ids: 1 to 240 bytes of UTF-8, no control characters, no underscore at the
-/// start. Ids of design documents begin with `_design/`; they are stored and replicated, and never
+/// start. Ids of design documents begin with `_design/`; they are stored and replicated, but never
 /// run.
 ///
 /// Ids are compared as bytes: the composed and the decomposed form of the same letter are two

@@ -68,7 +68,7 @@ extension DecodingError {
   /// The error without the document that `located` has added.
   fileprivate var withoutPlace: DecodingError { context?.underlyingError as? DecodingError ?? self }
 
-  /// The problem and the path of the value that it is about.
+  /// Returns the problem, and the path of the affected value.
   fileprivate static func reason(of error: DecodingError) -> String {
     guard let context = error.context else { return "\(error)" }
     let path = context.codingPath.map { $0.intValue.map { "[\($0)]" } ?? ".\($0.stringValue)" }.joined()

@@ -9,11 +9,11 @@ import LatewoodQuery
 
 /// Finds the members under which a type stores its properties, by running its `init(from:)`.
 ///
-/// The first container for which the type asks reveals the type of its coding keys, which is
-/// usually an enum: its cases have the names of the properties (``EnumCases``). No value has to be
-/// decoded for that, so it does not matter which values the members accept. If a property is not
-/// among them, as in a class, a second run gives every member a simple value of its type. It finds
-/// the keys of inherited members, and keys that are not an enum, and ends at the first member that
+/// The first container that the type requests reveals the type of its coding keys. That is usually
+/// an enum whose cases have the names of the properties (``EnumCases``). This run decodes no
+/// values, so it does not matter which values the members accept. If a property is not among the
+/// cases, as in a class, a second run gives every member a simple value of its type. It finds the
+/// keys of inherited members, and keys that are not an enum, and ends at the first member that
 /// rejects such a value.
 struct CodingKeyProbe: Sendable {
   /// The paths of members by the names of properties.
@@ -53,7 +53,7 @@ struct CodingKeyProbe: Sendable {
   }
 
   private init<Value: Decodable>(_ type: Value.Type, decodesValues: Bool) {
-    // Its form in a document is not that of its own coding.
+    // A document stores such a type in a special form, not by the type's own coding.
     guard !SpecialTypes().isSpecial(type) else { return }
     let decoder = ProbeDecoder(decodesValues: decodesValues, found: ProbeFindings())
     _ = try? type.init(from: decoder)
@@ -70,7 +70,7 @@ struct CodingKeyProbe: Sendable {
   }
 }
 
-/// What a run has found at the top level of a type.
+/// The coding keys that a run has found at the top level of a type.
 private final class ProbeFindings {
   /// The types of coding keys, each with the path to their members.
   var keyTypes: [([String], any CodingKey.Type)] = []
@@ -87,7 +87,7 @@ private final class ProbeDecoder: Decoder {
   let decodesValues: Bool
   /// The path of the members that this decodes.
   let path: [String]
-  /// What has been found so far; nil inside a member, where nothing is recorded.
+  /// The keys found so far; nil inside a member, where nothing is recorded.
   let found: ProbeFindings?
   private let depth: Int
 

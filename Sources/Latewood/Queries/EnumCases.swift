@@ -1,9 +1,8 @@
 /// Lists the cases of an enum of coding keys by their names in the source.
 ///
 /// Swift derives a type's coding from the cases of its `CodingKeys`, each of which has the name of
-/// a stored property. Neither a decoder nor `Mirror` gets to know those names: a `CodingKey`
-/// describes itself by its string. They are in the metadata from which Swift's own reflection reads
-/// them.
+/// a stored property. Neither a decoder nor `Mirror` sees those names, because a `CodingKey`
+/// describes itself by its string. They are in the metadata that Swift's own reflection reads.
 enum EnumCases {
   /// Returns the cases by their names; nil if the type is not an enum without associated values, or
   /// if the program was built without reflection metadata.
@@ -12,9 +11,9 @@ enum EnumCases {
       // The pointers in the metadata are signed.
       return nil
     #else
-      // SAFETY: metadata is never freed. Its layout, and that of the descriptors to which it
-      // points, is part of Swift's stable ABI (`Metadata.h`, `RemoteInspection/Records.h`); each
-      // number that says what follows is compared before anything is read there.
+      // SAFETY: metadata is never freed. The layouts of the metadata and of the descriptors it
+      // points to are part of Swift's stable ABI (`Metadata.h`, `RemoteInspection/Records.h`). Each
+      // kind, size and count is checked before the bytes that it describes are read.
       let metadata = unsafeBitCast(type, to: UnsafeRawPointer.self)
       guard metadata.load(as: UInt.self) == Layout.enumMetadata,
         let context = metadata.load(fromByteOffset: MemoryLayout<UInt>.size, as: UnsafeRawPointer?.self),
@@ -39,10 +38,10 @@ enum EnumCases {
 
   private enum Layout {
     static let enumMetadata: UInt = 0x201
-    // Of the context descriptor.
+    // Fields of the context descriptor.
     static let (kindMask, enumContext): (UInt32, UInt32) = (0x1f, 18)
     static let (fields, casesWithValues, plainCases) = (16, 20, 24)
-    // Of the field descriptor.
+    // Fields of the field descriptor.
     static let (recordSize, recordCount, records, recordName) = (10, 12, 16, 8)
     static let record: UInt16 = 12
   }

@@ -123,7 +123,7 @@ public struct Query<Value: Sendable>: Sendable {
   }
 
   /// Returns the same query with a result for each document: its value, or the error of a document
-  /// that cannot be decoded. One such document otherwise ends the query, also a live one.
+  /// that cannot be decoded. Without this, one such document ends the query, even a live query.
   ///
   /// ```swift
   /// for result in try await recent.asResults().all() {
@@ -134,7 +134,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// }
   /// ```
   ///
-  /// Refine the query before this call: the result has no members to compare.
+  /// Add conditions and orders before this call: the result has no members to compare.
   public func asResults() -> Query<Result<Value, UndecodableDocument>> {
     let (make, name) = (make, collection.name)
     var query = Query<Result<Value, UndecodableDocument>>(collection) { document in
@@ -277,10 +277,10 @@ public struct Query<Value: Sendable>: Sendable {
   }
 }
 
-// Overloads stand in extensions of their own.
+// Overloads are in separate extensions.
 
 extension Query {
-  /// Returns the query with another condition: that a field is true. All conditions must hold.
+  /// Returns the query with one more condition: a field must be true. All conditions must hold.
   @_disfavoredOverload
   public func `where`(_ field: (QueryDocument<Value>) -> QueryField<Bool>) -> Query {
     self.where { field($0) == true }

@@ -17,7 +17,7 @@ public struct QueryCount: Sendable {
 
   /// Returns a condition that holds if the number is equal.
   public static func == (count: QueryCount, number: Int) -> QueryCondition { count.compare(.equal, number) }
-  /// Returns a condition that holds if the number is another one, or there is none.
+  /// Returns a condition that holds if the number is different, or there is none.
   public static func != (count: QueryCount, number: Int) -> QueryCondition { !(count == number) }
   /// Returns a condition that holds if the number is less.
   public static func < (count: QueryCount, number: Int) -> QueryCondition { count.compare(.less, number) }
@@ -36,7 +36,7 @@ public struct QueryCount: Sendable {
     let test: FieldTest =
       switch (isText, comparison) {
       case (true, _): .lengthIs(comparison, number)
-      // The only comparison that an index can have as a condition.
+      // The only comparison that can be the condition of an index.
       case (false, .equal): .hasCount(number)
       case (false, _): .countIs(comparison, number)
       }
@@ -48,7 +48,7 @@ extension QueryField where Value: Sequence, Value.Element: Encodable {
   /// The number of elements, to compare with an integer.
   public var count: QueryCount { QueryCount(array: array) }
 
-  /// A condition that holds if there are no elements. A field that is missing is not empty.
+  /// A condition that holds if the array is empty. A missing field is not empty.
   public var isEmpty: QueryCondition { hasCount(0) }
 }
 
@@ -77,7 +77,7 @@ extension QueryField where Value == String {
   /// it.
   public var count: QueryCount { QueryCount(text: AnyQueryField(path)) }
 
-  /// A condition that holds if the text is empty. A field that is missing is not empty.
+  /// A condition that holds if the text is empty. A missing field is not empty.
   public var isEmpty: QueryCondition { self == "" }
 }
 

@@ -26,7 +26,7 @@ public struct QueryDocument<Value>: Sendable {
   }
 }
 
-// Each subscript is for types of its own, so that the compiler can name a member that does not
+// The subscripts apply to different types. This lets the compiler name a member that does not
 // exist.
 
 extension QueryDocument where Value: Decodable {

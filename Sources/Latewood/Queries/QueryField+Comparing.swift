@@ -3,13 +3,13 @@ import LatewoodQuery
 // MARK: Fields compared with each other
 
 extension QueryField where Value: Encodable {
-  /// Returns a condition that holds if the field has the same value as another. Fields that are
+  /// Returns a condition that holds if the two fields have the same value. Fields that are
   /// missing or null are equal.
   public static func == (left: QueryField, right: QueryField) -> QueryCondition {
     left.compare(.equal, field: right)
   }
-  /// Returns a condition that holds if the field has another value than another field. Fields that
-  /// are missing or null are equal.
+  /// Returns a condition that holds if the two fields have different values. Fields that are
+  /// missing or null are equal.
   public static func != (left: QueryField, right: QueryField) -> QueryCondition {
     left.compare(.notEqual, field: right)
   }
@@ -56,13 +56,13 @@ extension QueryField {
 
 /// A field that is missing or null is neither less nor greater than another one.
 extension AnyQueryField {
-  /// Returns a condition that holds if the field has the same value as another. Fields that are
+  /// Returns a condition that holds if the two fields have the same value. Fields that are
   /// missing or null are equal.
   public static func == (left: AnyQueryField, right: AnyQueryField) -> QueryCondition {
     left.compare(.equal, field: right)
   }
-  /// Returns a condition that holds if the field has another value than another field. Fields that
-  /// are missing or null are equal.
+  /// Returns a condition that holds if the two fields have different values. Fields that are
+  /// missing or null are equal.
   public static func != (left: AnyQueryField, right: AnyQueryField) -> QueryCondition {
     left.compare(.notEqual, field: right)
   }

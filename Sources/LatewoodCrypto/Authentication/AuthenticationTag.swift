@@ -27,7 +27,7 @@ package struct AuthenticationTag: Sendable {
 }
 
 extension AuthenticationTag: Equatable {
-  /// Compares all bits before it branches, so the time does not tell how many of them are right.
+  /// Compares all bits before it branches, so the time does not reveal how many of them match.
   package static func == (left: AuthenticationTag, right: AuthenticationTag) -> Bool {
     ((left.low ^ right.low) | (left.high ^ right.high)) == 0
   }

@@ -7,9 +7,9 @@ import LatewoodBytes
 /// second block on. The tag covers the associated data and the ciphertext, each padded to 16 bytes,
 /// and both lengths.
 ///
-/// Limits: 256 GiB - 64 bytes for each text. Nonces of 12 bytes must be counted; those of 24 bytes
-/// can be random for 2^80 texts. Two texts with one key and nonce reveal their XOR, and the key of
-/// their tags.
+/// Limits: 256 GiB - 64 bytes for each text. Use a counter for nonces of 12 bytes; nonces of 24
+/// bytes can be random for 2^80 texts. Two texts with the same key and nonce reveal their XOR, and
+/// the key of their tags.
 package enum ChaCha20Poly1305 {
   /// Encrypts `source` into `target`, which may be the same memory, and returns the tag.
   package static func seal(

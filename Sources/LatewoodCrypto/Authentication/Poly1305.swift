@@ -24,7 +24,7 @@ package struct Poly1305: Sendable {
   private var pending = SIMD16<UInt8>()
   private var pendingCount = 0
 
-  /// Creates an authenticator for one message with a key of 32 bytes, which is used for no other.
+  /// Creates an authenticator for one message, with a key of 32 bytes that is used only once.
   package init(key: UnsafeRawBufferPointer) {
     guard key.count == Poly1305.keySize, let key = key.baseAddress else {
       preconditionFailure("a key of Poly1305 has 32 bytes")

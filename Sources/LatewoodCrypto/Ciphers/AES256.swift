@@ -2,12 +2,13 @@ import LatewoodBytes
 
 /// The block cipher AES-256 (FIPS 197), and its counter mode (NIST SP 800-38A, section 6.5).
 ///
-/// Only encryption: the counter mode needs no other direction. `AESSlices` computes 32 blocks
-/// together, so one block costs as much as 512 bytes.
+/// Only encryption is implemented, because counter mode also decrypts with it. `AESSlices` computes
+/// 32 blocks together, so one block costs as much as 512 bytes.
 ///
-/// Limits: as blocks of 128 bits repeat by the birthday bound, a keystream can be told from random
-/// bytes after about 2^64 blocks of a key; 2^48 blocks (4 PiB) leave a chance of 2^-33. No two
-/// texts may have a counter in common: their XOR would be known. The cipher does not authenticate.
+/// Limits: random blocks of 128 bits repeat (the birthday bound), but the blocks of a keystream do
+/// not. A keystream can therefore be told from random bytes after about 2^64 blocks of a key; 2^48
+/// blocks (4 PiB) leave a chance of 2^-33. No two texts may have a counter in common: their XOR
+/// would be known. The cipher does not authenticate.
 package struct AES256: Sendable {
   package static let keySize = 32
   package static let blockSize = 16
@@ -27,7 +28,7 @@ package struct AES256: Sendable {
     }
   }
 
-  /// A block that is counted up: a number of 128 bits, the most significant byte first.
+  /// The counter block: a big-endian number of 128 bits.
   package struct Counter: Sendable, Equatable {
     let high, low: UInt64
 
@@ -58,7 +59,7 @@ package struct AES256: Sendable {
     }
   }
 
-  /// Encrypts 32 blocks that `fill` writes and gives them to `body`. Blocks that `fill` does not
+  /// Encrypts 32 blocks that `fill` writes, and passes them to `body`. Blocks that `fill` does not
   /// write are zero.
   func withBlocks(
     _ fill: (UnsafeMutablePointer<AESSlices.Slice>) -> Void,
@@ -76,8 +77,8 @@ package struct AES256: Sendable {
     }
   }
 
-  /// Writes the XOR of `source` and the keystream that begins with the encrypted `counter` to
-  /// `target`, which may be the same memory, and otherwise must not overlap.
+  /// Writes the XOR of `source` and a keystream to `target`. The keystream begins with the
+  /// encrypted `counter`. The target is the same memory as the source, or does not overlap it.
   ///
   /// - Parameter offset: The byte of the keystream to begin with. Parts of a text can be encrypted
   ///   and decrypted alone and in any order.

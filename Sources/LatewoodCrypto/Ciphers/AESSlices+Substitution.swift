@@ -1,9 +1,9 @@
 extension AESSlices {
   /// SubBytes for the eight slices of a row, without the constant 0x63.
   ///
-  /// The circuit is by Joan Boyar and René Peralta, *A depth-16 circuit for the AES S-box* (2011,
-  /// eprint.iacr.org/2011/332), with its names; bit 0 is the highest one there. The values are not
-  /// computed for a byte, but for the 128 bytes of a row of 32 blocks, one bit of each in a slice.
+  /// The circuit and the names in it are from Joan Boyar and René Peralta, *A depth-16 circuit for
+  /// the AES S-box* (2011, eprint.iacr.org/2011/332), where bit 0 is the most significant. Each
+  /// operation computes one bit of all 128 bytes in a row of 32 blocks.
   @inline(never) static func substitute(_ row: UnsafeMutablePointer<Slice>) {
     let (x0, x1, x2, x3) = (row[7], row[6], row[5], row[4])
     let (x4, x5, x6, x7) = (row[3], row[2], row[1], row[0])

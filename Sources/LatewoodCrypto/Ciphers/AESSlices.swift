@@ -3,8 +3,8 @@ import LatewoodBytes
 /// The rounds of AES-256 for 32 blocks together, in bit slices, without tables.
 ///
 /// A block is a matrix of four rows and four columns of bytes. A *slice* is a vector of four lanes
-/// of 32 bits: it has one bit of each byte of one row. Lane `c` belongs to column `c`, and bit `b`
-/// of a lane to block `b`. There are 32 slices, 512 bytes; `8 · row + bit` is their order:
+/// of 32 bits: it holds one bit of each byte of one row. Lane `c` belongs to column `c`, and bit
+/// `b` of a lane to block `b`. There are 32 slices (512 bytes), in the order of `8 · row + bit`:
 ///
 /// ```
 /// before, after      block b is vector b: its four columns are the lanes, its rows bytes of a lane
@@ -14,8 +14,8 @@ import LatewoodBytes
 /// AddRoundKey        XOR; each lane of a slice of a key is zeros or ones
 /// ```
 ///
-/// As a lane is 32 bits of a block before and 32 blocks afterwards, transposing a matrix of 32 by
-/// 32 bits in each lane leads from one to the other.
+/// As a vector of a block, a lane holds 32 bits of one block; as a slice, it holds one bit of each
+/// of 32 blocks. Transposing a matrix of 32 by 32 bits in each lane converts between the two.
 ///
 /// Every step is an AND, XOR or shift of vectors, or moves lanes by a constant: time and addresses
 /// are the same for all keys and texts.
@@ -67,8 +67,9 @@ enum AESSlices {
   /// ShiftRows, MixColumns and AddRoundKey.
   ///
   /// A byte of row `r` becomes x · (a[r] + a[r+1]) + a[r+1] + a[r+2] + a[r+3]. The slices of the
-  /// sums of neighbours are computed from the highest bit down. The sum of the next lower bit is
-  /// the product's bit; what leaves at the top comes back as 0x1B, at the bits 0, 1, 3 and 4.
+  /// sums of neighbours are computed from the highest bit down. Each bit of the product is the next
+  /// lower bit of the sum. The bit shifted out at the top is reduced to 0x1B, so it is added to the
+  /// bits 0, 1, 3 and 4.
   private static func mix(_ blocks: UnsafeMutablePointer<Slice>, _ key: UnsafePointer<Slice>) {
     var (a, b, c, d) = shiftedRows(blocks + 7)
     let top = (a ^ b, b ^ c, c ^ d, d ^ a)
@@ -150,8 +151,8 @@ enum AESSlices {
 
   /// Writes the slices of the 15 keys of rounds, from a key of 32 bytes.
   ///
-  /// `substitute` leaves out the four NOT of the S-box, which would add 0x63 to each byte. The
-  /// other steps of a round keep that sum, so it is in the keys instead.
+  /// `substitute` leaves out the four NOTs of the S-box, which would add 0x63 to each byte. The
+  /// other steps of a round preserve that constant, so the keys include it instead.
   static func expand(_ key: UnsafeRawPointer, into keys: UnsafeMutablePointer<Slice>) {
     SecureMemory.withTemporaryBytes(4 * (rounds + 1) * 4) { buffer in
       let words = buffer.bindMemory(to: UInt32.self)

@@ -9,8 +9,8 @@ import LatewoodBytes
 /// ```
 ///
 /// Four blocks are computed together: each word of the state is a vector, with a lane for each
-/// block. There are no tables and no branches on secrets; additions, XORs and rotations take the
-/// same time whatever their operands.
+/// block. The code uses no tables and does not branch on secrets. Additions, XORs and rotations
+/// take the same time for all operands.
 ///
 /// Limits: the original makes 2^64 blocks of 64 bytes for a nonce, RFC 8439 makes 2^32 (256 GiB). A
 /// pair of key and nonce must never be used for two texts: the XOR of both would be known. The
@@ -28,8 +28,8 @@ package struct ChaCha20: Sendable {
     self.key = key
   }
 
-  /// Writes the XOR of `source` and the keystream of `nonce` to `target`, which may be the same
-  /// memory, and otherwise must not overlap.
+  /// Writes the XOR of `source` and the keystream of `nonce` to `target`. The target is the same
+  /// memory as the source, or does not overlap it.
   ///
   /// - Parameter offset: The byte of the keystream to begin with, below 2^63 - `source.count`.
   ///   Parts of a text can be encrypted and decrypted alone and in any order.
@@ -41,8 +41,8 @@ package struct ChaCha20: Sendable {
     run(source, target, counter: offset / 64, nonce: nonce, skipping: Int(offset % 64))
   }
 
-  /// Writes the XOR of `source` and the keystream of RFC 8439 to `target`, which may be the same
-  /// memory, and otherwise must not overlap.
+  /// Writes the XOR of `source` and the keystream of RFC 8439 to `target`. The target is the same
+  /// memory as the source, or does not overlap it.
   ///
   /// - Parameter counter: The block of the keystream to begin with. The last block of the text must
   ///   be below 2^32.

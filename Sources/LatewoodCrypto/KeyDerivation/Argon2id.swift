@@ -10,18 +10,18 @@ import LatewoodBytes
 /// lane 1   b b b b b   b b b b b   b b b b b   b b b b b     in its lane, and of another one
 /// ```
 ///
-/// In the first half of the first pass the other block does not depend on the password, so that
-/// which memory is read reveals nothing then; from there on it does, which is how the function is
-/// defined. That is why a password is not derived where someone watches the caches of the
+/// In the first half of the first pass, the choice of the other block does not depend on the
+/// password, so the memory accesses reveal nothing. After that the choice does depend on it, by the
+/// definition of the function. Do not derive a key where an attacker can observe the caches of the
 /// processor.
 ///
-/// Lanes are computed one after another, so more of them take no less time here.
+/// Lanes are computed one after another, so more lanes do not save time here.
 package struct Argon2id: Sendable, Equatable {
   /// The number of KiB of memory, at least 8 for each lane.
   package let memory: Int
   /// The number of passes over the memory.
   package let passes: Int
-  /// The number of lanes, which others compute in parallel.
+  /// The number of lanes, which other implementations compute in parallel.
   package let lanes: Int
 
   static let blockSize = 1024
@@ -29,7 +29,7 @@ package struct Argon2id: Sendable, Equatable {
   private static let version: UInt32 = 0x13
   private static let type: UInt32 = 2
 
-  /// Creates a function with its costs. The caller bounds costs that come from a file: this
+  /// Creates a function with its costs. The caller must limit costs read from a file: this
   /// initializer accepts up to 4 TiB.
   ///
   /// - Throws: `StorageError` of kind `unsupported` if RFC 9106 does not allow the costs.

@@ -1,12 +1,11 @@
 /// PBKDF2 (RFC 8018, section 5.2) with HMAC: a key from a password, made slow by rounds.
 ///
-/// It takes next to no memory, so graphics processors guess much faster than this machine computes:
-/// `Argon2id` is the better choice where it can be chosen. OWASP recommends 600,000 rounds with
-/// SHA-256.
+/// It uses almost no memory, so graphics processors try passwords much faster than this machine.
+/// Prefer `Argon2id` where the format allows it. OWASP recommends 600,000 rounds with SHA-256.
 package enum PBKDF2<Hash: HashFunction> {
   /// Returns a key of `count` bytes.
   ///
-  /// - Parameter rounds: At least 1. The caller bounds a number that comes from a file.
+  /// - Parameter rounds: At least 1. The caller must limit a number read from a file.
   /// - Complexity: O(`rounds` · `count` / digest size).
   package static func derive(
     password: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer, rounds: Int, count: Int

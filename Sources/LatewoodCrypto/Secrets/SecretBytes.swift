@@ -1,15 +1,15 @@
 import LatewoodBytes
 
-/// A key, or other secret bytes, in memory that is overwritten when the last reference goes.
+/// A key, or other secret bytes, in memory that is overwritten when the last reference is released.
 ///
 /// Invariants:
 /// 1. The bytes never change once the initializer has returned, so references can be shared.
-/// 2. They have one place in memory. A copy of a reference copies no bytes.
+/// 2. They exist once in memory. Copying a reference does not copy the bytes.
 /// 3. `deinit` overwrites them by `SecureMemory.wipe`, which the compiler cannot remove.
 /// 4. No description contains them.
 ///
-/// Registers, and the stack of functions that compute with the bytes, are not overwritten, nor can
-/// the operating system be kept from writing the memory to its swap space.
+/// Registers, and the stack of functions that compute with the bytes, are not overwritten. The
+/// operating system may write the memory to its swap space.
 package final class SecretBytes: @unchecked Sendable {
   // Sendable: see invariant 1; an object is released by the last thread that has a reference.
   private let bytes: UnsafeMutableRawBufferPointer
@@ -53,7 +53,7 @@ package final class SecretBytes: @unchecked Sendable {
 }
 
 extension SecretBytes: Equatable {
-  /// Compares without a branch on the bytes; only the sizes may tell the time that it takes.
+  /// Compares without a branch on the bytes; the time depends only on the sizes.
   package static func == (left: SecretBytes, right: SecretBytes) -> Bool {
     left.withUnsafeBytes { left in
       right.withUnsafeBytes { right in SecureMemory.areEqual(left, right) }

@@ -10,9 +10,9 @@ import LatewoodBytes
 
 /// Random bytes of the operating system, for keys, nonces and salts.
 ///
-/// They come from the generator of the kernel: `getentropy`, which is `getrandom` without flags on
-/// Linux, and waits at the start of the machine until the generator has been seeded; and
-/// `arc4random_buf` on Apple platforms, which cannot fail. There is no fallback.
+/// The source is the kernel's generator, without a fallback. On Linux it is read by `getentropy`,
+/// which is `getrandom` without flags: while the machine starts, the call waits until the generator
+/// has been seeded. Apple platforms have `arc4random_buf`, which cannot fail.
 package enum SystemRandom {
   /// Fills `bytes` with random bytes. If it throws, their contents are not specified.
   ///

@@ -16,8 +16,8 @@ package protocol Volume: AnyObject, Sendable {
   func identity(of path: String) throws(StorageError) -> FileIdentity?
   /// Returns the path with symbolic links resolved, next to which side files belong and over which
   /// files are renamed. The last component need not exist, but if it is a symbolic link, its target
-  /// must: throws `notFound`, because a new file would take the place of the link, on whatever
-  /// volume that is, and following it would let whoever made it choose where files are created.
+  /// must. Otherwise throws `notFound`, because a new file would replace the link, on the volume of
+  /// the link, and following the link would let its creator choose where files are created.
   func resolved(_ path: String) throws(StorageError) -> String
   /// Atomically renames `from` to `to`, replacing it.
   func rename(_ from: String, to: String) throws(StorageError)

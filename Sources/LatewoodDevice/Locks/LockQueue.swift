@@ -9,11 +9,11 @@ import LatewoodConcurrency
 /// open --+    hands the lock to the first open        as the helpers of other processes do
 /// ```
 ///
-/// Nothing polls. The system keeps its own queue of the helpers that wait in `flock`, so an open
-/// that waits gets its turn; only one that arrives in the microseconds between a release and the
+/// Nothing polls. The system keeps its own queue of the helpers that wait in `flock`, so a waiting
+/// open gets its turn. Only an open that arrives in the microseconds between a release and the
 /// wakening of the first helper can overtake it.
 ///
-/// An open that gives up leaves the queue immediately. Its helper cannot be called back, so it
+/// An open that stops waiting leaves the queue immediately. Its helper cannot be called back, so it
 /// stays for the next open that waits for the same file. If it gets the lock while nobody waits, it
 /// releases it and ends.
 enum LockQueue {

@@ -5,15 +5,15 @@ import LatewoodConcurrency
 /// beside it.
 ///
 /// The lock file stays when the lock is released, and is removed only with its database, by the
-/// process that holds the lock. Another process may have opened the file just before: so whoever
-/// gets the lock looks whether the file still has its name, and otherwise begins again. The system
-/// releases the lock when the process ends, however it ends.
+/// process that holds the lock. Another process may have opened the file just before. A process
+/// that gets the lock therefore checks that the file still has its name, and otherwise begins
+/// again. The system releases the lock when the process ends, however it ends.
 ///
 /// `flock` does not tell whether this process or another holds the lock, so there is a registry of
 /// this process's locks by device and inode of the lock file. A forked child inherits both, but it
 /// is not the owner, and must not unlock the lock that it shares with its parent.
 ///
-/// Whoever has the patience to wait for the lock waits in `LockQueue`.
+/// Calls that wait for the lock wait in `LockQueue`.
 final class WriterLock: FileLock {
   private static let held = Guarded<[FileIdentity: UInt64]>([:])
 

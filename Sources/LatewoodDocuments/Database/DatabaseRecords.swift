@@ -11,8 +11,8 @@ enum DatabaseRecords {
   static let blobNumberKey = "blob-number"
   static let uploadPrefix = "upload/"
 
-  /// The key of the bits of features that a program must know to read the documents; absent if
-  /// there are none.
+  /// The key of the feature bits that a program must know to read the documents; absent if there
+  /// are none.
   static let featuresKey = "features"
 
   /// Reads the version of the keyspaces and records.

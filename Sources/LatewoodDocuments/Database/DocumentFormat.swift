@@ -1,8 +1,8 @@
-/// The version of the form in which a database keeps its documents. It is stored in the file, and
-/// independent of the version of the file format below.
+/// The version of the format in which a database stores its documents. It is stored in the file,
+/// and is independent of the version of the file format itself.
 public enum DocumentFormat: UInt64, Sendable, CaseIterable, Comparable {
-  /// The format of databases that Latewood 0.2 and earlier have created. The name of a revision is
-  /// a digest of the encoded bytes of its body.
+  /// The format of databases created by Latewood 0.2 and earlier. The name of a revision is a
+  /// digest of the encoded bytes of its body.
   case version1 = 1
   /// The name of a revision is a digest of its value, which does not depend on the encoding.
   /// Releases up to 0.2.0 refuse such a database as `tooNew`.

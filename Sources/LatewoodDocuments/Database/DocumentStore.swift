@@ -68,9 +68,10 @@ package final class DocumentStore: Sendable {
   ///
   /// - Throws: ``DatabaseError``: any error of the store; `wrongFormat` if the file does not hold
   ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
-  ///   policy that is neither the default nor that of the first open.
+  ///   policy that is neither the default nor the policy of the first open.
   ///
-  /// - Parameter wait: the patience for the writer lock; default: that of the options, from now.
+  /// - Parameter wait: the patience for the writer lock; default: the patience in the options, from
+  ///   now.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
     waiting wait: LockWait? = nil
@@ -225,9 +226,9 @@ package final class DocumentStore: Sendable {
     return try DatabaseRecords.format(in: spaces, source)
   }
 
-  /// Upgrades the documents to the newest format. Returns false if they are in that format.
+  /// Upgrades the documents to the newest format. Returns false if they are already in it.
   ///
-  /// Stored revisions keep their names. Those of later batches are named by the new algorithm.
+  /// Stored revisions keep their names. The new algorithm names the revisions of later batches.
   @discardableResult
   package func upgradeFormat() throws(DatabaseError) -> Bool {
     let core = try openedForWriting()

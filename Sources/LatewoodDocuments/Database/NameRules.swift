@@ -10,7 +10,7 @@ package enum NameRules {
     "_id", "_rev", "_deleted", "_attachments", "_removed", "_sequence",
   ]
 
-  /// The beginning of the ids of design documents, which are stored and replicated, and never run.
+  /// The beginning of the ids of design documents, which are stored and replicated, but never run.
   package static let designPrefix = "_design/"
 
   /// Ids: 1 to 240 bytes of UTF-8, no underscore at the start except in `_design/` and a name, no

@@ -19,11 +19,11 @@ protocol DerivedData {
   /// takes longer than most of these changes.
   static func update(for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork) throws
 
-  /// Writes what is written once, at the end of a batch.
+  /// Writes the entries that are written only once, at the end of a batch.
   func finish() throws
 
-  /// Returns what is defined by name in the state of this batch, each with keyspaces of its own.
-  /// Kinds without definitions use keyspaces that every collection has.
+  /// Returns the named definitions in the state of this batch, each with separate keyspaces. Kinds
+  /// without definitions use keyspaces that every collection has.
   func defined() throws(DatabaseError) -> [any DefinedData]
 
   /// Empties the data of this kind in a salvaged file, where entries may be missing, damaged or out

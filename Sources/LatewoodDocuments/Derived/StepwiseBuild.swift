@@ -7,7 +7,7 @@ protocol BuildProgress: Sendable {
 
 /// Derived data that is built in steps.
 ///
-/// Each step is a transaction of its own, so that others can write in between. A committed step
+/// Each step is a separate transaction, so that others can write in between. A committed step
 /// survives a crash, and another build continues from there.
 protocol StepwiseBuild {
   associatedtype Progress: BuildProgress

@@ -11,8 +11,8 @@ struct IndexSuggestion {
   /// Creates the suggestion for a request; nil if no index would help, or if an existing one could,
   /// in which case another plan costs less.
   ///
-  /// - Parameter isArray: returns whether documents have an array in a field. An array may have any
-  ///   of several values in any element, which no index answers.
+  /// - Parameter isArray: returns whether documents have an array in a field. No index can find an
+  ///   array in which any element has one of several values.
   init?(
     _ choices: PlanningContext, _ order: [FindRequest.Order],
     isArray: (FieldPath) throws(DatabaseError) -> Bool

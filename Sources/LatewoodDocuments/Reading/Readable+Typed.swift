@@ -2,7 +2,8 @@ import LatewoodStore
 
 /// Calls of `Readable` with errors of documents.
 extension Readable {
-  /// Returns the result of a closure for the value of a key; nil if there is no key. O(log n).
+  /// Returns the result of a closure for the value of a key; nil if the key does not exist. O(log
+  /// n).
   @inline(__always) func mapValue<R>(
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws(DatabaseError) -> R? {

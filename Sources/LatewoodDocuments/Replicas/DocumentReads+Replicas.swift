@@ -23,7 +23,7 @@ package struct LeavesChange: Sendable, Equatable {
 
 /// A revision as another replica needs it.
 package struct StoredRevision: Sendable, Equatable {
-  /// The revision and its ancestors, newest first, as far back as they are kept.
+  /// The revision and the ancestors that are still kept, newest first.
   package var history: [RevisionID]
   package var isDeleted: Bool
   package var body: [UInt8]
@@ -33,7 +33,7 @@ package struct StoredRevision: Sendable, Equatable {
 
 /// Reads for other replicas, which compare revisions and fetch the missing ones.
 extension DocumentReads {
-  /// Returns which of many revisions this state lacks, without the documents that lack none.
+  /// Returns the revisions in a list that this state lacks. Documents that lack none are left out.
   /// O(documents · log n + revisions).
   package func difference(
     _ asked: [(id: String, revisions: [RevisionID])]
@@ -67,7 +67,7 @@ extension DocumentReads {
   /// whose bodies are gone, are left out. O(log n · revisions).
   ///
   /// - Parameters:
-  ///   - revisions: the asked revisions.
+  ///   - revisions: the requested revisions.
   ///   - isLatest: whether a revision that is not a leaf stands for the leaves that follow from it.
   package func revisions(
     _ revisions: [RevisionID], of id: String, isLatest: Bool

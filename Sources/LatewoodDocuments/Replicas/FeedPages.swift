@@ -46,7 +46,7 @@ package final class FeedPages: Sendable {
   package func next(limit: Int) async throws -> Page? {
     while true {
       try Task.checkCancellation()
-      // Reset the signal before reading: a commit in between gives it again.
+      // Reset the signal before reading: a commit in between signals again.
       signal?.reset()
       let since = last.withLock { $0 }
       let page = try await store.perform { [store, collection, filter] in

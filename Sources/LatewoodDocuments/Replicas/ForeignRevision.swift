@@ -28,7 +28,7 @@ extension DocumentWriter {
   ///
   /// - Returns: the outcome of each revision, in their order; `badRevisionID` for an impossible
   ///   history, `badDocumentID` for an id that no document can have.
-  /// - Throws: ``DatabaseError``: all other errors, which the batch does not survive.
+  /// - Throws: ``DatabaseError``: all other errors, which make the batch fail.
   package func insert(
     contentsOf revisions: [ForeignRevision], in collection: CollectionHandle
   ) throws(DatabaseError) -> [Result<InsertedRevision, DatabaseError>] {

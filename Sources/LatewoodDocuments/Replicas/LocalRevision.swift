@@ -1,7 +1,7 @@
 import LatewoodFleece
 import LatewoodStore
 
-/// Local documents with revisions, as CouchDB has them: `0-1` for the first, `0-2` for the next.
+/// Local documents with revisions in CouchDB's form: `0-1` for the first, `0-2` for the next.
 ///
 /// The revision is kept as the member `_rev` of the stored body. A local document that was stored
 /// without one is at `0-1`.

@@ -264,7 +264,7 @@ private enum Admission {
   case refused(Refusal)
 
   enum Refusal {
-    /// There is no document to delete.
+    /// The document to delete does not exist.
     case missing
     /// The edited document no longer exists.
     case purged

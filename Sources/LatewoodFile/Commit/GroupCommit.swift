@@ -333,8 +333,8 @@ extension DatabaseFile {
 /// 1. Turns do not overlap.
 /// 2. Each thread waits for the first turn that can cover its target: the running one or the next.
 ///    It is woken when that turn ends, and not earlier unless it is the thread that leads the turn.
-/// 3. A thread that was woken to lead, and has to wait for the other kind of turn first, calls
-///    `passOn`; if it fails, it calls `wakeAll`. So another one leads.
+/// 3. A thread that was woken to lead, but first has to wait for the other kind of turn, calls
+///    `passOn`. If it fails, it calls `wakeAll`. In both cases another thread leads.
 struct FlushTurns {
   private(set) var isTaken = false
   /// The number of turns that have begun, which is also the number of the running turn, or of the

@@ -58,9 +58,9 @@ struct LogProgress {
   /// Ranges whose commits were discarded for lack of space. A commit that ends in such a range will
   /// never be in the file.
   ///
-  /// Only a caller that has read a position before a restart, and flushes after it, asks for one of
-  /// them. So there are few: beyond ``discardedLimit``, the oldest two become one, with the commits
-  /// between them, which their callers have long since flushed.
+  /// They matter only to a caller that reads a position before a restart and flushes after it, so
+  /// few are kept. Beyond ``discardedLimit``, the two oldest ranges are merged. The merged range
+  /// includes the commits between them, which their callers have long since flushed.
   private(set) var discarded: [Range<UInt64>] = []
   static let discardedLimit = 16
 

@@ -44,7 +44,7 @@ package final class DatabaseFile: @unchecked Sendable {
   let frames: FrameWriter
   let progress: SharedProgress
   let group: GroupCommit
-  /// How far the system was asked to write cached pages of the log.
+  /// Requests the system to write cached pages of the log before a sync waits for them.
   package let writeback: Writeback
   /// Pins and locks, until the file is closed.
   let lifetime: FileLifetime

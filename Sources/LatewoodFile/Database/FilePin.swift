@@ -116,7 +116,8 @@ extension Device {
   /// Closes a file that nobody writes to any more, then releases the writer lock.
   ///
   /// A call that another thread still has in flight keeps the descriptor open, and with it the lock
-  /// on the file itself. That lock goes first: whoever gets the writer lock must find it free.
+  /// on the file itself. That lock is released first, so that it is free for the next owner of the
+  /// writer lock.
   func close(releasing lock: (any FileLock)?) {
     // In a forked child the locks belong to the parent.
     if let lock, lock.isOwnedByThisProcess { unlockWriting() }

@@ -101,7 +101,7 @@ package final class LogWriter: @unchecked Sendable {
   /// The offset below which the log's records are in the mapping.
   package var flushedThrough: UInt64 { log.flushedThrough }
 
-  /// The offset at which the log's records begin that are certainly in private memory.
+  /// The offset of the first record of the log that is certainly in private memory.
   @inline(__always) package var segmentStart: UInt64 { log.segmentOffset }
 
   /// The number of the newest transaction in the log.

@@ -1,8 +1,8 @@
 import LatewoodBytes
 
-/// Adds a value to a hash in fewer instructions than a `FleeceWalk`, because every save does it. It
-/// checks the same, has the same limits and adds the same, except that it stops at a dictionary
-/// that inherits from another, which this library never writes.
+/// Adds a value to a hash in fewer instructions than a `FleeceWalk`, because every save does it.
+/// The checks, the limits and the hash are the same. The only difference is that it stops at a
+/// dictionary that inherits from another, which this library never writes.
 struct DigestWalk {
   private struct Frame {
     var items: FleeceItems

@@ -1,7 +1,7 @@
 extension FleeceValue {
-  /// Adds the value, with everything in it, to a hash. Equal values add the same, however they are
-  /// encoded; a whole number is the same as an integer or as a double, and negative zero differs
-  /// from zero.
+  /// Adds the value, with everything in it, to a hash. Equal values have the same hash in any
+  /// encoding. A whole number has the same hash as an integer and as a double, but negative zero
+  /// differs from zero.
   ///
   /// - Throws: `FleeceError` if the value or something in it breaks a rule of the format.
   package func digest(into hash: inout ValueHash) throws(FleeceError) {
@@ -12,7 +12,7 @@ extension FleeceValue {
     }
   }
 
-  /// Does the same for every form of a value, in more time.
+  /// Does the same by a `FleeceWalk`, which is slower but accepts every form of a value.
   package func digestByWalk(into hash: inout ValueHash) throws(FleeceError) {
     var visitor = DigestVisitor(hash: hash)
     try FleeceWalk.run(self, into: &visitor)

@@ -8,10 +8,10 @@ import LatewoodBytes
 ///                a, b      = (a + low) ^ y, (b + high) ^ x
 /// ```
 ///
-/// The multiplication mixes, as in Wang Yi's wyhash and in XXH3; the words are added again
-/// afterwards, so that a factor of zero does not hide the other word. It takes about one
-/// instruction for each byte. It distinguishes contents, and does not resist an attacker: whoever
-/// chooses the contents can find two with the same hash.
+/// The multiplication mixes the words, as in Wang Yi's wyhash and in XXH3. The words are then added
+/// again, so that a factor of zero does not hide the other word. The hash takes about one
+/// instruction for each byte. It distinguishes contents, but does not resist attacks: an attacker
+/// who chooses the contents can find two with the same hash.
 package struct ValueHash {
   private var a: UInt64 = 0x243F_6A88_85A3_08D3
   private var b: UInt64 = 0x1319_8A2E_0370_7344
@@ -102,6 +102,6 @@ package enum ValueTag: UInt8 {
   case endArray = 12
   case beginDictionary = 13
   case endDictionary = 14
-  /// The facts about a revision that precede its body.
+  /// The information about a revision that precedes its body.
   case revision = 15
 }

@@ -9,12 +9,12 @@ import LatewoodBytes
 /// represent, becomes a base64 string (RFC 4648, section 4, with padding), which a reader cannot
 /// distinguish from other strings.
 ///
-/// The caller may also write pieces of a text of its own, which has the order of the calls: members
-/// one by one, numbers as they are written elsewhere, and values of Fleece among them.
+/// The caller may also write a text in pieces, in the order of its calls: single members, numbers
+/// in a given notation, and values of Fleece.
 package struct JSONOutput: ~Copyable {
   /// The layout of a text.
   package struct Style: Sendable {
-    /// Whether each member and element is on a line of its own, with two spaces for each level.
+    /// Whether each member and element is on a separate line, with two spaces for each level.
     var isIndented = false
     /// Whether control characters that JSON allows in strings, but that a terminal may obey, become
     /// escapes.

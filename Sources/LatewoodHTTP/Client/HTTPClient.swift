@@ -2,8 +2,8 @@ import LatewoodConcurrency
 
 /// Sends requests to one origin over connections that it keeps for the next request.
 ///
-/// 1. A connection carries one request at a time. It returns to the idle ones only if the request
-///    was sent and its response read completely, and both sides allow it.
+/// 1. A connection carries one request at a time. It becomes idle again only if the request was
+///    sent completely, its response was read completely, and both sides allow another request.
 /// 2. A server may close an idle connection at any time. If a request finds its connection closed
 ///    before the first byte of a response, it is sent once more on a new connection, provided that
 ///    its body can be repeated. All requests of the replication protocol may be repeated.
@@ -40,7 +40,8 @@ package final class HTTPClient: HTTPTransport {
       do {
         return try await connection.send(request, to: origin, for: self)
       } catch let error as HTTPError where error.kind == .connectionLost && request.isRepeatable {
-        // Invariant 2. The other idle ones are as old, but each is tried by its own request.
+        // Invariant 2. The other idle connections may be closed too, but this request does not try
+        // them.
       }
     }
     try Task.checkCancellation()
@@ -69,7 +70,7 @@ package final class HTTPClient: HTTPTransport {
     for connection in connections { connection.close() }
   }
 
-  /// Takes a connection whose exchange has ended.
+  /// Takes back a connection whose exchange has ended.
   func take(_ connection: HTTPConnection, isReusable: Bool) {
     let isKept = state.withLock { state in
       if isReusable, !state.isClosed, state.idle.count < HTTPClient.idleLimit {

@@ -1,7 +1,7 @@
 /// One connection of an `HTTPClient`, and the response that is being read from it.
-// SAFETY: `parser`, `piece` and `offset` are only used by the task that has the exchange: the one
-// that sends, then the one that reads the response. The client hands the connection over under its
-// lock.
+// SAFETY: only the task in charge of the exchange uses `parser`, `piece` and `offset`: first the
+// task that sends, then the task that reads the response. The client hands the connection over
+// under its lock.
 final class HTTPConnection: @unchecked Sendable {
   private let channel: any ByteChannel
   private var parser: HTTPParser
@@ -15,8 +15,8 @@ final class HTTPConnection: @unchecked Sendable {
 
   func close() { channel.close() }
 
-  /// The longest body that is sent together with the head. The response to a longer one is awaited
-  /// while it is sent: a server that refuses it need not read it to the end.
+  /// The longest body that is sent together with the head. A longer body is sent while waiting for
+  /// the response, because a server that refuses the request may not read all of the body.
   private static let shortBody = 64 << 10
 
   func send(_ request: HTTPRequest, to origin: HTTPOrigin, for client: HTTPClient) async throws

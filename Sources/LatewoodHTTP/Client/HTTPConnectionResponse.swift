@@ -1,6 +1,7 @@
 import LatewoodConcurrency
 
-/// A response on an `HTTPConnection`, which it gives back to the client at the end of its body.
+/// A response on an `HTTPConnection`. At the end of the body, it returns the connection to the
+/// client.
 final class HTTPConnectionResponse: HTTPResponse {
   let head: HTTPResponseHead
   private let client: HTTPClient

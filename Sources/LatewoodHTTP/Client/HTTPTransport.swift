@@ -38,8 +38,8 @@ package enum HTTPBody: Sendable {
   case stream(any HTTPBodySource, length: UInt64?)
 }
 
-/// The source of a streamed body. It is asked for the next bytes when the previous ones have been
-/// handed to the system.
+/// The source of a streamed body. `next` is called when the previous bytes have been handed to the
+/// system.
 package protocol HTTPBodySource: Sendable {
   /// Returns the next bytes; nil after the last.
   func next() async throws -> [UInt8]?
@@ -53,7 +53,7 @@ package protocol HTTPResponse: Sendable {
 
   /// Returns the next bytes of the body; nil after the last.
   ///
-  /// - Throws: `HTTPError`; `truncated` if the body ends before its end.
+  /// - Throws: `HTTPError`; `truncated` if the connection ends within the body.
   func next() async throws -> [UInt8]?
 
   /// Ends the reading. The connection ends too, unless the body has been read to its end.

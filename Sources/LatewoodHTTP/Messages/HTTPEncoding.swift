@@ -40,7 +40,7 @@ package enum HTTPEncoding {
     bytes += HTTPSyntax.lineEnd
   }
 
-  /// Appends a chunk. No bytes make no chunk, since an empty one would end the body.
+  /// Appends a chunk. Appends nothing for empty data, because an empty chunk would end the body.
   package static func appendChunk(_ data: some Collection<UInt8>, to bytes: inout [UInt8]) {
     guard !data.isEmpty else { return }
     bytes += String(data.count, radix: 16).utf8

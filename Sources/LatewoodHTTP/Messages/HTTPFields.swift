@@ -10,13 +10,13 @@ package struct HTTPFields: Sendable, Equatable {
 
   package init() {}
 
-  /// Creates fields of a program's own constants; see `add`.
+  /// Creates fields from constants of the program; see `add`.
   package init(_ fields: [(String, String)]) { for (name, value) in fields { add(name, value) } }
 
   /// Appends a field. `HTTPEncoding` refuses to write it if its name or value is not valid.
   package mutating func add(_ name: String, _ value: String) { list.append(Field(name: name, value: value)) }
 
-  /// Replaces all fields of a name.
+  /// Replaces all fields with a name.
   package mutating func set(_ name: String, _ value: String) {
     list.removeAll { HTTPSyntax.equalsIgnoringCase($0.name, name) }
     add(name, value)
@@ -26,17 +26,18 @@ package struct HTTPFields: Sendable, Equatable {
     list.removeAll { HTTPSyntax.equalsIgnoringCase($0.name, name) }
   }
 
-  /// The value of the first field of a name.
+  /// The value of the first field with a name.
   package subscript(_ name: String) -> String? {
     list.first { HTTPSyntax.equalsIgnoringCase($0.name, name) }?.value
   }
 
-  /// Returns the values of all fields of a name.
+  /// Returns the values of all fields with a name.
   package func values(_ name: String) -> [String] {
     list.filter { HTTPSyntax.equalsIgnoringCase($0.name, name) }.map(\.value)
   }
 
-  /// Returns the elements of all fields of a name whose value is a list of tokens, in lower case.
+  /// Returns the tokens in the values of all fields with a name, in lower case. Each value is a
+  /// list.
   package func tokens(_ name: String) -> [String] {
     values(name).flatMap { value in
       Array(value.utf8).split(separator: UInt8(ascii: ","), omittingEmptySubsequences: true)

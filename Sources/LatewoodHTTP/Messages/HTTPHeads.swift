@@ -43,7 +43,7 @@ package struct HTTPResponseHead: Sendable, Equatable {
 
 /// How the end of a message's body is found: RFC 9112, section 6.
 package enum HTTPFraming: Sendable, Equatable {
-  /// A number of bytes; zero if there is no body.
+  /// A number of bytes; zero for a message without a body.
   case length(UInt64)
   case chunked
   /// All bytes until the connection ends. Only responses can have such a body.
@@ -59,8 +59,8 @@ package enum HTTPFraming: Sendable, Equatable {
     return declared ?? .untilClose
   }
 
-  /// Returns the framing that the fields declare; nil if none. Two answers to the question where a
-  /// message ends are what request smuggling is made of, so they are refused even if they agree.
+  /// Returns the framing that the fields declare; nil if none. Request smuggling exploits messages
+  /// that declare their end in two ways, so these are refused even if the declarations agree.
   private static func declared(
     _ fields: HTTPFields, _ version: HTTPVersion
   ) throws(HTTPError) -> HTTPFraming? {

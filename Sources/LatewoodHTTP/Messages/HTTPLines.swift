@@ -1,5 +1,5 @@
-/// Collects lines that end with CR LF from pieces of any size. A CR or LF alone is refused where it
-/// stands, so that the answer never depends on how the bytes arrived.
+/// Collects lines that end with CR LF from pieces of any size. A CR or LF alone is refused as soon
+/// as it is read, so that the result never depends on how the bytes arrived.
 struct HTTPLines {
   private(set) var line: [UInt8] = []
   private var hasReturn = false

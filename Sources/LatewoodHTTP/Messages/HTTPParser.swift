@@ -5,11 +5,11 @@
 ///
 /// 1. The sequence of heads, ends and errors, and the bytes of bodies, depend on the bytes alone
 ///    and not on where a piece ends.
-/// 2. After an error the connection is of no use: every later call throws it again.
+/// 2. After an error the connection is unusable: every later call throws the same error.
 /// 3. It stores one line or header at a time, within `HTTPLimits`; bodies are ranges of the piece.
 ///
-/// Not thread-safe. The grammar is that of RFC 9112; where the RFC lets a recipient be lenient
-/// about the ends of messages or lines, this one is not.
+/// Not thread-safe. Messages follow the grammar of RFC 9112. Where the RFC lets a recipient be
+/// lenient about the ends of messages or lines, this parser is strict.
 package struct HTTPParser {
   package enum Event: Equatable {
     case request(HTTPRequestHead)
@@ -42,7 +42,7 @@ package struct HTTPParser {
   private var emptyLines = 0
 
   /// The method of the request to which the next final response belongs. A client sets it before
-  /// each request: the answer to HEAD has no body.
+  /// each request: the response to HEAD has no body.
   package var requestMethod = "GET"
 
   /// - Parameter isServer: whether requests are read, instead of responses.
@@ -73,7 +73,7 @@ package struct HTTPParser {
     }
   }
 
-  /// Takes note of the end of the connection. Returns `end` if that ends a body.
+  /// Records the end of the connection. Returns `end` if it ends a body.
   ///
   /// - Throws: `HTTPError` `truncated` if the connection ended within a message.
   package mutating func close() throws(HTTPError) -> Event? {

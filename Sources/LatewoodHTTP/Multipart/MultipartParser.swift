@@ -4,8 +4,8 @@ import LatewoodBytes
 ///
 ///     preamble ──> part(fields) ──> data ... ──> part(fields) ──> data ... ──> end
 ///
-/// The bytes of a part are those up to the CR LF before the next delimiter. A line that only begins
-/// like a delimiter, as that of a nested multipart with a longer boundary does, is data.
+/// A part ends at the CR LF before the next delimiter. A line that only begins like a delimiter is
+/// data. Such lines occur in a nested multipart whose boundary is longer.
 ///
 /// It stores the current piece, the header of a part, and the beginning of a possible delimiter.
 /// Not thread-safe.
@@ -14,7 +14,7 @@ package struct MultipartParser {
     /// The header of the next part. The previous part has ended.
     case part(HTTPFields)
     case data([UInt8])
-    /// The last part has ended. What follows is ignored.
+    /// The last part has ended. The bytes after it are ignored.
     case end
   }
 
@@ -29,7 +29,7 @@ package struct MultipartParser {
   private var state = State.preamble
   private var fields = HTTPFieldLines()
   private var skipped = 0
-  /// Bytes that have not been read. The body begins with a line end of our own, so that the first
+  /// Bytes that have not been read. A line end is inserted before the body, so that the first
   /// delimiter is found like all others.
   private var bytes: [UInt8] = HTTPSyntax.lineEnd
   private var offset = 0
@@ -59,7 +59,7 @@ package struct MultipartParser {
 
   /// Returns the next event; nil if another piece is needed, and always after the end.
   ///
-  /// - Throws: `HTTPError` `malformed` or `tooLarge`; afterwards it throws the same again.
+  /// - Throws: `HTTPError` `malformed` or `tooLarge`; later calls throw the same error.
   package mutating func next() throws(HTTPError) -> Event? {
     do throws(HTTPError) {
       return try read()
@@ -93,7 +93,7 @@ package struct MultipartParser {
         if !data.isEmpty { return .data(Array(data)) }
         if !found { return nil }
       case .delimiter:
-        // `find` has made sure that the line after the delimiter is there.
+        // `find` has checked that the line of the delimiter is complete.
         offset += delimiter.count
         if bytes[offset] == UInt8(ascii: "-") {
           state = .ended

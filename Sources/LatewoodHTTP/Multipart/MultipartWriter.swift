@@ -3,7 +3,8 @@
 package struct MultipartWriter: Sendable {
   package let boundary: String
 
-  /// - Parameter boundary: a text that occurs in no part, such as 32 random hexadecimal digits.
+  /// - Parameter boundary: a text that does not occur in any part, such as 32 random hexadecimal
+  ///   digits.
   package init(boundary: String) { self.boundary = boundary }
 
   /// The value of Content-Type.

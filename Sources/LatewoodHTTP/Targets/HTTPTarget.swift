@@ -40,7 +40,7 @@ package struct HTTPTarget: Sendable, Equatable {
     }
   }
 
-  /// The value of the first item of a name.
+  /// The value of the first item with a name.
   package subscript(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
   /// The target as the text of a request.

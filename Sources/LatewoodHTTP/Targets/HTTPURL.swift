@@ -1,4 +1,5 @@
-/// The scheme, host and port of a URL: credentials are for one origin, and follow to no other.
+/// The scheme, host and port of a URL: credentials are for one origin, and are never sent to
+/// another.
 package struct HTTPOrigin: Sendable, Hashable {
   package let isSecure: Bool
   /// The host in lower case; an IPv6 address is without its brackets.

@@ -2,8 +2,8 @@
 package enum PercentCoding {
   private static let digits = Array("0123456789ABCDEF".utf8)
 
-  /// Encodes one segment of a path, or one name or value of a query. Only the unreserved characters
-  /// stay, so that an id with `/`, `?` or `+` is one segment.
+  /// Encodes one segment of a path, or one name or value of a query. Only unreserved characters
+  /// remain unencoded, so that an id with `/`, `?` or `+` is one segment.
   package static func encode(_ text: String) -> String {
     var bytes: [UInt8] = []
     for byte in text.utf8 {

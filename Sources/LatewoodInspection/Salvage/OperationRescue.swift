@@ -46,7 +46,7 @@ struct OperationRescue {
     while let candidate = try nextCandidate() {
       position = candidate.inspected.start + 1
       let cost = UInt64(candidate.inspected.value.count)
-      // Only a value with a checksum of its own is hashed.
+      // Only a value with a separate checksum is hashed.
       guard candidate.inspected.hasOwnChecksum ? budget.spend(cost) : budget.allows(cost) else { continue }
       let isVerified = try candidate.isValueVerified(in: file)
       let isFollowed = try isFollowed(candidate)

@@ -8,7 +8,7 @@ import LatewoodTree
 /// and a few branches. So the cost grows with the number of keyspaces and the height of the tree,
 /// and not with the size of the file.
 package struct TreeEstimate {
-  /// The number of branches of a level, and of leaves, whose lengths are looked at.
+  /// The number of branches of a level, and of leaves, whose lengths are sampled.
   private static let sampledBranches = 16
   private static let sampledLeaves = 1024
   /// The maximum number of nodes to read: in a malicious file, many references may lead to one

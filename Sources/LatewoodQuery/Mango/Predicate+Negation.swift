@@ -8,7 +8,7 @@ extension Predicate {
     case .any(let parts): .all(parts.map(\.negated))
     case .not(let part): part
     case .field(let path, let test): .field(path, test.negated)
-    // No selector has one.
+    // A selector never contains this case.
     case .fields: exactNegation
     }
   }

@@ -2,10 +2,11 @@ import LatewoodFleece
 
 /// A regular expression that may match anywhere in a string.
 ///
-/// It is matched by Unicode scalars, in time proportional to the length of the expression times
-/// that of the string, whatever they are: by an automaton that follows all alternatives at the same
-/// time instead of trying one after another. What cannot be matched in that way is refused: back
-/// references, lookaround, atomic groups, possessive quantifiers. `PatternParser` lists the syntax.
+/// It is matched by Unicode scalars. The time is always proportional to the length of the
+/// expression times the length of the string, because an automaton follows all alternatives at the
+/// same time instead of trying one after another. Syntax that cannot be matched in that way is
+/// refused: back references, lookaround, atomic groups, possessive quantifiers. `PatternParser`
+/// lists the syntax.
 package final class Pattern: Sendable {
   package let text: String
   /// Whether the regular expressions of release 0.2.0 and earlier, those of Swift, understood the

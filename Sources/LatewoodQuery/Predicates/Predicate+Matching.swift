@@ -16,7 +16,7 @@ extension Predicate {
   }
 }
 
-/// Functions of their own, so that conditions of elements inside each other need less stack.
+/// Separate functions, so that nested conditions on elements need less stack.
 extension Predicate {
   private static func all(_ parts: [Predicate], match source: some FieldSource) throws(FleeceError) -> Bool {
     for part in parts where try !part.matches(source) { return false }

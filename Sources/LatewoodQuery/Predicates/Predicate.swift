@@ -12,8 +12,8 @@ package enum Predicate: Sendable {
   case any([Predicate])
   indirect case not(Predicate)
   case field(FieldPath, FieldTest)
-  /// Compares two fields. A field that is missing or null equals another such field, and otherwise
-  /// only differs: it is neither less nor greater.
+  /// Compares two fields. A field that is missing or null equals another such field. It differs
+  /// from all other values, but is neither less nor greater.
   indirect case fields(FieldPath, Comparison, FieldPath)
 }
 
@@ -92,9 +92,9 @@ package indirect enum FieldTest: Sendable {
   case hasType(ValueType)
   /// An array with this number of elements.
   case hasCount(Int)
-  /// An array whose number of elements compares so with another one.
+  /// An array whose number of elements compares in this way with a number.
   case countIs(Comparison, Int)
-  /// A string whose number of characters, as Swift counts them, compares so with another one.
+  /// A string whose number of characters, as Swift counts them, compares in this way with a number.
   case lengthIs(Comparison, Int)
   /// An integer with this remainder, which has the sign of the integer.
   case hasRemainder(Int64, modulo: Int64)

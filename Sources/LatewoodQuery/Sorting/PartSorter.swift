@@ -2,7 +2,7 @@
 @usableFromInline package protocol SortedEntry {
   static func precedes(_ left: Self, _ right: Self) -> Bool
   /// Whether an entry repeats an adjacent earlier entry. Where repetitions are left out, the first
-  /// occurrence counts.
+  /// occurrence is kept.
   static func repeats(_ entry: Self, _ earlier: Self) -> Bool
   /// The approximate memory of the entry, in bytes.
   var byteCount: Int { get }

@@ -4,7 +4,7 @@ import LatewoodFleece
 /// The attachments of a stored body, and the body without them.
 ///
 /// CouchDB keeps named attachments beside the members of a document. A collection keeps the content
-/// of each as a blob, and the facts about it in the member `_attachments` of the body:
+/// of each as a blob, and its metadata in the member `_attachments` of the body:
 ///
 /// ```
 /// "_attachments": {"photo.jpg": {
@@ -12,8 +12,8 @@ import LatewoodFleece
 ///   "source_digest": "md5-…", "revpos": 2, "encoding": "gzip", "encoded_length": 50121}}
 /// ```
 ///
-/// A blob elsewhere in the body is an attachment, too, named `blob_` and the path to its place, as
-/// Couchbase Lite names it: `blob_/photo`.
+/// A blob elsewhere in the body is an attachment, too, named `blob_` followed by its path, as in
+/// Couchbase Lite: `blob_/photo`.
 struct BodyAttachments {
   /// The body without the member `_attachments`.
   var body: [UInt8]
@@ -23,7 +23,7 @@ struct BodyAttachments {
     var name: String
     var contentType: String
     var blob: BlobDigest
-    /// The digest as CouchDB knows it; nil if it has never told one.
+    /// CouchDB's digest; nil if no server has sent one.
     var sourceDigest: String?
     var length: UInt64?
     /// The generation that added the attachment; nil if it is not known.
@@ -37,7 +37,7 @@ struct BodyAttachments {
   static let blobPrefix = "blob_"
   private static let usualType = "application/octet-stream"
 
-  /// Takes a stored body apart. O(bytes).
+  /// Separates a stored body from its attachments. O(bytes).
   init(_ stored: [UInt8]) throws(FleeceError) {
     body = stored
     if BlobReferences.find(in: stored).isEmpty { return }

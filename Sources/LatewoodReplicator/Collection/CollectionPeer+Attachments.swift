@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodFleece
 
-/// Attachments on their way out of a collection and into one.
+/// Reading attachments from a collection, and storing received ones.
 extension CollectionPeer {
   /// Returns a stored revision with its attachments.
   func peerRevision(
@@ -15,7 +15,7 @@ extension CollectionPeer {
     for attachment in parts.attachments {
       let old = known.first { $0.attachment.name == attachment.name && $0.attachment.blob == attachment.blob }
       let isHere = try store.blob(attachment.blob) != nil
-      // A blob whose content has never arrived is missing on the other side, too.
+      // If the content of a blob has never arrived, it is also missing on the other side.
       if !isHere, attachment.isInBody { continue }
       let content = isHere && old == nil ? BlobAttachment(digest: attachment.blob, store: store) : nil
       result.attachments.append(
@@ -103,7 +103,7 @@ extension CollectionPeer {
     }
   }
 
-  /// Returns the named attachments of all revisions of a document that are here.
+  /// Returns the named attachments of all stored revisions of a document.
   private func knownAttachments(of revision: PeerRevision) async throws -> [BodyAttachments.Attachment] {
     try await reading { reads in
       guard let record = try reads.record(of: revision.id) else { return [] }

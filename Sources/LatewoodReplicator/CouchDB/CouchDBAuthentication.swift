@@ -5,10 +5,10 @@ import LatewoodHTTP
 /// The way in which a client proves who it is.
 package enum CouchDBAuthentication: Sendable {
   case none
-  /// Name and password with every request.
+  /// A name and password with every request.
   case basic(BasicCredentials)
-  /// A cookie that the server gives for name and password, and which spares it from hashing the
-  /// password for every request. A server without `_session` gets name and password.
+  /// A cookie that the server issues for a name and password, so that it does not have to hash the
+  /// password for every request. A server without `_session` is sent the name and password instead.
   case session(BasicCredentials)
   /// A token that another server has issued.
   case bearer(String)
@@ -30,7 +30,7 @@ final class CouchDBLogin: Sendable {
 
   init(_ authentication: CouchDBAuthentication) { self.authentication = authentication }
 
-  /// Adds the proof to the fields of a request. Logs in if that has to come first.
+  /// Adds the proof to the fields of a request. Logs in first if necessary.
   ///
   /// - Parameter send: sends a request to the origin, without a proof.
   func add(
@@ -49,8 +49,8 @@ final class CouchDBLogin: Sendable {
     }
   }
 
-  /// Takes note that the server did not accept the proof. Returns whether another try makes sense:
-  /// the cookie may have expired.
+  /// Records that the server did not accept the proof. Returns whether to try again, because the
+  /// cookie may have expired.
   func refuse() -> Bool {
     session.withLock { session in
       guard case .cookie = session else { return false }

@@ -2,9 +2,8 @@ import LatewoodConcurrency
 import LatewoodFleece
 import LatewoodHTTP
 
-/// A feed of changes. It asks for pages until it has reached the end; a continuous feed then keeps
-/// a request open, in which the server sends each change on a line of its own, and empty lines as
-/// signs of life.
+/// A feed of changes. It requests pages until it has reached the end. A continuous feed then keeps
+/// a request open: the server sends each change on a separate line, and empty lines as heartbeats.
 final class CouchDBChangeFeed: ChangeFeed {
   private let request: ChangesRequest
   private let requests: CouchDBRequests
@@ -13,7 +12,7 @@ final class CouchDBChangeFeed: ChangeFeed {
   private struct State {
     var since: PeerSequence
     var hasEnded = false
-    /// Whether the last page was the last.
+    /// Whether the last page reached the end of the feed.
     var hasCaughtUp = false
     var lines: LineFeed?
     var isClosed = false
@@ -97,7 +96,7 @@ final class CouchDBChangeFeed: ChangeFeed {
     do {
       let lines = try await openLines()
       var changes: [PeerChange] = []
-      // The first line is awaited; then come those that have already arrived.
+      // Wait for the first line, then take all lines that have already arrived.
       var line = try await lines.next()
       var hasEnded = false
       while let text = line {
@@ -116,8 +115,8 @@ final class CouchDBChangeFeed: ChangeFeed {
         line = try lines.nextArrived()
       }
       if hasEnded || lines.hasEnded {
-        // The server ends a feed when it stops, or when the database is deleted: the next page
-        // tells.
+        // The server ends a feed when it stops, or when the database is deleted. The request for
+        // the next page finds out which.
         lines.close()
         state.withLock { state in
           state.lines = nil
@@ -152,7 +151,7 @@ private struct CouchDBFilter {
   let name: String
   let body: [UInt8]
 
-  /// Returns nil if there is no filter.
+  /// Returns nil for a request without a filter.
   init?(_ request: ChangesRequest) throws {
     guard request.ids != nil || request.selector != nil else { return nil }
     var output = JSONOutput()
@@ -193,7 +192,7 @@ private struct CouchDBFilter {
   }
 }
 
-/// The lines of a response that has no end.
+/// The lines of a response that does not end.
 // SAFETY: one task at a time reads; `close` only uses the response, which any task may close.
 private final class LineFeed: @unchecked Sendable {
   private let response: any HTTPResponse

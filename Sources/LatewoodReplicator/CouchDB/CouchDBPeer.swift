@@ -3,29 +3,29 @@ import LatewoodDocuments
 import LatewoodFleece
 import LatewoodHTTP
 
-/// A database of a CouchDB server, or of what speaks its protocol.
+/// A database of a CouchDB server, or of another server with the same protocol.
 ///
-/// Requests go through an `HTTPTransport`, one call of the protocol each, except where a server
-/// demands another form: documents are read one by one if there is no `_bulk_get`, revisions with
-/// attachments are sent one by one, and a batch that is refused as a whole is halved until the
-/// revisions are found that caused it.
+/// Each call of the protocol is one request to an `HTTPTransport`, with three exceptions. Without
+/// `_bulk_get`, documents are read one by one. Revisions with attachments are sent one by one. A
+/// batch that is refused as a whole is halved repeatedly, to find the revisions that caused the
+/// refusal.
 ///
 /// 1. Credentials are sent to the origin of the URL only. A redirect is followed only within it.
-/// 2. Everything that a server sends is bounded before it is stored, and a value of the wrong type
-///    is an error and never a trap.
+/// 2. The size of everything that a server sends is limited before it is stored. A value of the
+///    wrong type is an error, never a trap.
 /// 3. Attachments are read when the target asks for their bytes, and sent while they are read.
 package final class CouchDBPeer: ReplicationPeer {
   let requests: CouchDBRequests
   private let options: Options
 
-  /// The abilities of the server, as far as they are known.
+  /// The abilities of the server that are known so far.
   private struct Abilities {
     var hasBulkGet = true
   }
   private let abilities = Guarded(Abilities())
 
   package struct Options: Sendable {
-    /// The time between the signs of life of a feed that waits, in milliseconds.
+    /// The time between the heartbeats of a feed that waits, in milliseconds.
     package var heartbeat = 10_000
     /// The greatest number of requests for single documents at the same time.
     package var parallelism = 4
@@ -36,7 +36,7 @@ package final class CouchDBPeer: ReplicationPeer {
   }
 
   /// - Parameters:
-  ///   - url: the URL of the database; credentials in it are used unless others are given.
+  ///   - url: the URL of the database; credentials in the URL are used if no others are given.
   ///   - transport: sends requests to the origin of the URL.
   package init(
     _ url: HTTPURL, transport: any HTTPTransport, authentication: CouchDBAuthentication? = nil,
@@ -190,7 +190,7 @@ package final class CouchDBPeer: ReplicationPeer {
   /// refuse URLs of more than 8 KiB.
   private static let queryLength = 6000
 
-  /// Reads the revisions of one document in the way of servers without `_bulk_get`.
+  /// Reads the revisions of one document from a server without `_bulk_get`.
   private func openRevisions(_ request: RevisionRequest) async throws -> [PeerRevision] {
     var found = RevisionList(requests)
     var rest = request.revisions[...]
@@ -302,7 +302,8 @@ package final class CouchDBPeer: ReplicationPeer {
     return try await insert(Array(batch[..<middle])) + insert(Array(batch[middle...]))
   }
 
-  /// Reads the answer of `_bulk_docs`: CouchDB lists the revisions that it refused, and others all.
+  /// Reads the answer of `_bulk_docs`: CouchDB lists only the refused revisions, other servers list
+  /// all.
   private func refusals(_ answer: CouchDBAnswer, _ batch: [Encoded]) throws -> [(Int, InsertOutcome)] {
     guard let count = try answer.root.count() else {
       throw CouchDBRequests.notCouchDB("the answer of _bulk_docs is not a list")
@@ -335,7 +336,7 @@ package final class CouchDBPeer: ReplicationPeer {
       type = multipart.contentType
       body = .stream(multipart, length: multipart.length)
     } else {
-      // CouchDB waits for ever for the second part of a multipart body that has only one.
+      // CouchDB waits forever for the second part of a multipart body that has only one.
       body = .bytes(try CouchDBDocument.json(of: revision))
     }
     let response = try await requests.send(
@@ -349,8 +350,8 @@ package final class CouchDBPeer: ReplicationPeer {
     }
     let failure = try await requests.failure(of: response)
     if status == 500 {
-      // CouchDB's answer to an attachment whose digest is wrong: not the server has failed, but
-      // its handling of this document.
+      // This is CouchDB's answer to an attachment with a wrong digest. The server has not failed,
+      // only its handling of this document.
       guard failure.error == "unknown_error" else { throw CouchDBRequests.error(status, failure, nil) }
       return .refused(.init(.failed, failure.message))
     }

@@ -168,7 +168,7 @@ final class CouchDBRequests: Sendable {
     } catch let error as HTTPError where error.kind != .tooLarge {
       throw try CouchDBRequests.error(error)
     } catch {
-      // A page for people: the status has to do.
+      // The body is a page for people, so only the status is known.
     }
     return failure
   }
@@ -190,12 +190,12 @@ final class CouchDBRequests: Sendable {
       case 429, 500...599: .unavailable
       default: .unexpectedAnswer
       }
-    // Only seconds: dates would need the clock of the server.
+    // Only seconds are supported: dates would need the clock of the server.
     let seconds = head?.fields["Retry-After"].flatMap { UInt32($0) }.map { min($0, 86_400) }
     return ReplicationError(code, failure.message, retryAfter: seconds.map { .seconds(Int($0)) })
   }
 
-  /// Returns the error of a replication for one of the connection.
+  /// Converts an error of the connection to a replication error.
   ///
   /// - Throws: `CancellationError` if the task was cancelled.
   static func error(_ error: HTTPError) throws -> ReplicationError {

@@ -4,8 +4,8 @@ import LatewoodHTTP
 /// A revision with its attachments as the body of a request: `multipart/related`, whose first part
 /// is the document, followed by the bytes of each attachment that is not a stub.
 ///
-/// It has a length, since not every proxy in front of a CouchDB accepts chunks. Attachments are
-/// opened one after the other, while the body is sent.
+/// The length is sent, because not every proxy in front of a CouchDB accepts chunks. Attachments
+/// are opened one after the other, while the body is sent.
 actor MultipartDocument: HTTPBodySource {
   private let writer: MultipartWriter
   private let revision: PeerRevision
@@ -16,7 +16,7 @@ actor MultipartDocument: HTTPBodySource {
 
   private enum State {
     case document
-    /// Before the attachment of an index.
+    /// Before the attachment at an index.
     case attachment(Int)
     case content(Int, any AttachmentReader, left: UInt64)
     case ended

@@ -14,8 +14,8 @@ import LatewoodTree
 /// ```
 ///
 /// Its `state` is complete whenever no transaction is open. Nobody reads the file, so there are no
-/// versions, locks or queues, and space is not reclaimed: dead space of merges is left to the
-/// store that adopts the file. After a failure it is of no use.
+/// versions, locks or queues, and space is not reclaimed: dead space of merges is left to the store
+/// that adopts the file. After a failure it is unusable.
 ///
 /// Thread safety: one thread at a time.
 final class CompactedFile {

@@ -6,7 +6,8 @@ import LatewoodTree
 /// checkpoint of another process.
 struct FileState {
   let file: DatabaseFile
-  /// Whether this process wrote the entire file, so that nothing in it died in an earlier session.
+  /// Whether this process wrote the entire file, so that it contains no data that died in an
+  /// earlier session.
   var isOwn = false
   /// The offset of the newest checkpoint's frame; 0 if there is no checkpoint.
   var checkpoint: UInt64 = 0

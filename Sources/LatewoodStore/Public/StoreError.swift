@@ -64,8 +64,8 @@ public struct StoreError: Error, Sendable, Equatable {
     case outOfMemory
     /// The file system or operating system does not support the operation.
     case unsupported
-    /// A compaction, a copy or a wait for the writer lock was cancelled, or the store was closed
-    /// meanwhile. Nothing was changed.
+    /// A compaction, a copy or a wait for the writer lock was cancelled, or the store was closed in
+    /// the meantime. Nothing was changed.
     case cancelled
     /// The file was removed, renamed or replaced while the store had it open. The store does not
     /// write to it any more; reads and ``Store/copy(to:bytesPerSecond:progress:)`` still work.

@@ -3,13 +3,13 @@ import LatewoodFile
 
 /// Closing a store without leaving a file that grows from session to session.
 ///
-/// What a session makes dead in its last checkpoint, it cannot reclaim before it ends. So one that
-/// closes looks at the size of the file. Usually that is all: two system calls. If much is dead, it
-/// sweeps (``SpaceReclaimer/sweep(upTo:)``), which writes nothing but root slots. Only if the file
-/// would still exceed the bounds of `CompactionPolicy`, by its length or by dead parts of blocks,
-/// it is compacted. Between two sweeps half of the live data and 16 MiB become dead, and between
-/// two compactions the live data several times, so their cost for each session does not grow with
-/// it.
+/// A session cannot reclaim the space that becomes dead in its last checkpoint. A closing session
+/// therefore looks at the size of the file. Usually that is all: two system calls. If much is dead,
+/// it sweeps (``SpaceReclaimer/sweep(upTo:)``), which writes nothing but root slots. Only if the
+/// file would still exceed the bounds of `CompactionPolicy`, by its length or by dead parts of
+/// blocks, it is compacted. Between two sweeps half of the live data and 16 MiB become dead, and
+/// between two compactions the live data several times, so their cost for each session does not
+/// grow with it.
 extension Engine {
   /// The maximum number of live bytes that a closing session compacts: of the files for which the
   /// bounds are promised.

@@ -287,8 +287,8 @@ final class SpaceReclaimer: Sendable {
   //
   // The dead ranges of a session are known only to it: when it closes, parts of blocks, and what
   // was too little to be worth a root slot, stay. Many short sessions leave many of these. So
-  // everything that can still be read is counted, and all other blocks are dead, whichever process
-  // made them so.
+  // everything that can still be read is counted, and all other blocks are dead, even blocks that
+  // other processes left.
 
   /// Reclaims every block before the newest checkpoint that nothing refers to.
   ///
@@ -350,8 +350,8 @@ final class SpaceReclaimer: Sendable {
     return Found(checkpoint: checkpoint, claims: count.claims, blocks: blocks)
   }
 
-  /// Removes from ascending blocks what is a hole already, as far as the system can tell. Makes a
-  /// system call for each hole.
+  /// Returns ascending blocks without the holes that the system knows. Makes a system call for each
+  /// hole.
   private func withoutHoles(
     _ blocks: [Range<UInt64>], in file: DatabaseFile
   ) throws(StorageError) -> [Range<UInt64>] {

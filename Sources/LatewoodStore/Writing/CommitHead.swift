@@ -130,7 +130,7 @@ final class CommitHead: @unchecked Sendable {
   ///
   /// - Parameter version: the published version; nil if the store is closed.
   /// - Throws: `inputOutput` if the disk now fails in another way, which ends all writing;
-  ///   `fileTooLarge` if the file cannot grow beyond what may have been written.
+  ///   `fileTooLarge` if the file cannot grow beyond the bytes that may have been written.
   func rollBackUnwritten(in file: DatabaseFile, to version: () -> Version?) throws(StorageError) {
     guard file.isOutOfSpace else { return }
     // Every running flush ends with the failure, and no new commit begins.

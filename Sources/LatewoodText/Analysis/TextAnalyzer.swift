@@ -1,22 +1,23 @@
 /// Makes terms of the words of texts, for an index and for queries alike.
 ///
-/// A word is folded, and reduced to its stem if there is a language. Of a run of characters in a
-/// script without spaces, each two neighbours are a term, and so is the last character alone: a
-/// query for several characters is a phrase of pairs, and one for a single character a prefix.
+/// A word is folded, and reduced to its stem if the options name a language. In a run of characters
+/// of a script without spaces, each pair of neighbours is a term, and the last character alone is
+/// another. A query for several characters is then a phrase of pairs, and a query for a single
+/// character is a prefix.
 ///
-/// Terms take time in proportion to the text. Of a word, the first ``scalarLimit`` scalars count,
-/// and of a term the first ``termLimit`` bytes.
+/// Takes time proportional to the length of the text. Only the first ``scalarLimit`` scalars of a
+/// word and the first ``termLimit`` bytes of a term are used.
 package struct TextAnalyzer {
   package let options: TextOptions
   private let stopWords: Set<[UInt8]>
-  /// Stems of recent words, because most words of a text are frequent ones.
+  /// Stems of recent words, because a few frequent words make up most of a text.
   private var stems: [[UInt32]: [UInt8]] = [:]
   private var scalars: [UInt32] = []
   private var folded: [UInt32] = []
 
-  /// The maximum length of a term, in bytes. A longer one is cut between two scalars.
+  /// The maximum length of a term, in bytes. A longer term is cut between two scalars.
   package static let termLimit = 120
-  /// The maximum number of scalars of a word that have a part in its term.
+  /// The maximum number of scalars of a word that are used for its term.
   static let scalarLimit = 256
   /// The maximum number of stems that are kept.
   private static let stemLimit = 8192
@@ -36,7 +37,7 @@ package struct TextAnalyzer {
     return result
   }
 
-  /// Calls a closure with each token of a text, also with stop words.
+  /// Calls a closure with each token of a text, including stop words.
   ///
   /// - Returns: the number of positions.
   @discardableResult
@@ -115,7 +116,7 @@ package struct TextAnalyzer {
     return (term, .word)
   }
 
-  /// Returns the beginning of terms that a prefix stands for: folded, but not reduced to a stem.
+  /// Returns the beginning of the terms that match a prefix: folded, but not reduced to a stem.
   package func prefix(of word: String) -> [UInt8] {
     let scalars = word.unicodeScalars.map(\.value)
     return TextAnalyzer.cut(TextAnalyzer.bytes(plain(scalars[...])))
@@ -125,7 +126,7 @@ package struct TextAnalyzer {
     options.folding.folded(TextAnalyzer.visible(word.prefix(TextAnalyzer.scalarLimit)))
   }
 
-  /// Leaves out what has no width, and makes all apostrophes the same.
+  /// Removes scalars without width, and replaces every kind of apostrophe by the same one.
   private static func visible(_ word: ArraySlice<UInt32>) -> some Sequence<UInt32> {
     word.lazy.compactMap { scalar in
       if scalar < 0xAD { return scalar }

@@ -18,7 +18,7 @@ package struct TextOptions: Hashable, Sendable {
 
 /// An occurrence of a term in a text.
 package struct TextToken: Equatable, Sendable {
-  /// What the index has, in UTF-8.
+  /// The term in the index, in UTF-8.
   package var term: [UInt8]
   /// The number of the word in the text.
   package var position: Int
@@ -28,11 +28,11 @@ package struct TextToken: Equatable, Sendable {
 
   package enum Kind: Sendable {
     case word
-    /// A word that an index leaves out. It has a position.
+    /// A word that an index leaves out. It still takes up a position.
     case stopWord
     /// Two neighbouring characters of a script that is written without spaces.
     case pair
-    /// The last character of a run in such a script, which begins no pair.
+    /// The last character of a run in such a script, which does not begin a pair.
     case last
   }
 }

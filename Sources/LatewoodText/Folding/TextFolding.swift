@@ -1,4 +1,4 @@
-/// Which differences between letters a search ignores.
+/// The differences between letters that a search ignores.
 package struct TextFolding: OptionSet, Hashable, Sendable {
   package let rawValue: UInt8
 
@@ -15,15 +15,15 @@ package struct TextFolding: OptionSet, Hashable, Sendable {
 
   /// Returns scalars folded and in canonical order, each letter followed by its marks.
   ///
-  /// Canonically equivalent texts, and those that differ in the width of letters only, are equal
-  /// after any folding, also after the empty one.
+  /// Texts that are canonically equivalent, or differ only in the width of letters, are equal after
+  /// any folding, even the empty one.
   package func folded(_ scalars: some Sequence<UInt32>) -> [UInt32] {
     var result: [UInt32] = []
     for scalar in scalars { append(scalar, to: &result) { _ in } }
     return result
   }
 
-  /// Returns a folded text that knows where its scalars are in the original.
+  /// Returns a folded text with the index of each scalar in the original.
   package func mapped(_ scalars: some Sequence<UInt32>) -> FoldedText {
     var result = FoldedText()
     for (index, scalar) in scalars.enumerated() {
@@ -32,7 +32,8 @@ package struct TextFolding: OptionSet, Hashable, Sendable {
     return result
   }
 
-  /// Appends the folding of a scalar; `placed` is told the index of each scalar that is inserted.
+  /// Appends the folding of a scalar. `placed` is called with the index of each scalar that is
+  /// inserted.
   @inline(__always)
   private func append(_ scalar: UInt32, to result: inout [UInt32], placed: (Int) -> Void) {
     if scalar < 0x80 {
@@ -56,7 +57,7 @@ package struct TextFolding: OptionSet, Hashable, Sendable {
     var index = result.count
     let combiningClass = UnicodeTables.combiningClasses[scalar]
     if combiningClass > 0 {
-      // A letter with more marks than any language has keeps those beyond in their order.
+      // If a letter has more marks than in any language, the excess marks keep their order.
       let limit = max(0, index - 30)
       while index > limit, UnicodeTables.combiningClasses[result[index - 1]] > combiningClass {
         index -= 1
@@ -75,16 +76,16 @@ package struct TextFolding: OptionSet, Hashable, Sendable {
   }
 }
 
-/// A folded text and the places of its scalars in the original.
+/// A folded text, and the index of each scalar in the original.
 package struct FoldedText: Equatable {
   package fileprivate(set) var scalars: [UInt32] = []
-  /// The index in the original of the scalar that each scalar is from.
+  /// The index in the original of the source of each scalar.
   fileprivate var origins: [Int] = []
 
-  /// Returns the range in the original that a range of the folded text is from.
+  /// Returns the range in the original that corresponds to a range of the folded text.
   ///
-  /// A part of a letter stands for the whole letter: after folding, "ß" is "ss", and either "s" is
-  /// from the one "ß".
+  /// A part of a letter corresponds to the whole letter: "ß" is folded to "ss", and the range of
+  /// either "s" is the "ß".
   package func origin(of range: Range<Int>) -> Range<Int> {
     let places = origins[range]
     guard let first = places.min(), let last = places.max() else { return 0..<0 }
@@ -92,7 +93,7 @@ package struct FoldedText: Equatable {
   }
 }
 
-/// For each scalar that a folding changes, those that replace it.
+/// The scalars that replace each scalar that a folding changes.
 private struct FoldingTable: Sendable {
   /// The number of the entry of a scalar, by pages of 256; 0 for none.
   private var pages: [UInt16] = []
@@ -116,7 +117,8 @@ private struct FoldingTable: Sendable {
     }
     var table = [UInt32: UInt16]()
     for scalar in changed.sorted() {
-      // Foldings have decompositions, and those of accented capitals have foldings.
+      // A folding may have a decomposition, and the decomposition of an accented capital has a
+      // folding.
       let folded = (decompositions[scalar] ?? [scalar]).flatMap { caseFoldings[$0] ?? [$0] }
       var sequence = folded.flatMap { decompositions[$0] ?? [$0] }
       if let direct = caseFoldings[scalar] {

@@ -3,10 +3,10 @@ package struct BoundTextQuery: Equatable, Sendable {
   /// Terms at fixed distances from each other.
   package struct Phrase: Equatable, Sendable {
     package var terms: [Term]
-    /// The numbers of the fields that count; nil for all.
+    /// The numbers of the fields to search; nil for all.
     package var fields: Set<Int>?
     package var boost: Double
-    /// What the query says, for explanations.
+    /// The phrase as the query spells it, for explanations.
     package var text: String
 
     /// The number of positions from the first term to the last, both included.
@@ -15,7 +15,7 @@ package struct BoundTextQuery: Equatable, Sendable {
 
   package struct Term: Equatable, Sendable {
     package var bytes: [UInt8]
-    /// What other terms begin with that count too; nil if only the one term counts.
+    /// The prefix of other terms that also match; nil if only the exact term matches.
     package var prefix: [UInt8]?
     /// The distance from the first term of the phrase, in positions.
     package var offset: Int
@@ -35,10 +35,10 @@ package struct BoundTextQuery: Equatable, Sendable {
   }
 
   package private(set) var phrases: [Phrase] = []
-  /// The maximum number of terms of a phrase. Of a longer one, the first terms count.
+  /// The maximum number of terms of a phrase. Only the first terms of a longer phrase are used.
   package static let phraseTermLimit = 64
 
-  /// Nil if the query has no words, and so finds nothing.
+  /// Nil if the query has no words, and therefore finds nothing.
   package var root: Node?
 
   /// Binds a query to the options and the fields of an index.
@@ -114,7 +114,7 @@ package struct BoundTextQuery: Equatable, Sendable {
         }
       case .pair: break
       case .last:
-        // The pair before has this character already.
+        // The previous pair already includes this character.
         if index > 0, tokens[index - 1].kind == .pair { continue }
         term.prefix = token.term
       }

@@ -1,4 +1,4 @@
-/// The tokens of one document, in which the phrases of a query are looked for.
+/// The occurrences of the phrases of a query in one document.
 package struct TextOccurrences {
   /// An occurrence of a phrase.
   package struct Occurrence: Equatable, Sendable {
@@ -11,7 +11,7 @@ package struct TextOccurrences {
   }
 
   private let query: BoundTextQuery
-  /// Of each phrase those in the parts of the query that the document meets.
+  /// The occurrences of each phrase in the parts of the query that the document meets.
   package private(set) var found: [[Occurrence]]
   /// Whether the document meets the query.
   package private(set) var isMatch = false
@@ -95,10 +95,12 @@ package struct TextOccurrences {
     }
   }
 
-  /// Returns the occurrences that stand together with one of each other phrase in one field: with
-  /// at most `distance` words between the end of the first phrase and the beginning of the last.
+  /// Returns the occurrences that belong to a group: one occurrence of each phrase, all in one
+  /// field, with at most `distance` words between the end of the first phrase and the beginning of
+  /// the last.
   ///
-  /// As FTS5 does, after each such group the phrase that occurs next is the one that moves.
+  /// As in FTS5, after each such group the search advances the phrase with the nearest next
+  /// occurrence.
   static func near(_ lists: [[Occurrence]], lengths: [Int], _ distance: Int) -> [[Occurrence]] {
     let places = lists.map { $0.map { $0.field << 40 + $0.position } }
     var kept: [[Occurrence]] = Array(repeating: [], count: lists.count)

@@ -1,24 +1,24 @@
 /// A query for words in texts.
 ///
-/// Its phrases are texts as they were written. ``BoundTextQuery`` makes terms of them, which
-/// depends on the options of an index.
+/// Its phrases are unchanged parts of the text. ``BoundTextQuery`` makes terms of them, according
+/// to the options of an index.
 package indirect enum TextQuery: Equatable, Sendable {
   case phrase(Phrase)
   /// Phrases with at most `distance` words between the first and the last of them.
   case near([Phrase], distance: Int)
   case all([TextQuery])
   case any([TextQuery])
-  /// What meets the first query and does not meet the second.
+  /// Documents that meet the first query, but not the second.
   case without(TextQuery, TextQuery)
   /// A query in some fields only.
   case fields([String], TextQuery)
-  /// A query whose part of the score is multiplied.
+  /// A query whose contribution to the score is multiplied.
   case boost(Double, TextQuery)
 
   /// Neighbouring words.
   package struct Phrase: Equatable, Sendable {
     package var text: String
-    /// Whether the last word stands for all words that begin with it.
+    /// Whether the last word matches all words that begin with it.
     package var isPrefix: Bool
 
     package init(_ text: String, isPrefix: Bool = false) {
@@ -33,17 +33,18 @@ package indirect enum TextQuery: Equatable, Sendable {
   package static let phraseLimit = 1000
   /// The maximum length of the text of a query, in bytes.
   package static let lengthLimit = 65_536
-  /// The number of words between the phrases of a `NEAR` that names none.
+  /// The number of words between the phrases of a `NEAR` without a number.
   package static let usualDistance = 10
-  /// The maximum number of words of a text that ``words(_:any:lastIsPrefix:)`` makes a query of.
+  /// The maximum number of words of a text that ``words(_:any:lastIsPrefix:)`` uses.
   package static let wordLimit = 64
 
-  /// Returns a query for the words of any text, such as that of a search field. Whatever the text
-  /// contains, it has no syntax: `AND`, quotes and stars are words or nothing.
+  /// Returns a query for the words of any text, such as the contents of a search field. The text
+  /// has no syntax: `AND` is a word, and quotes and stars are ignored.
   ///
   /// - Parameters:
   ///   - any: whether one of the words suffices.
-  ///   - lastIsPrefix: whether the last word may be the beginning of one, as while it is typed.
+  ///   - lastIsPrefix: whether the last word may be the beginning of a word, such as one that is
+  ///     still being typed.
   package static func words(
     _ text: String, any: Bool = false, lastIsPrefix: Bool = false
   ) -> TextQuery {
@@ -70,7 +71,7 @@ package indirect enum TextQuery: Equatable, Sendable {
 package struct TextQueryError: Error, Equatable, CustomStringConvertible {
   /// A description that tells what to write instead.
   package var reason: String
-  /// The place in the text, as an offset in UTF-8.
+  /// The offset in the text, in UTF-8.
   package var offset: Int
 
   package var description: String { "\(reason) (at byte \(offset) of the query)" }

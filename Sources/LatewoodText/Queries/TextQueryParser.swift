@@ -15,8 +15,8 @@
 /// name    = word | '"' characters '"'
 /// ```
 ///
-/// This is the syntax of FTS5, with its precedence; boosts are those of Lucene. A word reaches to
-/// the next space or one of `" ( ) { } : * ^ + ,`. The operators are written in capitals.
+/// This is the syntax of FTS5, with the same precedence, and the boosts of Lucene. A word ends
+/// before the next space or one of `" ( ) { } : * ^ + ,`. The operators are written in capitals.
 package struct TextQueryParser {
   private var tokens: ArraySlice<Token> = []
   private let length: Int
@@ -26,7 +26,7 @@ package struct TextQueryParser {
   private struct Token {
     var kind: Kind
     var offset: Int
-    /// Whether a space stands before it.
+    /// Whether it follows a space.
     var followsSpace: Bool
   }
 
@@ -253,7 +253,7 @@ package struct TextQueryParser {
       guard tokens.first?.kind.isText == true else { throw error("Expected a word after \"+\"") }
       phrase.text += " " + (try text())
     }
-    // In FTS5 a star after a space counts too.
+    // FTS5 also accepts a star after a space.
     phrase.isPrefix = skip("*")
     return phrase
   }

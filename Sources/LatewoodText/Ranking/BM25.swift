@@ -17,8 +17,8 @@
 /// ```
 ///
 /// `n` is the number of documents with the phrase, `k1` is 1.2 and `b` 0.75. The length of a
-/// document counts all fields of the index, also those that the query leaves out. A higher score is
-/// better; FTS5 returns its negative.
+/// document includes all fields of the index, even fields that the query leaves out. A higher score
+/// is better; FTS5 returns its negative.
 package struct BM25: Equatable, Sendable {
   package static let k1 = 1.2
   package static let b = 0.75
@@ -33,13 +33,13 @@ package struct BM25: Equatable, Sendable {
     self.totalLength = totalLength
   }
 
-  /// The weight of a phrase that `count` documents have.
+  /// The weight of a phrase that occurs in `count` documents.
   package func idf(_ count: Int) -> Double {
     let idf = log((Double(documentCount) - Double(count) + 0.5) / (Double(count) + 0.5))
     return idf > 0 ? idf : 1e-6
   }
 
-  /// The part of a phrase in the score, without its boost.
+  /// The contribution of a phrase to the score, without its boost.
   ///
   /// - Parameters:
   ///   - frequency: `f`

@@ -6,7 +6,7 @@ package struct TextExcerpt: Equatable, Sendable {
   /// text.
   package var highlights: [Range<Int>]
 
-  /// Returns the ranges of occurrences in one text, in order. Those that overlap are one.
+  /// Returns the ranges of occurrences in one text, in order. Overlapping ranges are merged.
   package static func highlights(_ occurrences: [TextOccurrences.Occurrence]) -> [Range<Int>] {
     var result: [Range<Int>] = []
     for range in occurrences.map(\.range).sorted(by: { $0.lowerBound < $1.lowerBound }) {
@@ -19,12 +19,12 @@ package struct TextExcerpt: Equatable, Sendable {
     return result
   }
 
-  /// Chooses the best part of a text: that with the most different phrases, then with the most
-  /// occurrences, then the first. A part that begins a sentence is better than the middle of one
-  /// with as many.
+  /// Chooses the best part of a text: the part with the most different phrases, then the most
+  /// occurrences, then the first. Among equals, a part that begins a sentence is better than the
+  /// middle of a sentence.
   ///
   /// - Parameters:
-  ///   - occurrences: those in this text.
+  ///   - occurrences: the occurrences in this text.
   ///   - tokens: the tokens of the text.
   ///   - wordCount: the maximum number of words.
   package init(
@@ -56,7 +56,7 @@ package struct TextExcerpt: Equatable, Sendable {
       let lastPosition = sorted.last { $0.position < position + count }?.position ?? position
       first = tokens.firstIndex { $0.position >= position } ?? 0
       let span = lastPosition - position + 1
-      // The found words stand in the middle, unless a sentence begins shortly before them.
+      // The found words are in the middle, unless a sentence begins shortly before them.
       let earliest = max(0, first - (count - min(count, span)))
       let middle = max(0, first - (count - min(count, span)) / 2)
       first = TextExcerpt.sentenceStart(of: text, tokens, in: earliest...first) ?? middle

@@ -76,7 +76,7 @@ enum EnglishStemmer {
     words.contains { $0.utf8CodeUnitCount == end && word.ends(in: $0, before: end) }
   }
 
-  /// Mends a verb after its "ing" or "ed" has gone.
+  /// Restores the end of a verb after its "ing" or "ed" is removed.
   private static func restoreEnd(_ word: inout StemWord) {
     if word.ends(in: "at") || word.ends(in: "bl") || word.ends(in: "iz") {
       word.append("e")
@@ -98,8 +98,8 @@ enum EnglishStemmer {
     }
   }
 
-  /// Whether the first letters end in a short syllable: also in a vowel and a consonant at the
-  /// beginning of the word, and in "past".
+  /// Whether the first letters end in a short syllable, which may also be a vowel and a consonant
+  /// at the beginning of the word, or "past".
   private static func endsShort(_ word: StemWord, before end: Int) -> Bool {
     if end == 2 { return word.isVowel(0) && !word.isVowel(1) }
     return word.endsInShortSyllable(before: end) || word.ends(in: "past", before: end)
@@ -136,13 +136,13 @@ enum EnglishStemmer {
 
   // MARK: Exceptions
 
-  /// Beginnings that R1 follows directly, so that "universe" and "university" are two stems.
+  /// Beginnings that R1 follows directly, so that "universe" and "university" have different stems.
   private static let prefixes: [StaticString] = [
     "gener", "commun", "arsen", "past", "univers", "later", "emerg", "organ", "inter",
   ]
-  /// Words that end in "eed" as a part of the stem, as "proceed" does, without it.
+  /// Words whose stem includes a final "eed", such as "proceed"; listed without it.
   private static let withEed: [StaticString] = ["proc", "exc", "succ"]
-  /// Words that end in "ing" as a part of the stem, as "evening" does, without it.
+  /// Words whose stem includes a final "ing", such as "evening"; listed without it.
   private static let withIng: [StaticString] = ["inn", "out", "cann", "herr", "earr", "even"]
 
   private static let exceptions: [[UInt32]: [UInt32]] = {

@@ -1,9 +1,9 @@
-/// A word of English while a stemmer shortens it, with the two regions that both algorithms of
-/// Martin Porter decide by.
+/// A word of English while a stemmer shortens it, with the two regions that decide in both
+/// algorithms of Martin Porter.
 ///
 /// R1 begins after the first consonant that follows a vowel, and R2 begins after the next such
-/// consonant. In "beautiful", R1 is "iful" and R2 is "ul". Without a suffix inside R1, at least one
-/// syllable remains; without one inside R2, at least two.
+/// consonant. In "beautiful", R1 is "iful" and R2 is "ul". Removing a suffix inside R1 leaves at
+/// least one syllable; removing one inside R2 leaves at least two.
 struct StemWord {
   /// Unicode scalars, and ``consonantY`` for a "y" that is a consonant.
   private var letters: [UInt32]
@@ -32,7 +32,7 @@ struct StemWord {
     r2 = endOfSyllable(from: r1)
   }
 
-  /// The word with each "y" as it was.
+  /// The word without the marks of each "y".
   var unmarked: [UInt32] { letters.map { $0 == StemWord.consonantY ? 0x79 : $0 } }
 
   var count: Int { letters.count }
@@ -55,8 +55,8 @@ struct StemWord {
   /// Whether the word ends in two equal letters.
   var endsInDouble: Bool { count >= 2 && letters[count - 1] == letters[count - 2] }
 
-  /// Whether the first letters end in consonant, vowel, consonant, of which the last is not "w" or
-  /// "x". A "y" there is a vowel, or marked, and does not count either.
+  /// Whether the first letters end in consonant, vowel, consonant, and the last is not "w" or "x".
+  /// A last "y" does not count either, because it is a vowel or marked.
   func endsInShortSyllable(before end: Int) -> Bool {
     guard end >= 3, !isVowel(end - 3), isVowel(end - 2), !isVowel(end - 1) else { return false }
     return letters[end - 1] != 0x77 && letters[end - 1] != 0x78 && letters[end - 1] != StemWord.consonantY
@@ -104,8 +104,8 @@ struct StemWord {
     ending.withUTF8Buffer { letters.append(contentsOf: $0.lazy.map(UInt32.init)) }
   }
 
-  /// Returns the rule of the first suffix that the word ends in. In a list, a longer suffix comes
-  /// before those that it ends in.
+  /// Returns the rule of the first suffix that the word ends in. A list has a longer suffix before
+  /// the suffixes that it ends in.
   private func rule(of rules: [SuffixRule]) -> SuffixRule? { rules.first { ends(in: $0.suffix) } }
 
   private func meets(_ rule: SuffixRule) -> Bool {
@@ -143,7 +143,7 @@ struct SuffixRule: Sendable {
   let replacement: StaticString
   var condition = Condition.none
 
-  /// A condition beside the region of the step.
+  /// A condition in addition to the region of the step.
   enum Condition: Sendable {
     case none
     /// The letter before the suffix is one of these.

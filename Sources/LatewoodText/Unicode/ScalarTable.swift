@@ -1,4 +1,4 @@
-/// A byte for each Unicode scalar, in pages of 256 of which equal ones are stored once.
+/// A byte for each Unicode scalar, in pages of 256. Equal pages are stored once.
 struct ScalarTable: Sendable {
   private var pages: [UInt16]
   private var bytes: [UInt8]
@@ -69,7 +69,7 @@ struct TableNumbers {
     }
   }
 
-  /// Reads a whole table of sequences: for each scalar those that replace it.
+  /// Reads a whole table of sequences: the scalars that replace each scalar.
   mutating func sequences() -> [UInt32: [UInt32]] {
     var result: [UInt32: [UInt32]] = [:]
     var scalar = 0

@@ -1,13 +1,13 @@
-/// What the search for words knows of Unicode, from tables of its own.
+/// The properties of Unicode scalars that the search for words needs.
 ///
-/// The standard library has properties of scalars too, but of a version that depends on the system:
-/// an index that one device has written would miss words on another.
+/// The properties in the standard library depend on the version of the system, so an index that one
+/// device has written would miss words on another.
 package enum UnicodeTables {
-  /// The version of the Unicode Character Database. Which words a text has depends on it, so it is
-  /// stored with an index.
+  /// The version of the Unicode Character Database. It is stored with an index, because the words
+  /// of a text depend on it.
   package static let version = UnicodeData.version
 
-  /// For each scalar the bits of its ``WordBreakClass``.
+  /// The bits of the ``WordBreakClass`` of each scalar.
   static let wordBreaks = ScalarTable(runs: UnicodeData.wordBreaks)
   static let combiningClasses = ScalarTable(runs: UnicodeData.combiningClasses)
   /// 1 for a mark that folding removes.

@@ -1,7 +1,7 @@
 /// The words of a text, among its segments: those with a letter or a number.
 ///
 /// Neighbouring characters of scripts without spaces, such as Han, kana and Thai, are one *run*.
-/// Dividing it into words would take a dictionary.
+/// Dividing a run into words would require a dictionary.
 struct TextWords: Sequence, IteratorProtocol {
   /// A word or a run.
   struct Word: Equatable {

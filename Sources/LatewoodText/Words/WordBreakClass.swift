@@ -10,13 +10,13 @@ struct WordBreakClass: Equatable {
   /// Whether a scalar begins an emoji (`Extended_Pictographic`).
   var isPictographic: Bool { bits & 0x20 != 0 }
 
-  /// Whether a scalar makes a word of the text around it: a letter or a number.
+  /// Whether a scalar makes its segment a word: a letter or a number.
   var isLetter: Bool { bits & 0x40 != 0 }
 
   /// Whether a scalar belongs to a script that is written without spaces.
   var isUnspaced: Bool { bits & 0x80 != 0 }
 
-  /// The order is that of Tests/text/generate.py.
+  /// In the order of Tests/text/generate.py.
   enum Kind: UInt8 {
     case other, carriageReturn, lineFeed, newline, extend, zeroWidthJoiner, format, regionalIndicator
     case katakana, hebrewLetter, letter, singleQuote, doubleQuote, midNumberLetter, midLetter, midNumber

@@ -1,8 +1,8 @@
 /// The segments of a text between word boundaries, by the rules of Unicode Standard Annex 29.
 ///
-/// Segments are words, spaces and punctuation alike; together they are the text. Takes time
-/// proportional to its length: a rule looks ahead past marks at most once for each scalar between
-/// two letters or numbers.
+/// A segment is a word, spaces or punctuation. Together, the segments are the whole text. Takes
+/// time proportional to its length: a rule looks ahead past marks at most once for each scalar
+/// between two letters or numbers.
 package struct WordSegments: Sequence, IteratorProtocol {
   private let scalars: ArraySlice<UInt32>
   private var at: Int
@@ -18,7 +18,7 @@ package struct WordSegments: Sequence, IteratorProtocol {
     let start = at
     var previous = WordBreakClass(scalars[at])
     at += 1
-    /// The last scalar that rule WB4 does not skip, and what stands before it.
+    /// The last scalar that rule WB4 does not skip, and the one before it.
     var last = previous.kind
     var beforeLast = WordBreakClass.Kind.other
     var flags = last == .regionalIndicator ? 1 : 0

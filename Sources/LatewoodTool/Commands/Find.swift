@@ -109,7 +109,7 @@ extension CommandDescription {
   /// The number of members of a selector that are looked for in the collection.
   private static let noteLimit = 8
 
-  /// Names the members in a selector that no document has: they may be misspelt.
+  /// Names the members in a selector that no document has, because they may be misspelt.
   private static func noteUnknownMembers(
     _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle, on console: Console
   ) throws(Failure) {

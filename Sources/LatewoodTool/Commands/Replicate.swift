@@ -34,12 +34,12 @@ extension CommandDescription {
     ],
     discussion: [
       "All revisions that TARGET lacks are copied from SOURCE, with their histories, deletions, conflicts and "
-        + "attachments. Both sides keep the place that was reached, so that the next run, or a run after an "
-        + "interruption, transfers only what is new. To replicate in both directions, run the command twice, with "
+        + "attachments. Both sides store how far the replication has come, so the next run, or a run after an "
+        + "interruption, transfers only new revisions. To replicate in both directions, run the command twice, with "
         + "the sides exchanged.",
       "A file can be open for writing in one process at a time: close the app first. Without --credentials, "
-        + "the variable LATEWOOD_CREDENTIALS is used. They are not accepted in a URL, where every user of the "
-        + "machine could see them. http:// sends documents and password unencrypted, and https:// is not "
+        + "the variable LATEWOOD_CREDENTIALS is used. Credentials in a URL are refused, because every user of "
+        + "the machine could see them. http:// sends documents and passwords unencrypted, and https:// is not "
         + "supported yet: use a tunnel across networks that you do not trust.",
     ],
     examples: [

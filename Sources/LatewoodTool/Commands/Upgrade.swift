@@ -8,10 +8,10 @@ extension CommandDescription {
     options: [.wait],
     discussion: [
       "A database keeps the format of its documents until this command, or its app, upgrades it. `latewood info` "
-        + "prints the format. Afterwards older programs refuse the file: Latewood 0.2 can read format 1 alone.",
-      "Format 2 names new revisions by their contents in another way. Revisions that are stored keep their names, so "
-        + "upgrade all replicas of a database together: if the same change is made in a replica of each format, the "
-        + "document is in conflict once.",
+        + "prints the format. After an upgrade, older programs refuse the file: Latewood 0.2 can read only format 1.",
+      "Format 2 derives the names of new revisions from their contents in another way. Stored revisions keep their "
+        + "names. Upgrade all replicas of a database together: if the same change is made in replicas of different "
+        + "formats, the document is in conflict once.",
     ],
     examples: [
       ExampleDescription(

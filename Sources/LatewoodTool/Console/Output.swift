@@ -15,7 +15,8 @@ final class Output {
   private static let pieceLength = 64 << 10
 
   private let target: Target
-  /// Whether a person sees this on a terminal, which must not obey what is in files.
+  /// Whether a person sees this on a terminal. The terminal then has to be kept from obeying codes
+  /// in files.
   var isTerminal = false
   private var filter = TerminalFilter()
   /// The buffer for a file or memory; streams have their own.

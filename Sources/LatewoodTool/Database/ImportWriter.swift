@@ -77,7 +77,7 @@ struct ImportWriter: ImportTarget {
     try commit(.synchronous)
   }
 
-  /// - Parameter large: an entry after those of the batch.
+  /// - Parameter large: an entry after the entries of the batch.
   private mutating func commit(
     _ durability: Durability, _ large: (key: [UInt8], value: UnsafeRawBufferPointer, line: Int)? = nil
   ) throws(Failure) {

@@ -138,7 +138,7 @@ final class TextWindow {
     return JSONSlice(UnsafeRawBufferPointer(rebasing: text.prefix(length))).string() ?? []
   }
 
-  /// Reads as much of the text as a search needs, and skips what it has found. Returns its place in
+  /// Reads as much of the text as a search needs, and skips the found value. Returns its offset in
   /// memory.
   private func found(
     _ find: (UnsafeRawBufferPointer, inout JSONCheck, _ isComplete: Bool) throws(FleeceError)

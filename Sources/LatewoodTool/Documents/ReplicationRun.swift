@@ -28,7 +28,7 @@ struct ReplicationRun {
     creates = arguments.has(.create)
     var setup = ReplicationSetup()
     setup.isContinuous = arguments.has(.continuous)
-    // One that keeps running waits for the other side as long as it takes.
+    // A continuous replication waits for the other side without a limit.
     setup.retries.limit = setup.isContinuous ? nil : 4
     let ids = try arguments.texts(of: .documentID)
     if !ids.isEmpty { setup.filter.ids = ids }
@@ -203,13 +203,13 @@ extension ReplicationRun {
       }
     }
 
-    /// Closes the side after an error, which takes precedence over one of closing.
+    /// Closes the side after an error, which takes precedence over an error of closing.
     func abandon() { do throws(Failure) { try close() } catch {} }
   }
 }
 
-/// Runs tasks on threads of Dispatch. The command waits for its task, perhaps on one of the few
-/// threads that run Swift's tasks otherwise.
+/// Runs tasks on threads of Dispatch. The command waits for its task, and its thread may be one of
+/// the few that usually run Swift's tasks.
 private final class QueueExecutor: TaskExecutor {
   private let queue = DispatchQueue(label: "latewood.replicate", attributes: .concurrent)
 

@@ -5,8 +5,8 @@ import LatewoodFleece
 import LatewoodInspection
 import LatewoodStore
 
-/// The information that `info` reads from the file itself, besides that of the store: header,
-/// slots, log, and some nodes of the tree, whatever the size of the file.
+/// The information that `info` reads from the file itself, in addition to the store's: header,
+/// slots, log, and some nodes of the tree. The amount read does not depend on the size of the file.
 struct FileLayoutFacts {
   let databaseID: String
   let hasWriter: Bool

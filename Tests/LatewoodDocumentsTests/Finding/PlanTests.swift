@@ -275,7 +275,7 @@ import Testing
     #expect(scan.isScan && scan.suggestion == "year" && scan.filters && scan.sorts)
     #expect(try plan(#"{"tags":{"$elemMatch":{"$eq":"x"}},"title":"t"}"#).suggestion == "title,tags[]")
     #expect(try plan("{}").suggestion == nil)
-    // No index answers which array has one of several elements.
+    // No index finds the arrays that contain one of several elements.
     #expect(try plan(#"{"tags":{"$in":["x","y"]}}"#).suggestion == nil)
     #expect(try plan(#"{"year":{"$in":[1990,1991]}}"#).suggestion == "year")
     try store.createIndex(

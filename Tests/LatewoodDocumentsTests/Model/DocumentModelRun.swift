@@ -57,7 +57,7 @@ final class DocumentModelRun {
     try store.close()
   }
 
-  /// Returns a random body of about a length: Fleece, or any bytes where that is possible.
+  /// Returns a random body of about the given length: Fleece, or any bytes where that is possible.
   private func body(_ length: Int) throws -> [UInt8] {
     if options.format == .version1 { return random.bytes(length) }
     var writer = FleeceWriter()

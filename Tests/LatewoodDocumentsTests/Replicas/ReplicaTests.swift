@@ -8,7 +8,7 @@ import Testing
     do { return try RevisionID(text) } catch { preconditionFailure("\(error)") }
   }
 
-  @Test func `one revision that is refused does not prevent the others`() throws {
+  @Test func `a refused revision does not prevent the others`() throws {
     let store = try DocumentStore.inMemory()
     let collection = try store.defaultCollection()
     let outcomes = try store.write { writer in
@@ -66,7 +66,7 @@ import Testing
     #expect(try reads.revisions([first], of: "b", isLatest: true).isEmpty)
   }
 
-  @Test func `a local document is replaced only by whoever has read it`() throws {
+  @Test func `a local document is replaced only if its current revision was read`() throws {
     let store = try DocumentStore.inMemory()
     let collection = try store.defaultCollection()
     func put(_ json: String, replacing revision: String?) throws -> String {
@@ -82,7 +82,7 @@ import Testing
     #expect(try JSON.text(of: stored.body) == bytes(#"{"n":2}"#))
   }
 
-  @Test func `ids of design documents are ids, and other underscores are not`() {
+  @Test func `ids of design documents are accepted, and other underscores at the start are not`() {
     for id in ["_design/a", "_design/a/b", "a_design/"] { #expect(NameRules.objection(toID: id) == nil) }
     for id in ["_design/", "_design", "_local/a", "_"] { #expect(NameRules.objection(toID: id) != nil) }
   }

@@ -140,7 +140,7 @@ struct MappedFileTests {
       #expect(
         faultKind { _ = try view.extent(offset: 16384 + first, length: length, checksum: 1) } == .damaged)
     }
-    // The bit of a long value does not concern the short value before it, nor the reverse.
+    // The bit of a long value does not affect the short value before it, or the reverse.
     for (index, (short, long)) in zip(1..., [(1, 64), (63, 64), (20, 500)] as [(UInt64, UInt64)]) {
       let (start, next) = (16384 + UInt64(index) * 1024, 16384 + UInt64(index) * 1024 + short)
       _ = try view.extent(offset: start, length: short, checksum: checksum(Int(short)))

@@ -18,7 +18,7 @@ import Testing
     #expect(information.lastSequence == PeerSequence("5") && information.epoch == "0")
   }
 
-  @Test func `a login gives a cookie, which is renewed when the server refuses it`() async throws {
+  @Test func `a login obtains a cookie, which is renewed when the server refuses it`() async throws {
     let logins = Guarded(0)
     let server = ScriptedServer { request in
       if request.target.segments == ["_session"] {
@@ -47,7 +47,7 @@ import Testing
     #expect(server.requests[0].text == "{\"name\":\"user\",\"password\":\"secret\"}")
   }
 
-  @Test func `a server without sessions gets name and password`() async throws {
+  @Test func `a server without sessions is sent the name and password`() async throws {
     let server = ScriptedServer { request in
       request.target.segments == ["_session"]
         ? ScriptedResponse(404, json: "{}") : ScriptedResponse(200, json: "{\"update_seq\":1}")
@@ -110,7 +110,7 @@ import Testing
     #expect(await failure { _ = try await peer.information() }?.code == code)
   }
 
-  @Test func `a server that asks for patience is left alone as long as it says`() async throws {
+  @Test func `an error has the delay that the server asks for, limited to a day`() async throws {
     for (value, delay) in [("7", Duration.seconds(7)), ("x", nil), ("99999999", .seconds(86400))] {
       let server = ScriptedServer { _ in
         ScriptedResponse(503, [], fields: HTTPFields([("Retry-After", value)]))
@@ -120,7 +120,7 @@ import Testing
     }
   }
 
-  @Test func `an answer that is cut at any byte is an error or whole`() async throws {
+  @Test func `an answer that is cut at any byte is an error, unless it is complete`() async throws {
     let whole = "{\"a\":{\"missing\":[\"1-x\"],\"possible_ancestors\":[]}}"
     for cut in 0..<200 {
       let server = ScriptedServer { _ in ScriptedResponse(200, json: whole, fault: .cutAfter(cut)) }
@@ -186,7 +186,7 @@ import Testing
         """)
   }
 
-  @Test func `a continuous feed reads pages, then lines, and survives its end`() async throws {
+  @Test func `a continuous feed reads pages, then lines, and continues after its end`() async throws {
     let server = ScriptedServer { request in
       let since = request.target["since"] ?? ""
       if request.target["feed"] == "continuous" {
@@ -240,8 +240,7 @@ import Testing
       ])
   }
 
-  @Test func `a local document that is missing is nil, and one of a missing database an error`() async throws
-  {
+  @Test func `a missing local document is nil, and a missing database is an error`() async throws {
     for (reason, code) in [("missing", nil), ("deleted", nil), ("Database does not exist.", .notFound)]
       as [(String, ReplicationError.Code?)]
     {
@@ -264,7 +263,7 @@ func peer(_ server: ScriptedServer, _ url: String = "http://h/db") throws -> Cou
   return CouchDBPeer(url, transport: HTTPClient(origin: url.origin, connector: server))
 }
 
-/// The error that a call throws, which must be of a replication.
+/// The replication error that a call throws.
 func failure(_ body: () async throws -> Void) async -> ReplicationError? {
   do {
     try await body()

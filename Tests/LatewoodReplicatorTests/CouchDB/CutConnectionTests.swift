@@ -20,7 +20,7 @@ import Testing
     try side.saveBlob("picture", Array(repeating: 7, count: 300))
   }
 
-  /// Replicates in one direction; returns what was transferred over how many bytes.
+  /// Replicates in one direction. Returns the status at the end.
   private func run(
     _ direction: Direction, _ here: Side, _ server: ScriptedServer
   ) async throws -> ReplicationStatus {

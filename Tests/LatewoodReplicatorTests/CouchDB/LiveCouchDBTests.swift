@@ -7,11 +7,11 @@ import Testing
 
 @testable import LatewoodReplicator
 
-/// A CouchDB that runs, at the URL in `LATEWOOD_COUCHDB`, which has the credentials of an
-/// administrator. `Tests/couchdb.sh` says how to start one.
+/// Tests with a running CouchDB at the URL in `LATEWOOD_COUCHDB`, which includes the credentials of
+/// an administrator. `Tests/couchdb.sh` runs them.
 @Suite(.enabled(if: LiveServer.url != nil, "LATEWOOD_COUCHDB does not name a server"), .serialized)
 struct LiveCouchDBTests {
-  @Test func `a new database is empty, and what is written is read back`() async throws {
+  @Test func `a new database is empty, and written revisions are read back`() async throws {
     try await LiveServer.withDatabase { peer, _ in
       #expect(try await peer.information().lastSequence.text.hasPrefix("0"))
       let revisions = try (0..<1200).map { number in
@@ -21,7 +21,7 @@ struct LiveCouchDBTests {
           isDeleted: number % 100 == 99, body: try JSON.fleece(from: "{\"n\":\(number),\"t\":\"\\u00e4\"}"))
       }
       #expect(try await peer.insert(revisions).allSatisfy { $0 == .stored })
-      // Again, which must change nothing.
+      // A repetition changes nothing.
       #expect(try await peer.insert(revisions).allSatisfy { $0 == .stored })
       #expect(try await peer.ensureDurable() == peer.information().epoch)
 
@@ -64,7 +64,7 @@ struct LiveCouchDBTests {
     }
   }
 
-  @Test func `attachments go there and come back, and stubs stay`() async throws {
+  @Test func `attachments are written and read back, and stubs stay`() async throws {
     try await LiveServer.withDatabase { peer, _ in
       let first = try RevisionID("1-\(hex(1))")
       let contents: [(String, String, [UInt8])] = [

@@ -6,15 +6,15 @@ import LatewoodHTTPScripts
 
 @testable import LatewoodReplicator
 
-/// One side of a recorded session: a server that gives the recorded answers to requests that mean
-/// the same, although they come in other batches and another order.
+/// One side of a recorded session: a server that returns the recorded answers to equivalent
+/// requests, even in other batches and another order.
 ///
-/// Answers of CouchDB are taken apart: it is known of each document whether it was missing, what it
-/// contained, and whether it was refused. Failures come first, as often as they were recorded; a
-/// request that never succeeded fails for ever.
+/// The answers of CouchDB are split by document: whether it was missing, its contents, and whether
+/// it was refused. Failures are returned first, as often as they were recorded. A request that
+/// never succeeded fails forever.
 ///
-/// The sessions are those of CouchDB 3.5's own replicator in `couchdb-sessions.txt`, an exchange on
-/// each line.
+/// `couchdb-sessions.txt` contains sessions of CouchDB 3.5's replicator, with one exchange on each
+/// line.
 final class RecordedServer: Sendable {
   private struct Answer {
     let status: Int
@@ -30,7 +30,8 @@ final class RecordedServer: Sendable {
     var stored: Set<String> = []
   }
 
-  /// What the recorded client asked for in `_revs_diff`, and what it stored: ids with revisions.
+  /// The ids with revisions that the recorded client asked for in `_revs_diff`, and those that it
+  /// stored.
   private(set) nonisolated(unsafe) var recordedAsked: Set<String> = []
   private(set) nonisolated(unsafe) var recordedStored: Set<String> = []
   private nonisolated(unsafe) var information: Answer?
@@ -49,7 +50,7 @@ final class RecordedServer: Sendable {
   private nonisolated(unsafe) var isForEver: Set<String> = []
   private let state = Guarded(State())
 
-  /// What this client has asked for and stored.
+  /// The ids with revisions that this client has asked for, and those that it has stored.
   var asked: Set<String> { state.withLock { $0.asked } }
   var stored: Set<String> { state.withLock { $0.stored } }
 
@@ -76,9 +77,9 @@ final class RecordedServer: Sendable {
     return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
   }
 
-  // MARK: - Taking a recording apart
+  // MARK: - Reading a recording
 
-  /// Takes an exchange. Returns its kind if it succeeded.
+  /// Reads an exchange. Returns its kind if it succeeded.
   private func take(_ exchange: CouchDBAnswer) throws -> String? {
     let method = try exchange["method"]?.string() ?? ""
     let target = HTTPTarget(parsing: try exchange["path"]?.string() ?? "") ?? HTTPTarget([])
@@ -163,7 +164,7 @@ final class RecordedServer: Sendable {
     documents["\(name.id) \(name.revision)"] = try document.json()
   }
 
-  /// Takes the attachments out of `multipart/mixed` with a `multipart/related` in it.
+  /// Reads the attachments in a `multipart/mixed` body that contains a `multipart/related` body.
   private func take(multipart answer: Answer) throws {
     for part in try RecordedServer.parts(answer.body, answer.type) {
       var id: String?

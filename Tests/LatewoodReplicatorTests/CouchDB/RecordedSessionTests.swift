@@ -4,7 +4,7 @@ import Testing
 
 @testable import LatewoodReplicator
 
-/// Sessions of CouchDB 3.5's own replicator, replayed against this one.
+/// Sessions of CouchDB 3.5's replicator, replayed against this one.
 @Suite struct RecordedSessionTests {
   /// The sessions, with the error that ends them.
   static let sessions: [(String, ReplicationError.Code?)] = [
@@ -12,7 +12,7 @@ import Testing
     ("a", nil), ("c5", nil), ("c8", nil),
     // Refusals by a validation function, of the whole database, and of one document for its size.
     ("h1", .unauthorized), ("h2", nil), ("h3", nil), ("h13", .unauthorized), ("h14", .forbidden),
-    // 500 and 429 a few times and for ever; a conflict of the checkpoint.
+    // 500 and 429 a few times and forever; a conflict of the checkpoint.
     ("h5", nil), ("h7", nil), ("h8", .unavailable), ("h9", nil), ("h12", nil),
     // A captive portal; minimal servers; sequences that are numbers; damaged JSON.
     ("h15", .unexpectedAnswer), ("h16", nil), ("h18", .notFound), ("h19", nil), ("h21", .unexpectedAnswer),

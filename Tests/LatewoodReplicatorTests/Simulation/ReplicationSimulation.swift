@@ -175,7 +175,7 @@ final class ReplicationSimulation: Sendable {
   }
 }
 
-/// Random schedules: whatever happens, in the end all have the same.
+/// Random schedules, after which all databases have the same contents.
 @Suite struct ReplicationSimulationTests {
   @Test func `after any schedule all databases have the same leaves and attachments`() async throws {
     let seed = SeededRandom.seed()

@@ -4,8 +4,8 @@ import LatewoodReplicator
 import LatewoodSimulation
 import Testing
 
-/// A network that loses requests and answers, repeats requests, and cuts bodies short. While a
-/// request is on its way, other things may happen: `meanwhile` is called.
+/// A network that loses requests and answers, repeats requests, and cuts bodies short. An action
+/// set by `setBetween` runs before each request.
 final class SimulatedNetwork: Sendable {
   private struct State {
     var random: SeededRandom
@@ -55,7 +55,8 @@ final class SimulatedNetwork: Sendable {
   }
 }
 
-/// A peer at the other end of a simulated network. It checks that nothing is sent that was there.
+/// A peer at the other end of a simulated network. It checks that it is not sent a revision that it
+/// already has.
 struct DistantPeer: ReplicationPeer {
   let peer: CollectionPeer
   let reads: @Sendable () throws -> DocumentReads

@@ -7,7 +7,7 @@ import Testing
 
 @testable import LatewoodStore
 
-/// What belongs to one file does not outlive its replacement by a compaction.
+/// State that belongs to one file does not outlive its replacement by a compaction.
 @Suite struct ReplacedFileTests {
   private let volume = SimulatedVolume(seed: 12)
   private let store: Store
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(10)))
-  func `a sync beside a compaction concerns one of the two files`() throws {
+  func `a sync during a compaction concerns only one of the two files`() throws {
     let isOver = Guarded(false)
     inParallel(4) { thread in
       if thread > 0 {
@@ -109,7 +109,7 @@ import Testing
       }
       defer { isOver.withLock { $0 = true } }
       for round in 0..<20 {
-        // The old file is longer than the new one, so an offset in it is beyond the end of that.
+        // The old file is longer, so its offsets are beyond the end of the new one.
         try overwrite(UInt8(round))
         try store.compact()
       }

@@ -72,7 +72,7 @@ import Testing
     }
   }
 
-  @Test func `the configuration chooses the format of a new database alone`() throws {
+  @Test func `the configuration chooses the format of new databases only`() throws {
     var configuration = Database.Configuration()
     #expect(configuration.documentFormat == .newest)
     configuration.documentFormat = .version1
@@ -88,7 +88,7 @@ import Testing
     try database.close()
   }
 
-  @Test func `values that are equal have one revision identifier, however they are written`() throws {
+  @Test func `equal values have the same revision identifier, however they are written`() throws {
     var seen: Set<String> = []
     for value in [DocumentValue(1), DocumentValue(1.0)] {
       let database = try Database.inMemory()

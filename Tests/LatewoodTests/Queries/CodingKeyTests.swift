@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// Key paths lead to the coding keys of their members, whatever the other members accept.
+/// Key paths lead to the coding keys of their members, even if other members reject dummy values.
 @Suite struct CodingKeyTests {
   /// A type that renames all its members. `Extra` is decoded before `year`.
   struct Record<Extra: Codable & Sendable & Equatable>: Codable, Sendable, Identifiable {
@@ -31,7 +31,7 @@ import Testing
     var color: Text
     var shape: Shape
   }
-  /// Rejects every value that nobody has chosen.
+  /// A type that rejects dummy values.
   struct Checked: Codable, Equatable {
     var code: String
     init(code: String) { self.code = code }

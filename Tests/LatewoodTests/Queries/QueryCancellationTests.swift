@@ -71,7 +71,8 @@ import Testing
     try expectEnds { _ = try collection.query().sorted { $0["n"] }.documentIDs() }
     try expectEnds { _ = try collection.query().where { $0["n"] > 5 }.documentIDs() }
     try expectEnds { _ = try collection.query().where { $0["n"] > 5 && $0["s"] == "b" }.count() }
-    // Statements of their own have a check of their own; their search and their sort have this one.
+    // These statements check for cancellation separately, but their search and their sort use the
+    // same check as above.
     let database = collection.database
     try expectEnds { _ = try database.query("SELECT n FROM _default ORDER BY ABS(n)").rows() }
     try expectEnds { _ = try database.query("SELECT n FROM _default GROUP BY n").rows() }

@@ -70,7 +70,7 @@ import Testing
     }
   }
 
-  @Test func `an array can be asked whether it is empty`() throws {
+  @Test func `a condition can require an empty array`() throws {
     try expect(jobs.query().where { $0.tags.isEmpty }) { $0.tags.isEmpty }
     try expect(jobs.query().where { $0.tags.isEmpty == false }) { !$0.tags.isEmpty }
     try expect(jobs.query().where { !$0.tags.isEmpty && $0.tags.count < 3 }) {

@@ -2,7 +2,7 @@ import Foundation
 import Latewood
 import Testing
 
-/// A document that is not of the type is reported with its place, and need not end a query.
+/// A document that is not of the type is reported with its id and path, and need not end a query.
 @Suite struct UndecodableDocumentTests {
   struct Person: Codable, Sendable, Identifiable, Equatable {
     struct Address: Codable, Sendable, Equatable { var city: String }
@@ -39,7 +39,7 @@ import Testing
     #expect("\(column)".contains("the member homes of the document “anna”"), "\(column)")
   }
 
-  @Test func `results have the failures beside the values`() throws {
+  @Test func `results include the failures and the values`() throws {
     let results = try people.query().where { $0.age > 35 }.sorted { $0.age }.asResults().all()
     #expect(results.count == 2)
     #expect(try results[1].get().value == Person(id: "cleo", age: 52))
@@ -55,7 +55,7 @@ import Testing
     update?.values.map { try? $0.get().age }
   }
 
-  @Test func `a live query with results goes on after a document that cannot be decoded`() async throws {
+  @Test func `a live query with results continues after a document that cannot be decoded`() async throws {
     var updates = people.query().sorted { $0.documentID }.asResults().live().makeAsyncIterator()
     let first = try await updates.next()
     #expect(ages(first) == [30, nil, 52])
@@ -67,7 +67,7 @@ import Testing
     #expect(ages(third) == [nil, 42, 52])
   }
 
-  @Test func `a feed with results goes on after a document that cannot be decoded`() async throws {
+  @Test func `a feed with results continues after a document that cannot be decoded`() async throws {
     var feed = people.feed().asResults().makeAsyncIterator()
     var ids: [String?] = []
     for _ in 0..<3 {

@@ -291,7 +291,7 @@ package struct SQLProgram: Sendable {
     package var countsOnly: Bool { edges.isEmpty }
   }
 
-  /// What the program asks about all documents, if that is only their number, and the minimum and
+  /// The aggregates over all documents, if the program needs only their number, and the minimum and
   /// maximum of fields; nil otherwise.
   package var summary: Summary? {
     guard let grouping, grouping.keys.isEmpty, unnests.isEmpty, !filtersRows else { return nil }

@@ -15,7 +15,7 @@ struct SQLEvaluator {
 
   private let limits: SQLLimits
   private var steps: Int
-  /// The number of steps until the run is asked again whether it is to end.
+  /// The number of steps until the next check for cancellation.
   private var unchecked = QuerySteps.interval
 
   init(_ limits: SQLLimits = SQLLimits()) {
