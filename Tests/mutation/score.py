@@ -74,6 +74,16 @@ LIKELY = {
 SKIPPED = r"BaseTimingTests|DigestSpeedTests"
 
 
+def is_expression(text):
+    """Whether the text has no keyword of a statement, no label, no list and no half of a pair of brackets."""
+    depth = 0
+    for character in text:
+        depth += (character in "([{") - (character in ")]}")
+        if depth < 0 or (depth == 0 and character == ","):
+            return False
+    return depth == 0 and not re.match(r"(if|return|guard|let|var|throw|for|while)\b|\w+: ", text)
+
+
 class Mutant:
     def __init__(self, number, entry):
         self.number = number
@@ -88,6 +98,10 @@ class Mutant:
         unknown = set(entry) - {"name", "what", "file", "was", "is", "within", "suites", "immaterial"}
         if unknown:
             sys.exit(f"{self.name}: unknown fields {unknown}")
+        # An expression stands in parentheses: what is not one would only fail in the build.
+        for text in [self.was, self.becomes] if self.becomes is not None else []:
+            if not is_expression(text):
+                sys.exit(f"{self.name}: not an expression, of which a part has to be chosen by `within`:\n{text}")
 
     def place(self, text):
         """Where the text to be changed begins in the file."""
