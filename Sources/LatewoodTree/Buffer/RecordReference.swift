@@ -271,8 +271,8 @@ struct RecordSpace: @unchecked Sendable {
     return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
   }
 
-  /// Returns the value of a record that has it as an extent. Verifies its checksum, unless the value
-  /// is in private memory.
+  /// Returns the value of a record that has it as an extent. Verifies its checksum, unless the
+  /// value is in private memory.
   @inline(never) private func extent(
     of record: LogRecord, _ reference: RecordReference, in file: FileView
   ) throws(StorageError) -> UnsafeRawBufferPointer {
