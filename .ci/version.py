@@ -22,7 +22,7 @@ if sys.argv[1:] == ["--releases"]:
 faults = 0
 for path, pattern in [
     ("Sources/LatewoodTool/LatewoodCommand.swift", r'^  static let version = "(.*)"$'),
-    ("README.md", r'^\.package\(url: .*, from: "(.*?)"\)'),
+    ("README.md", r'\.package\(url: .*?, from: "(.*?)"\)'),
 ]:
     found = re.findall(pattern, (root / path).read_text(encoding="utf-8"), flags=re.M)
     if found != releases[:1]:

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Makes the file that README looks into, draws map.svg from it, and prints what README shows of it.
+# Makes the file that the article *The command-line tool* looks into, draws map.svg from it, and
+# prints what the article shows of it.
 #
 #   .pictures/make.sh [path of the tool]
 set -euo pipefail

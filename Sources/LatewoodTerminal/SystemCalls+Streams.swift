@@ -7,6 +7,7 @@ import LatewoodDevice
   @preconcurrency import Musl
 #elseif canImport(Darwin)
   import Darwin
+  import MachO
 #endif
 
 extension SystemCalls {

@@ -15,26 +15,16 @@ extension SystemCalls {
   static func makePseudoTerminal(columns: Int) throws(ErrorNumber) -> (controller: Int32, path: String) {
     // The reentrant forms, because other threads may call these functions at the same time.
     var name = [CChar](repeating: 0, count: 128)
-    #if canImport(Darwin)
-      let controller = try checked(posix_openpt(O_RDWR | O_NOCTTY))
-      guard grantpt(controller) == 0, unlockpt(controller) == 0,
-        ptsname_r(controller, &name, name.count) == 0
-      else {
-        let code = errno
-        closeFile(controller)
-        throw ErrorNumber(code)
-      }
-    #else
-      var controller: Int32 = -1
-      var program: Int32 = -1
-      _ = try checked(openpty(&controller, &program, nil, nil, nil))
-      defer { closeFile(program) }
-      let code = ttyname_r(program, &name, name.count)
-      guard code == 0 else {
-        closeFile(controller)
-        throw ErrorNumber(code)
-      }
-    #endif
+    var controller: Int32 = -1
+    var program: Int32 = -1
+    _ = try checked(openpty(&controller, &program, nil, nil, nil))
+    // On Apple systems the terminal has a size only while this end is open.
+    defer { closeFile(program) }
+    let code = ttyname_r(program, &name, name.count)
+    guard code == 0 else {
+      closeFile(controller)
+      throw ErrorNumber(code)
+    }
     let path = String(decoding: name.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     _ = fcntl(controller, F_SETFD, FD_CLOEXEC)
     try setTerminalWidth(controller, columns)

@@ -23,8 +23,9 @@ public struct DatabaseDirectory: Sendable {
   /// user can read it.
   ///
   /// On Apple platforms, the directory is `application` in the user's application support
-  /// directory. Elsewhere it is in `$XDG_DATA_HOME` or, if that is not set to an absolute path, in
-  /// `.local/share` of the home directory.
+  /// directory; on tvOS, where apps cannot write to that, in the directory for caches, which the
+  /// system may empty while the app is not running. Elsewhere it is in `$XDG_DATA_HOME` or, if that
+  /// is not set to an absolute path, in `.local/share` of the home directory.
   ///
   /// - Parameter application: the name of the directory, such as a bundle identifier; not empty,
   ///   without slashes, and not starting with a dot.
@@ -50,7 +51,10 @@ public struct DatabaseDirectory: Sendable {
 
   /// The directory that contains one subdirectory for each application.
   private static var parent: URL {
-    #if canImport(Darwin)
+    #if os(tvOS)
+      // The only directory that an app can write to there.
+      return URL.cachesDirectory
+    #elseif canImport(Darwin)
       return URL.applicationSupportDirectory
     #else
       if let path = CurrentProcess.environmentVariable("XDG_DATA_HOME"), path.hasPrefix("/") {

@@ -6,8 +6,10 @@ package enum Directories {
   /// Creates a new directory in the system's directory for temporary files. Only this user can read
   /// it.
   package static func makeTemporary(_ name: String = "latewood") throws(StorageError) -> String {
-    let parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
+    var parent = CurrentProcess.environmentVariable("TMPDIR") ?? "/tmp"
     do {
+      // On Apple systems the variable ends in a slash, and names a symbolic link.
+      parent = try SystemCalls.realPath(parent)
       return try SystemCalls.makeTemporaryDirectory("\(parent)/\(name)-XXXXXX")
     } catch {
       throw StorageError(error, "make a temporary directory", path: parent)

@@ -9,7 +9,9 @@ import LatewoodBytes
 /// ```
 ///
 /// A file system that does not tell where its holes are, or fails to, has none here: everything is
-/// then read. Small holes are read too, so that an ordinary tail of a log does not depend on it.
+/// then read. Small holes are read too, so that an ordinary tail of a log does not depend on it. On
+/// Apple systems everything is read, because APFS may report a hole where data has been written
+/// that has not reached the disk.
 package struct StoredRanges {
   /// The least length of a hole that is left out.
   package static let leastHole: UInt64 = 16 << 20
@@ -20,7 +22,11 @@ package struct StoredRanges {
 
   /// - Parameter device: nil for bytes in memory, without holes.
   package init(of device: (any Device)?, in range: Range<UInt64>) {
-    self.device = device
+    #if canImport(Darwin)
+      self.device = nil
+    #else
+      self.device = device
+    #endif
     at = range.lowerBound
     end = range.upperBound
   }

@@ -6,6 +6,9 @@
 #elseif canImport(Darwin)
   import Darwin
 #endif
+#if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+  import os
+#endif
 
 extension SystemCalls {
   static func forgetCache(_ descriptor: Int32, _ offset: Int64, _ length: Int64) {
@@ -67,7 +70,10 @@ extension SystemCalls {
       _ = try checked(allocate(descriptor, keepSize | punchHole, offset, length))
     #elseif canImport(Darwin)
       var hole = fpunchhole_t(fp_flags: 0, reserved: 0, fp_offset: off_t(offset), fp_length: off_t(length))
-      _ = try checked(fcntl(descriptor, F_PUNCHHOLE, &hole))
+      if fcntl(descriptor, F_PUNCHHOLE, &hole) < 0 {
+        // Some file systems answer ENOTTY to requests that they do not know.
+        throw errno == ENOTTY ? ErrorNumber.notSupported : ErrorNumber(errno)
+      }
     #else
       throw ErrorNumber.noSuchCall
     #endif
@@ -155,8 +161,13 @@ extension SystemCalls {
     #endif
   }
 
-  /// The memory of the machine, in bytes; nil if the system does not report it.
+  /// The memory of the machine, or what the system allows this process if that is less, in bytes;
+  /// nil if the system does not report it.
   static var memoryLength: UInt64? {
+    #if os(iOS) || os(tvOS) || os(watchOS) || os(visionOS)
+      let available = os_proc_available_memory()
+      if available > 0 { return UInt64(available) }
+    #endif
     let pages = sysconf(Int32(_SC_PHYS_PAGES))
     return pages > 0 ? UInt64(pages) * pageLength : nil
   }

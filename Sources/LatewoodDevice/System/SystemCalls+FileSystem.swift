@@ -48,9 +48,17 @@ extension SystemCalls {
   /// Returns the number of bytes that the file system of an open file has left for this process;
   /// nil if it does not report it.
   static func freeSpace(_ descriptor: Int32) -> UInt64? {
-    var status = statvfs()
-    guard fstatvfs(descriptor, &status) == 0 else { return nil }
-    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+    #if canImport(Darwin)
+      // Block counts of statvfs have 32 bits there.
+      var status = statfs()
+      guard fstatfs(descriptor, &status) == 0 else { return nil }
+      let block = UInt64(status.f_bsize)
+    #else
+      var status = statvfs()
+      guard fstatvfs(descriptor, &status) == 0 else { return nil }
+      let block = UInt64(status.f_frsize)
+    #endif
+    let (bytes, overflow) = UInt64(status.f_bavail).multipliedReportingOverflow(by: block)
     return overflow ? .max : bytes
   }
 }

@@ -15,7 +15,8 @@ import Synchronization
 package struct ErrorNumber: Error, Equatable, Sendable {
   package let code: Int32
 
-  package init(_ code: Int32) { self.code = code }
+  // Apple systems have two numbers for what is not supported.
+  package init(_ code: Int32) { self.code = code == ENOTSUP ? EOPNOTSUPP : code }
 
   package static let interrupted = ErrorNumber(EINTR)
   package static let inputOutput = ErrorNumber(EIO)

@@ -5,12 +5,22 @@ import Testing
 
 @testable import LatewoodTool
 
+#if canImport(Darwin)
+  import Foundation
+#endif
+
 /// The tool that was built together with the tests, as a program.
 enum BuiltTool {
-  /// Returns its path: next to the program that runs the tests, or in `LATEWOOD_TOOL`.
+  /// Returns its path: next to the tests, or in `LATEWOOD_TOOL`.
   static func path() throws -> String {
     if let path = CurrentProcess.environmentVariable("LATEWOOD_TOOL") { return path }
-    let own = try CurrentProcess.executablePath()
+    #if canImport(Darwin)
+      // There a program of Xcode runs the bundle of tests, which is next to the tool.
+      let bundle = Bundle.allBundles.first { $0.bundlePath.hasSuffix(".xctest") }
+      let own = try #require(bundle, "no bundle of tests; set LATEWOOD_TOOL to the tool").bundlePath
+    #else
+      let own = try CurrentProcess.executablePath()
+    #endif
     let path =
       own.split(separator: "/", omittingEmptySubsequences: false).dropLast().joined(separator: "/")
       + "/latewood"
