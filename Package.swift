@@ -223,8 +223,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodReplicatorTests",
       dependencies: [
-        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
-        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts",
+        "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP",
+        "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation",
+        "LatewoodHTTPScripts",
       ],
       exclude: ["CouchDB/couchdb-sessions.txt"], swiftSettings: settings),
     .testTarget(
