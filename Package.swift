@@ -15,6 +15,7 @@ let package = Package(
   products: [
     .library(name: "Latewood", targets: ["Latewood"]),
     .library(name: "LatewoodStore", targets: ["LatewoodStore"]),
+    .library(name: "LatewoodReplication", targets: ["LatewoodReplication"]),
     .library(name: "LatewoodTesting", targets: ["LatewoodTesting"]),
     .executable(name: "latewood", targets: ["LatewoodMain"]),
   ],
@@ -60,6 +61,13 @@ let package = Package(
       on: [
         "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP", "LatewoodFleece", "LatewoodCrypto",
         "LatewoodConcurrency", "LatewoodBytes",
+      ]),
+    // The public API of replications. `Latewood` does not depend on it.
+    layer(
+      "LatewoodReplication",
+      on: [
+        "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodNetwork",
+        "LatewoodHTTP", "LatewoodConcurrency",
       ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
@@ -223,10 +231,18 @@ let package = Package(
     .testTarget(
       name: "LatewoodReplicatorTests",
       dependencies: [
-        "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP", "LatewoodFleece",
-        "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation", "LatewoodHTTPScripts",
+        "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork", "LatewoodHTTP",
+        "LatewoodFleece", "LatewoodStore", "LatewoodDevice", "LatewoodConcurrency", "LatewoodSimulation",
+        "LatewoodHTTPScripts",
       ],
       exclude: ["CouchDB/couchdb-sessions.txt"], swiftSettings: settings),
+    .testTarget(
+      name: "LatewoodReplicationTests",
+      dependencies: [
+        "LatewoodReplication", "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork",
+        "LatewoodHTTP", "LatewoodConcurrency",
+      ],
+      swiftSettings: settings),
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [

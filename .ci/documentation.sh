@@ -7,10 +7,13 @@ graphs=.build-documentation/graphs
 # A target that is up to date would not write its symbols again.
 rm -rf .build-documentation
 mkdir -p "$graphs"
-for product in LatewoodStore Latewood LatewoodTesting; do
+for product in LatewoodStore Latewood LatewoodReplication LatewoodTesting; do
   swift build --target "$product" --scratch-path .build-documentation \
     -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
-  if [ "$product" = Latewood ]; then .ci/reexports.py "$graphs" Latewood LatewoodDocuments; fi
+  case $product in
+    Latewood) .ci/reexports.py "$graphs" Latewood LatewoodDocuments ;;
+    LatewoodReplication) .ci/reexports.py "$graphs" LatewoodReplication LatewoodReplicator ;;
+  esac
   # Those of other modules would declare the re-exported types a second time.
   find "$graphs" -type f ! -name "$product.symbols.json" ! -name "$product@*.symbols.json" -delete
   catalog=Sources/$product/$product.docc

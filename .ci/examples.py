@@ -48,6 +48,7 @@ variants = {
 }
 scratch = root / ".build-client"
 products = {"Latewood": ["Foundation", "Latewood"], "LatewoodStore": ["Foundation", "LatewoodStore"],
+            "LatewoodReplication": ["Foundation", "Latewood", "LatewoodReplication"],
             "LatewoodTesting": ["Latewood", "LatewoodTesting"]}
 
 # What nobody minds: an example often ends before a value is used, and two pages have one name.

@@ -14,4 +14,4 @@ if ! curl --silent --fail --max-time 5 --output /dev/null "$LATEWOOD_COUCHDB/_al
   echo "SKIPPED: no CouchDB; name one in LATEWOOD_COUCHDB"
   exit 0
 fi
-swift test --filter LiveCouchDBTests "$@"
+swift test --filter "LiveCouchDBTests|LiveReplicatorTests" "$@"

@@ -3,6 +3,7 @@ import PackageDescription
 
 let examples: [Target.Dependency] = [
   .product(name: "Latewood", package: "Latewood"), .product(name: "LatewoodStore", package: "Latewood"),
+  .product(name: "LatewoodReplication", package: "Latewood"),
   .product(name: "LatewoodTesting", package: "Latewood"),
 ]
 

@@ -28,6 +28,9 @@ struct CheckpointLog: Equatable {
   var sessionID: String
   var sequence: PeerSequence
   var history: [Session]
+  /// The epoch of a source that refuses checkpoints, empty if it has none; nil if both sides have
+  /// this checkpoint. The sequence may be used as long as the source has the same epoch.
+  var readOnlySource: String?
 
   /// The number of sessions that are kept.
   static let longestHistory = 50
@@ -46,12 +49,14 @@ struct CheckpointLog: Equatable {
 
   /// Returns the log with another checkpoint of a session. It replaces an earlier checkpoint of the
   /// same session.
-  static func log(after old: CheckpointLog?, _ session: Session) -> CheckpointLog {
+  static func log(
+    after old: CheckpointLog?, _ session: Session, readOnlySource: String? = nil
+  ) -> CheckpointLog {
     var history = (old?.history ?? []).filter { $0.id != session.id }
     history.insert(session, at: 0)
     return CheckpointLog(
       sessionID: session.id, sequence: session.recordedSequence,
-      history: Array(history.prefix(longestHistory)))
+      history: Array(history.prefix(longestHistory)), readOnlySource: readOnlySource)
   }
 }
 
@@ -64,6 +69,7 @@ extension CheckpointLog {
     try writer.put("session_id", sessionID)
     try writer.put("source_last_seq", sequence.text)
     try writer.put("replication_id_version", Self.version)
+    if let readOnlySource { try writer.put("read_only_source", readOnlySource) }
     try writer.key("history")
     try writer.beginArray()
     for session in history {
@@ -96,6 +102,7 @@ extension CheckpointLog {
       else { return nil }
       sessionID = id
       self.sequence = sequence
+      readOnlySource = try root.element(for: "read_only_source")?.string()
       history = []
       let sessions = try root.element(for: "history")
       for index in 0..<(try sessions?.count() ?? 0) {

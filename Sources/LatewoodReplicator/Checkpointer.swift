@@ -12,6 +12,8 @@ struct Checkpointer {
   /// The epochs of both sides at the beginning.
   private let sourceEpoch, targetEpoch: String?
   private var sides = Sides()
+  /// Whether the source has refused a checkpoint, so that only the target stores one.
+  private var isSourceReadOnly = false
   private var session: CheckpointLog.Session
   /// The sequence in the checkpoint that both sides have.
   private(set) var written: PeerSequence
@@ -49,7 +51,9 @@ struct Checkpointer {
     if setup.usesCheckpoints {
       sides.source = try await side(source, id.text)
       sides.target = try await side(target, id.text)
-      if let common = CheckpointLog.commonPlace(sides.source?.log, sides.target?.log) {
+      if let log = sides.target?.log, log.readOnlySource == sourceFacts.epoch ?? "" {
+        start = log.sequence
+      } else if let common = CheckpointLog.commonPlace(sides.source?.log, sides.target?.log) {
         start = common
       } else if let earlier = try await placeOfOriginal(id, sourceFacts, targetFacts, source, target) {
         start = earlier
@@ -115,13 +119,24 @@ struct Checkpointer {
     // Even without checkpoints, everything is durable when a replication ends.
     try Self.check(try await target.ensureDurable(), targetEpoch, "target")
     guard setup.usesCheckpoints else { return }
-    try Self.check(try await source.ensureDurable(), sourceEpoch, "source")
     session.end = setup.environment.now() / 1_000_000
-    sides.source = try await put(sides.source, source)
-    sides.target = try await put(sides.target, target)
+    try await writeToSource()
+    let epoch = sourceEpoch ?? ""
+    sides.target = try await put(sides.target, target, readOnlySource: isSourceReadOnly ? epoch : nil)
     try await tellCopies()
     written = session.recordedSequence
     lastWrite = setup.environment.now()
+  }
+
+  /// Writes the checkpoint of the source, unless the source refuses writes.
+  private mutating func writeToSource() async throws {
+    do {
+      try Self.check(try await source.ensureDurable(), sourceEpoch, "source")
+      sides.source = try await put(sides.source, source)
+      isSourceReadOnly = false
+    } catch let error as ReplicationError where error.refusesWrites {
+      isSourceReadOnly = true
+    }
   }
 
   private static func check(_ epoch: String?, _ expected: String?, _ side: String) throws {
@@ -129,11 +144,13 @@ struct Checkpointer {
     throw ReplicationError(.unavailable, "the \(side) has been restarted, and may have lost documents")
   }
 
-  private func put(_ side: Side?, _ peer: any ReplicationPeer) async throws -> Side {
+  private func put(
+    _ side: Side?, _ peer: any ReplicationPeer, readOnlySource: String? = nil
+  ) async throws -> Side {
     var side = side ?? Side()
     // A conflict: the answer to an earlier attempt was lost, or another replication has this id.
     for isLast in [false, true] {
-      let log = CheckpointLog.log(after: side.log, session)
+      let log = CheckpointLog.log(after: side.log, session, readOnlySource: readOnlySource)
       do {
         side.revision = try await peer.putLocalDocument(
           id.text, body: try log.encoded(), revision: side.revision)
@@ -199,11 +216,20 @@ extension Checkpointer {
       if old?.body == body { continue }
       do {
         _ = try await peer.putLocalDocument(name, body: body, revision: old?.revision)
-      } catch let error as ReplicationError where error.code == .conflict {
-        // Another replication of this lineage has noted its own.
+      } catch let error as ReplicationError
+        where error.code == .conflict || isSourceReadOnly && error.refusesWrites
+      {
+        // Another replication of this lineage has noted its own, or the source is read-only.
       }
     }
     untold = []
+  }
+}
+
+extension ReplicationError {
+  /// Whether the peer can be read, but not written.
+  fileprivate var refusesWrites: Bool {
+    code == .forbidden || code == .unauthorized || database?.code == .notWritable
   }
 }
 

@@ -77,7 +77,7 @@ import Testing
   }
 }
 
-private struct FixedContent: AttachmentContent {
+struct FixedContent: AttachmentContent {
   let bytes: [UInt8]
   func open() async throws -> any AttachmentReader { FixedReader(bytes) }
 }

@@ -149,6 +149,31 @@ import Testing
     #expect(try await replicate(source.peer, original.peer).compared == 0)
   }
 
+  @Test(arguments: [ReplicationError.Code.forbidden, .unauthorized])
+  func `a source that refuses checkpoints is read from where the target has come`(
+    code: ReplicationError.Code
+  ) async throws {
+    let (source, target) = (try filled(), try Side())
+    let refuses = Guarded(true)
+    let readOnly = ObservedPeer(source.peer, epoch: "1") { call, moment in
+      guard call == .putLocalDocument, moment == .before, refuses.withLock({ $0 }) else { return }
+      throw ReplicationError(code, "read-only")
+    }
+    #expect(try await replicate(readOnly, target.peer).written == 10)
+    #expect(try localNames(source).isEmpty && !localNames(target).isEmpty)
+    try source.save("later", "{}")
+    #expect(try await replicate(readOnly, target.peer).compared == 1)
+    // Another database with the same name gets everything compared.
+    #expect(try await replicate(ObservedPeer(source.peer, epoch: "2"), target.peer).compared == 11)
+    // Once the source accepts them, both sides have a checkpoint again.
+    refuses.withLock { $0 = false }
+    try source.save("last", "{}")
+    #expect(try await replicate(readOnly, target.peer).compared == 1)
+    #expect(try !localNames(source).isEmpty)
+    #expect(try await replicate(source.peer, target.peer).compared == 0)
+    #expect(try target.contents() == source.contents())
+  }
+
   @Test func `without checkpoints, no local documents are written`() async throws {
     let (source, target) = (try filled(), try Side())
     var setup = ReplicationSetup.test

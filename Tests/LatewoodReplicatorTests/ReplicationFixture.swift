@@ -133,11 +133,15 @@ final class ObservedPeer: ReplicationPeer {
   private let inserted = Guarded<[RevisionID]>([])
   /// Called before and after each call. The call throws its errors.
   private let hook: @Sendable (Call, Moment) throws -> Void
+  private let epoch: String?
 
+  /// - Parameter epoch: the epoch of the database; nil for the peer's own.
   init(
-    _ peer: any ReplicationPeer, hook: @escaping @Sendable (Call, Moment) throws -> Void = { _, _ in }
+    _ peer: any ReplicationPeer, epoch: String? = nil,
+    hook: @escaping @Sendable (Call, Moment) throws -> Void = { _, _ in }
   ) {
     self.peer = peer
+    self.epoch = epoch
     self.hook = hook
   }
 
@@ -159,7 +163,11 @@ final class ObservedPeer: ReplicationPeer {
   }
 
   func information() async throws -> PeerInformation {
-    try await pass(.information) { try await peer.information() }
+    try await pass(.information) {
+      var information = try await peer.information()
+      information.epoch = epoch ?? information.epoch
+      return information
+    }
   }
   func changes(_ request: ChangesRequest) async throws -> any ChangeFeed {
     ObservedFeed(self, try await pass(.changes) { try await peer.changes(request) })

@@ -10,7 +10,7 @@ import LatewoodFleece
 public final class DocumentCollection: Sendable {
   /// The database that the collection belongs to.
   public let database: Database
-  let handle: CollectionHandle
+  package let handle: CollectionHandle
   /// The name of the collection.
   public var name: String { handle.name }
   /// The identity of the collection: 32 hexadecimal digits that no other collection has, not even a

@@ -87,7 +87,7 @@ public final class Database: Sendable {
 
   /// The path of the file; nil for a database in memory.
   public let path: String?
-  let documents: DocumentStore
+  package let documents: DocumentStore
   let configuration: Configuration
   /// Handles of saved blobs that no saved document refers to yet, one for each call of `saveBlob`.
   /// They keep compactions from removing the blobs.

@@ -53,3 +53,40 @@ package enum ReservedKeys {
       advice: "Give the member another name, one without the underscore at its start.")
   }
 }
+
+/// The member in which a pull stores the named attachments of a CouchDB document: the name of each,
+/// and the description of the blob that has its bytes, with CouchDB's information about it. It is
+/// the one reserved member that a document may have, so that the document can be edited and goes
+/// back with its attachments.
+enum AttachmentsMember {
+  static let name = "_attachments"
+
+  /// Throws `corruptRevisionData` unless a value is a dictionary of descriptions of blobs.
+  static func check(_ value: DocumentValue) throws(DatabaseError) {
+    if value.kind == .dictionary, value.members.allSatisfy({ $0.value.blob?.sum != nil }) { return }
+    throw DatabaseError(
+      .corruptRevisionData, "the member “\(name)” is reserved for blobs, and has another value",
+      advice: "Save the bytes of each attachment as a blob, or give the member another name.")
+  }
+}
+
+extension DocumentValue {
+  /// Returns the content of a document with the attachments of the revision that it replaces,
+  /// unless it has its own. An attachment that it repeats with the same digest keeps the stored
+  /// description, which can contain more than a ``Blob``.
+  func keepingAttachments(_ stored: DocumentValue) -> DocumentValue {
+    guard stored.exists else { return self }
+    var content = self
+    if !content.contains(AttachmentsMember.name) {
+      content[AttachmentsMember.name] = stored
+      return content
+    }
+    for (name, value) in content[AttachmentsMember.name].members {
+      let old = stored[name]
+      if let digest = value.blob?.digest, old.blob?.digest == digest {
+        content[AttachmentsMember.name][name] = old
+      }
+    }
+    return content
+  }
+}

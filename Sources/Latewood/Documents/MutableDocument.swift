@@ -169,15 +169,26 @@ public struct MutableDocument: DocumentContent {
   ///
   /// Throws `corruptRevisionData` if a member has a reserved name, and `invalidParameter` if a
   /// value cannot be stored: a number that is not finite, a date outside the years 0 to 9999, or
-  /// values nested too deep.
+  /// values nested too deep. Attachments that a pull has stored are kept: see `AttachmentsMember`.
   ///
   /// - Parameter isStrict: whether every member whose name starts with an underscore is refused.
   package func encodedBody(isStrict: Bool = false) throws(DatabaseError) -> [UInt8] {
     if let refusal { throw DatabaseError(.invalidParameter, refusal) }
+    var lacksAttachments = false
     for key in content.keys(beginningWith: UInt8(ascii: "_")) {
-      try ReservedKeys.check(key, isStrict: isStrict)
+      if key == AttachmentsMember.name {
+        try AttachmentsMember.check(content[key])
+        lacksAttachments = content[key].isEmpty
+      } else {
+        try ReservedKeys.check(key, isStrict: isStrict)
+      }
     }
     do throws(FleeceError) {
+      if lacksAttachments {
+        var rest = content
+        rest.removeValue(forKey: AttachmentsMember.name)
+        return try rest.bodyBytes()
+      }
       return try content.bodyBytes()
     } catch {
       throw DatabaseError(inValue: error)

@@ -23,10 +23,13 @@ public struct Stored<Value: Sendable>: Sendable {
   /// Whether other revisions of the document were waiting to be merged when this was read or saved.
   public let hasConflicts: Bool
   let revision: RevisionID
+  /// The attachments from CouchDB, which a save keeps; usually missing.
+  let attachments: DocumentValue
 
   init(_ value: Value, _ document: Document, _ revision: RevisionID) {
     self.value = value
     self.revision = revision
+    attachments = document[AttachmentsMember.name]
     documentID = document.id
     sequence = document.sequence
     hasConflicts = document.hasConflicts

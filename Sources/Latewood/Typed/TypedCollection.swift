@@ -29,9 +29,10 @@ import LatewoodDocuments
 /// raw value is a `String`. The rules of document ids apply to it: 1 to 240 bytes, no underscore at
 /// the start, no control characters.
 ///
-/// A save writes the whole value: members of the document that the type does not have are lost. Use
-/// ``documents``, the same collection without the type, for everything else: conflicts, local
-/// documents, and revisions of other replicas.
+/// A save writes the whole value: members of the document that the type does not have are lost,
+/// except attachments from CouchDB, which a save of a ``Stored`` value keeps. Use ``documents``,
+/// the same collection without the type, for everything else: conflicts, local documents, and
+/// revisions of other replicas.
 ///
 /// Errors of all calls: ``DatabaseError``, the `EncodingError` of a value that cannot be stored,
 /// and the `DecodingError` of a document that is not of the type.
@@ -269,7 +270,7 @@ extension TypedCollection {
         .invalidParameter, "the id of the value was changed from “\(document.documentID)” to “\(id)”",
         advice: "Save the value itself as a new document, and delete the old one.")
     }
-    let content = try DocumentCoding.encode(document.value).content
+    let content = try DocumentCoding.encode(document.value).content.keepingAttachments(document.attachments)
     return try documents.prepare(
       MutableDocument(checkedID: id, revision: document.revision, content: content), control)
   }

@@ -31,6 +31,8 @@ package final class CouchDBPeer: ReplicationPeer {
     package var parallelism = 4
     /// The length of a batch from which it is sent in several requests, in bytes.
     package var batchLength = 8 << 20
+    /// Whether the database is created if it does not exist.
+    package var createsDatabase = false
 
     package init() {}
   }
@@ -54,6 +56,15 @@ package final class CouchDBPeer: ReplicationPeer {
   }
 
   package func information() async throws -> PeerInformation {
+    do {
+      return try await existingInformation()
+    } catch let error as ReplicationError where error.code == .notFound && options.createsDatabase {
+      try await create()
+      return try await existingInformation()
+    }
+  }
+
+  private func existingInformation() async throws -> PeerInformation {
     let answer = try await requests.json("GET", [""], limit: 1 << 20)
     guard let sequence = try answer["update_seq"].flatMap(CouchDBPeer.sequence) else {
       throw CouchDBRequests.notCouchDB("the answer for the database has no update_seq")

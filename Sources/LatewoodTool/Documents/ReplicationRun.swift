@@ -86,11 +86,7 @@ struct ReplicationRun {
         failures.withLock { if $0.count < Self.failureLimit { $0.append(failure) } }
       })
     let start = MonotonicClock.nanoseconds
-    let (target, creates) = (target, creates)
-    let ended = try waiting(status) {
-      if creates { try await target.create() }
-      return try await replication.run()
-    }
+    let ended = try waiting(status) { try await replication.run() }
     return Outcome(
       status: ended, failures: failures.withLock { $0 },
       microseconds: (MonotonicClock.nanoseconds - start) / 1000)
@@ -152,7 +148,10 @@ extension ReplicationRun {
       }
       let client = HTTPClient(origin: url.origin, connector: SocketConnector())
       let credentials = try credentials(arguments, console).map { CouchDBAuthentication.session($0) }
-      return .server(CouchDBPeer(url, transport: client, authentication: credentials), client)
+      var options = CouchDBPeer.Options()
+      options.createsDatabase = mode == .openOrCreate
+      return .server(
+        CouchDBPeer(url, transport: client, authentication: credentials, options: options), client)
     }
 
     private static func credentials(
@@ -188,11 +187,6 @@ extension ReplicationRun {
           return CollectionPeer(database.store, try database.store.createCollection(name))
         } catch { throw Failure(error) }
       }
-    }
-
-    /// Creates the database of a server.
-    func create() async throws {
-      if case .server(let peer, _) = self { try await peer.create() }
     }
 
     func close() throws(Failure) {

@@ -1,0 +1,200 @@
+import Foundation
+import Latewood
+import LatewoodConcurrency
+import LatewoodReplication
+import LatewoodReplicator
+import Testing
+
+/// Filters, resolvers, and settings that are refused.
+@Suite struct ReplicatorOptionsTests {
+  // MARK: Filters
+
+  @Test func `a filter chooses revisions, and another version of it begins at the first change`() async throws
+  {
+    let sides = try TwoSides()
+    for number in 0..<10 { try await sides.here.put("doc-\(number)", ["n": DocumentValue(number)]) }
+    func run(_ version: Int, below limit: Int) async throws -> Replicator.Progress {
+      let replicator = try sides.replicator(.push) {
+        $0.filter = Replicator.Filter("low", version: version) { $0["n"].int ?? 0 < limit }
+      }
+      return try await replicator.run().pushed
+    }
+    #expect(try await run(1, below: 3).revisions == 3)
+    #expect(try await run(1, below: 5).compared == 0)
+    let second = try await run(2, below: 5)
+    #expect(second.compared == 10 && second.revisions == 2)
+    #expect(try sides.there.count == 5)
+  }
+
+  @Test func `a filter sees ids and deletions`() async throws {
+    let sides = try TwoSides()
+    try await sides.here.put("keep")
+    try await sides.here.put("x-x")
+    try await sides.here.put("gone")
+    try await sides.here.delete("gone")
+    let seen = Guarded<Set<String>>([])
+    let replicator = try sides.replicator(.push) {
+      $0.filter = Replicator.Filter("seen") { document in
+        seen.withLock {
+          _ = $0.insert("\(document.id) \(document.isDeleted) \(document.revisionID.prefix(2))")
+        }
+        return !document.isDeleted && document.id == "keep"
+      }
+    }
+    #expect(try await replicator.run().pushed.revisions == 1)
+    #expect(seen.withLock { $0 } == ["keep false 1-", "x-x false 1-", "gone true 2-"])
+  }
+
+  @Test func `ids and a selector choose documents`() async throws {
+    let sides = try TwoSides()
+    for (id, city) in [("anna", "Porto"), ("eva", "Lisboa"), ("otto", "Porto")] {
+      try await sides.here.put(id, ["city": DocumentValue(city)])
+    }
+    try await sides.replicator(.push) { $0.documentIDs = ["eva"] }.run()
+    #expect(try await sides.there.documentIDs() == ["eva"])
+    try await sides.replicator(.push) { $0.selector = #"{"city":"Porto"}"# }.run()
+    #expect(try await sides.there.documentIDs() == ["anna", "eva", "otto"])
+  }
+
+  @Test func `deletions are pushed unless the options say otherwise`() async throws {
+    let sides = try TwoSides()
+    try await sides.here.put("anna")
+    try await sides.there.put("otto")
+    try await sides.replicator(.both).run()
+    try await sides.here.delete("anna")
+    try await sides.there.delete("otto")
+    try await sides.replicator(.both) { $0.pushesDeletions = false }.run()
+    #expect(try await sides.there.documentIDs() == ["anna"])
+    #expect(try await sides.here.documentIDs() == [])
+    try await sides.replicator(.both).run()
+    #expect(try await sides.there.documentIDs() == [])
+  }
+
+  // MARK: Conflicts
+
+  /// Edits one document on both sides.
+  private func conflict(_ sides: TwoSides) async throws {
+    try await sides.here.put("anna", ["name": "Anna", "phone": 1])
+    try await sides.replicator(.both).run()
+    try await sides.here.update("anna") { $0["phone"] = 2 }
+    try await sides.there.update("anna") { $0["name"] = "Anna Maria" }
+  }
+
+  @Test func `a resolver merges with the common ancestor, and the result is pushed in the same run`()
+    async throws
+  {
+    let sides = try TwoSides()
+    try await conflict(sides)
+    let replicator = try sides.replicator(.both) {
+      $0.conflictResolver = { conflict in
+        var merged = conflict.current.toMutable()
+        for other in conflict.others {
+          for (key, value) in other where conflict.ancestor?[key] != value { merged[key] = value }
+        }
+        return merged
+      }
+    }
+    #expect(try await replicator.run().failures == [])
+    for side in [sides.here, sides.there] {
+      let anna = try #require(try await side.document("anna"))
+      #expect(anna["name"].string == "Anna Maria" && anna["phone"].int == 2)
+      #expect(!anna.hasConflicts)
+    }
+    #expect(try await sides.here.contents == sides.there.contents)
+    let again = try await replicator.run()
+    #expect(again.pulled.revisions == 0 && again.pushed.revisions == 0)
+  }
+
+  @Test func `a resolver can keep one revision, or leave the conflict`() async throws {
+    let sides = try TwoSides()
+    try await conflict(sides)
+    try await sides.replicator(.pull) { $0.conflictResolver = { _ in nil } }.run()
+    #expect(try await sides.here.document("anna")?.hasConflicts == true)
+    // The conflict is not new any more, so it takes another edit.
+    try await sides.there.update("anna") { $0["name"] = "Anna M." }
+    try await sides.replicator(.pull) {
+      $0.conflictResolver = { conflict in
+        let all = [conflict.current] + conflict.others
+        return all.first { $0["name"].string == "Anna M." }?.toMutable()
+      }
+    }.run()
+    let anna = try #require(try await sides.here.document("anna"))
+    #expect(!anna.hasConflicts && anna["name"].string == "Anna M." && anna["phone"].int == 1)
+    #expect(anna.revisionID == (try await sides.there.document("anna"))?.revisionID)
+  }
+
+  @Test func `a resolver that fails leaves the conflict, and is reported`() async throws {
+    struct Undecided: Error {}
+    let sides = try TwoSides()
+    try await conflict(sides)
+    let summary = try await sides.replicator(.pull) {
+      $0.conflictResolver = { _ in throw Undecided() }
+    }.run()
+    #expect(summary.pulled.revisions == 1)
+    #expect(summary.failures.map(\.kind) == [.unresolved])
+    #expect(summary.failures.map(\.id) == ["anna"])
+    #expect(try await sides.here.document("anna")?.hasConflicts == true)
+  }
+
+  // MARK: Refused settings
+
+  @Test func `settings that cannot be used are refused before anything is sent`() throws {
+    let people = try Database.inMemory()["people"]
+    func code(
+      _ endpoint: Replicator.Endpoint, _ change: (inout Replicator.Options) -> Void = { _ in }
+    ) -> ReplicationError.Code? {
+      var options = Replicator.Options()
+      change(&options)
+      return
+        (#expect(throws: ReplicationError.self) {
+          try Replicator(people, with: endpoint, options: options)
+        })?.code
+    }
+    func couchDB(
+      _ text: String, _ credentials: Replicator.Credentials? = nil, _ headers: [String: String] = [:]
+    ) throws -> Replicator.Endpoint {
+      .couchDB(try #require(URL(string: text)), credentials: credentials, headers: headers)
+    }
+    let other = Replicator.Endpoint.collection(try Database.inMemory()["people"])
+    #expect(code(.collection(people)) == .invalidParameter)
+    #expect(code(try couchDB("https://localhost/people")) == .unsupported)
+    #expect(code(try couchDB("ftp://localhost/people")) == .unsupported)
+    for text in ["http://localhost:5984", "http://localhost:5984/", "people", "http://localhost/a?b=c"] {
+      #expect(code(try couchDB(text)) == .invalidParameter, "\(text)")
+    }
+    let url = "http://localhost/people"
+    #expect(code(try couchDB(url, .basic("a:b", "c"))) == .invalidParameter)
+    #expect(code(try couchDB(url, .bearer("a\r\nHost: b"))) == .invalidParameter)
+    #expect(code(try couchDB(url, .bearer("a"), ["authorization": "b"])) == .invalidParameter)
+    #expect(code(try couchDB(url, nil, ["Content-Length": "1"])) == .invalidParameter)
+    #expect(code(try couchDB(url, nil, ["X-A": "a\nb"])) == .invalidParameter)
+    #expect(code(other) { $0.batchSize = 0 } == .invalidParameter)
+    #expect(code(other) { $0.batchSize = 10_001 } == .invalidParameter)
+    #expect(code(other) { $0.parallelism = 0 } == .invalidParameter)
+    #expect(code(other) { $0.parallelism = 65 } == .invalidParameter)
+    #expect(code(other) { $0.retryLimit = -1 } == .invalidParameter)
+    #expect(code(other) { $0.selector = "{" } == .invalidParameter)
+    #expect(code(other) { $0.filter = Replicator.Filter("") { _ in true } } == .invalidParameter)
+    #expect(throws: ReplicationError.self) { try Replicator([]) }
+    _ = try Replicator(people, with: couchDB(url, .password("a", "b"), ["X-A": "b"]))
+  }
+
+  @Test func `credentials are not shown`() throws {
+    let url = try #require(URL(string: "http://localhost/people"))
+    for credentials: Replicator.Credentials in [
+      .password("anna", "hunter2"), .basic("anna", "hunter2"), .bearer("hunter2"),
+    ] {
+      #expect("\(credentials)" == "credentials")
+      var text = ""
+      dump(credentials, to: &text)
+      dump(Replicator.Endpoint.couchDB(url, credentials: credentials), to: &text)
+      #expect(!text.contains("hunter2") && !text.contains("anna"))
+    }
+    let inURL = try #require(URL(string: "ftp://anna:hunter2@localhost/people"))
+    let people = try Database.inMemory()["people"]
+    let error = #expect(throws: ReplicationError.self) {
+      try Replicator(people, with: .couchDB(inURL))
+    }
+    #expect(error.map { "\($0)".contains("hunter2") } == false)
+  }
+}
