@@ -91,18 +91,14 @@ public final class DocumentCollection: Sendable {
   // MARK: Writing
 
   /// Runs a change, alone or as part of the batch that this thread is in.
-  func write<R>(_ body: (DocumentWriter) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+  func write<R>(_ body: (DocumentWriter) throws -> R) throws(DatabaseError) -> R {
     do {
       // Not `write` of the layer below, which the compiler does not specialize here.
       var result: R?
       try documents.run { writer in result = try body(writer) }
       guard let result else { preconditionFailure("the closure of a committed batch has run") }
       return result
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
-    }
+    } catch { throw DatabaseError.from(error) }
   }
 
   /// Saves a document as a new revision.
@@ -252,7 +248,7 @@ public final class DocumentCollection: Sendable {
   @discardableResult
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
-    return try write { (writer) throws(DatabaseError) in
+    return try write { writer in
       guard let head = try writer.reads(handle).head(of: id), !head.isDeleted else { return false }
       _ = try writer.save(
         id, in: handle, body: body, parent: head.winner, isDeleted: true, policy: .lastWriteWins)
@@ -268,7 +264,7 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
-    try write { (writer) throws(DatabaseError) in try writer.purge(id, in: handle) }
+    try write { writer in try writer.purge(id, in: handle) }
   }
 
   /// Removes a document and all its revisions without a trace, including those saved since it was

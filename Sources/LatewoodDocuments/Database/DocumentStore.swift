@@ -77,7 +77,7 @@ package final class DocumentStore: Sendable {
     waiting wait: LockWait? = nil
   ) throws(DatabaseError) -> DocumentStore {
     let wait = wait ?? LockWait(options.store.lockTimeout)
-    let name = try DatabaseError.typed { try FileVolume().resolved(path) }
+    let name = try resolved(path)
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
         return DocumentStore(core, isReadOnly: true, options)
@@ -187,7 +187,11 @@ package final class DocumentStore: Sendable {
   /// Whether this process has the file at a path open for writing, which forbids deleting or
   /// replacing it.
   package static func isOpen(at path: String) throws(DatabaseError) -> Bool {
-    try DatabaseError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
+    OpenStores.shared.isOpen(try resolved(path))
+  }
+
+  private static func resolved(_ path: String) throws(DatabaseError) -> String {
+    try DatabaseError.typed { try FileVolume().resolved(path) }
   }
 
   private var usual: BatchDurability { BatchDurability(usual: durability) }
@@ -202,16 +206,16 @@ package final class DocumentStore: Sendable {
   package func identity() throws(DatabaseError) -> [UInt8] {
     let core = try openedForReading()
     let spaces = core.shared
-    return try DatabaseError.typed {
-      try core.source().get(DatabaseRecords.identityKey, in: spaces.database) ?? []
-    }
+    return try core.source().mapValue(DatabaseRecords.identityKey, in: spaces.database) { value in
+      value.withUnsafeBytes { Array($0) }
+    } ?? []
   }
 
   /// Gives the database a new identity: for a copy.
   package func renewIdentity() throws(DatabaseError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       try batch.putRecord(
         DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
@@ -221,9 +225,7 @@ package final class DocumentStore: Sendable {
   package func format() throws(DatabaseError) -> DocumentFormat {
     let core = try openedForReading()
     let spaces = core.shared
-    let source: ReadSource
-    do { source = try core.source() } catch { throw DatabaseError.from(error) }
-    return try DatabaseRecords.format(in: spaces, source)
+    return try DatabaseRecords.format(in: spaces, core.source())
   }
 
   /// Upgrades the documents to the newest format. Returns false if they are already in it.
@@ -233,7 +235,7 @@ package final class DocumentStore: Sendable {
   package func upgradeFormat() throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     var isOlder = false
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       isOlder = try DatabaseRecords.format(in: batch.shared, batch.transaction) < .newest
       guard isOlder else { return }
       let newest = DocumentFormat.newest.rawValue
@@ -254,7 +256,7 @@ package final class DocumentStore: Sendable {
   package func setDepth(_ depth: Int) throws(DatabaseError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       try batch.setDepth(depth)
     }
   }
@@ -392,9 +394,7 @@ package final class DocumentStore: Sendable {
   package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     let core = try openedForReading()
     if let batch = core.currentBatch { return try batch.reads(collection) }
-    return try DatabaseError.typed {
-      try DocumentReads(core.store.held(), collection, core.options.environment)
-    }
+    return try DocumentReads(core.store.pinned(), collection, core.options.environment)
   }
 
   /// Returns a snapshot of the newest state of all collections.

@@ -56,13 +56,11 @@ extension DocumentCore {
     }
   }
 
-  /// Runs a batch that throws only `DatabaseError`.
+  /// Runs a batch of this layer, whose closure only throws errors of this layer and of the store.
   func batch<R>(
-    _ durability: BatchDurability, _ body: (DocumentBatch) throws(DatabaseError) -> R
+    _ durability: BatchDurability, _ body: (DocumentBatch) throws -> R
   ) throws(DatabaseError) -> R {
-    try DatabaseError.typed {
-      try write(durability) { batch throws -> R in try body(batch) }
-    }
+    try DatabaseError.typed { try write(durability, body) }
   }
 }
 
