@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 
@@ -94,10 +95,9 @@ public final class DocumentCollection: Sendable {
   func write<R>(_ body: (DocumentWriter) throws -> R) throws(DatabaseError) -> R {
     do {
       // Not `write` of the layer below, which the compiler does not specialize here.
-      var result: R?
-      try documents.run { writer in result = try body(writer) }
-      guard let result else { preconditionFailure("the closure of a committed batch has run") }
-      return result
+      var result = ClosureResult<R>()
+      try documents.run { writer in result.value = try body(writer) }
+      return result.get()
     } catch { throw DatabaseError.from(error) }
   }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodStore
 import Synchronization
@@ -339,12 +340,11 @@ package final class DocumentStore: Sendable {
   @inlinable package func write<R>(
     durability: Durability? = nil, uniqueness: UniquenessCheck? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
-    var result: R?
+    var result = ClosureResult<R>()
     try run(durability) { writer in
-      result = try writer.batch.checkingUniqueness(uniqueness) { try body(writer) }
+      result.value = try writer.batch.checkingUniqueness(uniqueness) { try body(writer) }
     }
-    guard let result else { preconditionFailure("the closure of a committed batch has run") }
-    return result
+    return result.get()
   }
 
   /// Runs a batch without a result.
