@@ -220,14 +220,14 @@ extension DocumentCollection {
 
   // MARK: Reading
 
-  private func record(of id: String) throws(DatabaseError) -> DocumentRecord? {
+  private func record(of id: String) throws -> DocumentRecord? {
     let reads = try reads()
     return try reads.record(of: id)
   }
 
   private func document(
     _ id: String, _ revision: RevisionID, _ record: DocumentRecord
-  ) throws(DatabaseError) -> Document? {
+  ) throws -> Document? {
     guard let node = record.tree[revision] else { return nil }
     let reads = try reads()
     let body = try reads.body(at: node.body)

@@ -23,11 +23,9 @@ public final class DocumentCollection: Sendable {
   }
 
   /// The state that all reads see; nil for the newest state, or the state of this thread's batch.
-  private let state: DocumentSnapshot?
+  private let state: BackgroundState?
 
-  init(
-    _ handle: CollectionHandle, of database: Database, in state: DocumentSnapshot? = nil
-  ) {
+  init(_ handle: CollectionHandle, of database: Database, in state: BackgroundState? = nil) {
     self.handle = handle
     self.database = database
     self.state = state
@@ -35,7 +33,7 @@ public final class DocumentCollection: Sendable {
 
   var documents: DocumentStore { database.documents }
 
-  func reads() throws(DatabaseError) -> DocumentReads {
+  func reads() throws -> DocumentReads {
     if let state { return try state.reads(handle) }
     return try documents.reads(handle)
   }
@@ -139,10 +137,18 @@ public final class DocumentCollection: Sendable {
       } catch {
         guard error.code == .conflict else { throw error }
       }
-      let current = try self.document(document.id)
-      guard try handler(&document, current) else { return nil }
-      document = document.rebased(on: current)
+      guard let next = try rebased(document, by: handler) else { return nil }
+      document = next
     }
+  }
+
+  /// Returns what a handler makes of a document that someone else has saved; nil if it refuses.
+  func rebased(
+    _ document: MutableDocument, by handler: (inout MutableDocument, Document?) throws -> Bool
+  ) throws -> MutableDocument? {
+    var document = document
+    let current = try self.document(document.id)
+    return try handler(&document, current) ? document.rebased(on: current) : nil
   }
 
   /// Reads, changes and saves a document. Repeats that if someone else has saved in between, so
@@ -171,18 +177,20 @@ public final class DocumentCollection: Sendable {
     _ id: String, _ change: (inout MutableDocument) throws -> Answer
   ) throws -> Document? {
     while true {
-      var document = try mutableDocument(id)
-      guard Self.saves(try change(&document)) else { return nil }
-      do throws(DatabaseError) {
-        return try save(prepare(document, .failOnConflict))
-      } catch {
+      guard let edit = try edited(id, change) else { return nil }
+      do throws(DatabaseError) { return try save(edit) } catch {
         guard error.code == .conflict else { throw error }
       }
     }
   }
 
-  /// Returns whether to save a change, from the value that its closure returned.
-  static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
+  /// Reads and changes a document; returns nil if the change returned false.
+  func edited<Answer>(
+    _ id: String, _ change: (inout MutableDocument) throws -> Answer
+  ) throws -> PreparedEdit? {
+    var document = try mutableDocument(id)
+    return try change(&document) as? Bool ?? true ? prepare(document, .failOnConflict) : nil
+  }
 
   /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values carry their
   /// revisions.
