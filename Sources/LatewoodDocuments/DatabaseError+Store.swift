@@ -52,7 +52,8 @@ extension DatabaseError {
     do { return try body() } catch { throw from(error) }
   }
 
-  @inline(never) static func from(_ error: any Error) -> DatabaseError {
+  /// Returns an error of calls that throw only errors of this layer and of those below.
+  @inline(never) package static func from(_ error: any Error) -> DatabaseError {
     translated(error) as? DatabaseError ?? DatabaseError(.inputOutput, String(describing: error))
   }
 }

@@ -1,10 +1,15 @@
 import LatewoodBytes
 import LatewoodDocuments
 import LatewoodFleece
+import LatewoodQuery
+import LatewoodReplicator
 import LatewoodStore
 
-/// The only error type of the tool: the failure of a command. It becomes two lines on standard
-/// error and an exit code.
+/// The failure of a command, which becomes two lines on standard error and an exit code.
+///
+/// Commands throw failures of their own, and the errors of the libraries as they are.
+/// `LatewoodCommand` makes a failure of each error in the end. A function declares that it throws
+/// only failures if its caller reads them.
 struct Failure: Error, Equatable {
   var exitCode: ExitCode
   /// A short stable word for programs.
@@ -38,12 +43,9 @@ struct Failure: Error, Equatable {
     Failure(.badInput, code: "badInput", message, advice: advice)
   }
 
-  /// Whether a part of the file is damaged or cannot be read, so that other parts may be readable.
-  var isUnreadable: Bool { ["damaged", "inputOutput"].contains(code) }
-
   static let brokenPipe = Failure(.brokenPipe, code: "brokenPipe", "the output pipe was closed")
 
-  /// Creates a failure from any error of a store, of a closure passed to it, or of a device.
+  /// Creates the failure for any error that a command throws.
   init(_ error: any Error) {
     switch error {
     case let failure as Failure: self = failure
@@ -51,8 +53,33 @@ struct Failure: Error, Equatable {
     case let error as DatabaseError: self.init(error)
     case let error as FleeceError: self.init(.damaged, code: "damaged", Self.withoutStop(error.reason))
     case let error as StorageError: self.init(error)
+    case let error as ReplicationError: self.init(error)
+    case let error as QueryError: self.init(error)
     default: self.init(.inputOutput, code: "unknown", "\(error)")
     }
+  }
+
+  /// Runs `body`. If it throws, `change` adds facts to the failure that only the caller knows, such
+  /// as a line.
+  static func amending<R>(_ body: () throws -> R, by change: (inout Failure) -> Void) throws(Failure) -> R {
+    do { return try body() } catch {
+      var failure = Failure(error)
+      change(&failure)
+      throw failure
+    }
+  }
+
+  /// Runs `body`. If it throws, the failure names the file, unless it names another.
+  static func naming<R>(_ path: String, _ body: () throws -> R) throws(Failure) -> R {
+    try amending(body) { failure in failure.path = failure.path ?? path }
+  }
+
+  /// Returns the failure for an error that means that a part of the file is unreadable. Rethrows
+  /// any other error.
+  static func ofUnreadablePart(_ error: any Error) throws -> Failure {
+    let failure = Failure(error)
+    guard ["damaged", "inputOutput"].contains(failure.code) else { throw error }
+    return failure
   }
 
   init(_ error: StoreError) {

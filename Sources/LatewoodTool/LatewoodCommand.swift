@@ -8,8 +8,8 @@ import LatewoodTerminal
 /// ```
 ///
 /// Each file in `Commands` is one command: its description, from which parser and help are derived,
-/// and its implementation. Every error is a `Failure`; only this type converts it into a message
-/// and an exit code.
+/// and its implementation. Only this type converts errors into a `Failure`, a message and an exit
+/// code.
 package enum LatewoodCommand {
   /// The release that this source is, or the last one before it. `.ci/version.py` compares it with
   /// the changelog and the README.
@@ -23,21 +23,22 @@ package enum LatewoodCommand {
 
   static func run(_ arguments: some Sequence<[UInt8]>, on console: Console) -> ExitCode {
     var code = ExitCode.success
-    do throws(Failure) {
+    do {
       code = try dispatch(Array(arguments), on: console)
       try console.flush()
     } catch {
-      code = error.exitCode
+      let failure = Failure(error)
+      code = failure.exitCode
       // Earlier results are still valid after a failure. If neither they nor the message about the
       // failure can be written, only the exit code is left.
       guard code != .brokenPipe else { return code }
-      do throws(Failure) { try console.output.flush() } catch {}
-      do throws(Failure) { try console.report(error) } catch {}
+      do { try console.output.flush() } catch {}
+      do { try console.report(failure) } catch {}
     }
     return code
   }
 
-  private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws(Failure) -> ExitCode {
+  private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws -> ExitCode {
     guard let name = arguments.first else {
       try console.error.write(
         HelpText.overview(of: CommandTable.commands, style: console.errorStyle, width: console.proseWidth))

@@ -10,31 +10,32 @@ package enum ToolProbe {
   ///   and the help of the command.
   package static func answers(to arguments: [[UInt8]]) -> [String] {
     var said: [String] = []
-    func ask(_ body: () throws(Failure) -> Void) {
-      do throws(Failure) { try body() } catch {
+    func ask(_ body: () throws -> Void) {
+      do { try body() } catch {
         var writer = JSONOutput()
-        error.write(to: &writer)
-        said += [error.message, error.advice, String(decoding: writer.take(), as: UTF8.self)]
+        let failure = Failure(error)
+        failure.write(to: &writer)
+        said += [failure.message, failure.advice, String(decoding: writer.take(), as: UTF8.self)]
       }
     }
     let name = arguments.first ?? []
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
-      ask { () throws(Failure) in throw CommandTable.unknown(name) }
+      ask { throw CommandTable.unknown(name) }
       return said
     }
-    ask { () throws(Failure) in
+    ask {
       let parsed = try Arguments(arguments.dropFirst(), for: command)
       if parsed.has(.help) {
         said.append(HelpText.explanation(of: command, style: Style(isColoured: true)))
       }
       for index in parsed.operands.indices {
-        ask { () throws(Failure) in _ = try parsed.text(index) }
-        ask { () throws(Failure) in _ = try parsed.key(index) }
+        ask { _ = try parsed.text(index) }
+        ask { _ = try parsed.key(index) }
       }
       for option in command.allOptions {
-        ask { () throws(Failure) in _ = try parsed.text(of: option) }
-        ask { () throws(Failure) in _ = try parsed.number(of: option) }
-        ask { () throws(Failure) in _ = try parsed.key(of: option) }
+        ask { _ = try parsed.text(of: option) }
+        ask { _ = try parsed.number(of: option) }
+        ask { _ = try parsed.key(of: option) }
       }
     }
     return said

@@ -5,7 +5,7 @@ import Testing
 @testable import LatewoodTool
 
 @Suite struct ArgumentsTests {
-  private func parse(_ arguments: String..., as command: CommandDescription = .list) throws(Failure)
+  private func parse(_ arguments: String..., as command: CommandDescription = .list) throws
     -> Arguments
   {
     try Arguments(arguments.map { Array($0.utf8) }, for: command)
@@ -47,11 +47,12 @@ import Testing
     ["db", "--limit", "1", "--limit", "2"],
     ["db", "-x"], ["db", "---"], ["db", "--="],
   ]) func `invalid options and operands are refused`(arguments: [String]) {
-    do throws(Failure) {
+    do {
       _ = try Arguments(arguments.map { Array($0.utf8) }, for: .list)
       Issue.record("accepted \(arguments)")
     } catch {
-      #expect(error.exitCode == .usage && !error.message.isEmpty)
+      let failure = Failure(error)
+      #expect(failure.exitCode == .usage && !failure.message.isEmpty)
     }
   }
 
@@ -83,8 +84,8 @@ import Testing
         Array(random.pick(words).utf8) + (random.oneIn(2) ? random.bytes(1) : [])
       }
       for command in CommandTable.commands {
-        do throws(Failure) { _ = try Arguments(arguments, for: command) } catch {
-          #expect(error.exitCode == .usage, "\(random.replay)")
+        do { _ = try Arguments(arguments, for: command) } catch {
+          #expect(Failure(error).exitCode == .usage, "\(random.replay)")
         }
       }
     }

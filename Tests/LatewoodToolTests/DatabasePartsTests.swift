@@ -34,9 +34,9 @@ import Testing
   @Test func `members of a value become its key`() throws {
     let value = Array(
       #"{"id":505874924095815681,"name":{"last":"\u00c5"},"ok":true,"none":null,"list":[1],"empty":""}"#.utf8)
-    func key(_ field: String) throws(Failure) -> String {
+    func key(_ field: String) throws -> String {
       let keys = try ImportKeys(field, of: .keyField)
-      let key = try value.withContents { (value) throws(Failure) in try keys.key(of: JSONSlice(value), at: 0)
+      let key = try value.withContents { value in try keys.key(of: JSONSlice(value), at: 0)
       }
       return String(decoding: key, as: UTF8.self)
     }

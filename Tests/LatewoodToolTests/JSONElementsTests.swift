@@ -6,7 +6,7 @@ import Testing
 @Suite struct JSONElementsTests {
   private func elements(
     _ text: String, asSequence: Bool = false, pieceLength: Int = 65536
-  ) throws(Failure) -> [String] {
+  ) throws -> [String] {
     var elements = JSONElements(try TextWindow(Array(text.utf8), pieceLength: pieceLength))
     var all: [String] = []
     _ = try elements.begin(asSequence: asSequence)
@@ -37,12 +37,12 @@ import Testing
   /// Reads a text with `nextLine` where that accepts a line, and with `next` elsewhere.
   private func lines(
     _ text: String, pieceLength: Int, isTaken: (String) -> Bool
-  ) throws(Failure) -> (all: [String], lines: [Int], taken: Int) {
+  ) throws -> (all: [String], lines: [Int], taken: Int) {
     var elements = JSONElements(try TextWindow(Array(text.utf8), pieceLength: pieceLength))
     var result: (all: [String], lines: [Int], taken: Int) = ([], [], 0)
     _ = try elements.begin(asSequence: true)
     while true {
-      while try elements.nextLine({ (text, index, line) throws(Failure) in
+      while try elements.nextLine({ text, index, line in
         #expect(index == result.all.count)
         let text = String(decoding: text, as: UTF8.self)
         guard isTaken(text) else { return false }

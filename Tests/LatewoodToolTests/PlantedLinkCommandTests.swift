@@ -89,9 +89,9 @@ import Testing
   @Test func `a file that appears during an export is not overwritten`() throws {
     let target = directory.file("target")
     let failure = #expect(throws: Failure.self) {
-      try ExportTarget.write(to: target, on: ToolDirectory.console()) { (output) throws(Failure) in
+      try ExportTarget.write(to: target, on: ToolDirectory.console()) { output in
         try output.write(Array("exported".utf8))
-        do { try directory.write(Array("mine".utf8), to: "target") } catch { throw Failure(error) }
+        try directory.write(Array("mine".utf8), to: "target")
       }
     }
     #expect(failure?.code == "alreadyExists")

@@ -14,7 +14,7 @@ import Testing
   private func salvage(
     _ directory: ToolDirectory, _ source: String, _ target: String, limit: Int = 20,
     identity: SalvageIdentity? = nil
-  ) throws(Failure) -> SalvageRun {
+  ) throws -> SalvageRun {
     try SalvageRun(
       from: directory.file(source), to: directory.file(target), identity: identity, listLimit: limit,
       on: ToolDirectory.console())

@@ -86,13 +86,13 @@ import Testing
       try volume.place(bytes, at: "db")
       volume.makeUnreadable("db", UInt64(start)..<UInt64(start + Self.block))
       let report: SizeReport
-      do throws(Failure) { report = try SizeReport.of("db", on: volume, limit: 3) } catch {
+      do { report = try SizeReport.of("db", on: volume, limit: 3) } catch {
         // Without this block the file cannot be opened.
         #expect(throws: StoreError.self, "\(start): \(error)") { try Self.canCompact(volume) }
         continue
       }
       var infoIsSilent: Bool
-      do throws(Failure) { infoIsSilent = try DatabaseInfo.of("db", on: volume).faults.isEmpty } catch {
+      do { infoIsSilent = try DatabaseInfo.of("db", on: volume).faults.isEmpty } catch {
         infoIsSilent = false
       }
       #expect(report.sum.reduce(0) { $0 + $1.bytes } == UInt64(bytes.count), "\(start): \(report.sum)")

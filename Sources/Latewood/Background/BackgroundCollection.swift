@@ -13,8 +13,8 @@ public struct BackgroundCollection {
   private let work: BackgroundDatabase
 
   init(
-    _ collection: DocumentCollection, in state: DocumentSnapshot, of work: BackgroundDatabase
-  ) throws(DatabaseError) {
+    _ collection: DocumentCollection, in state: BackgroundState, of work: BackgroundDatabase
+  ) throws {
     newest = collection
     documents = DocumentCollection(collection.handle, of: collection.database, in: state)
     self.work = work
@@ -32,8 +32,7 @@ public struct BackgroundCollection {
   ///   `corruptData` or `inputOutput` if the file cannot be read; `CancellationError` if the task
   ///   is cancelled.
   public func document(_ id: String) throws -> Document? {
-    try work.checkCancellation()
-    return try documents.document(id)
+    try documents.document(id)
   }
 
   /// Returns a copy of a document to change and save; a new document with that id if none exists.
@@ -41,34 +40,28 @@ public struct BackgroundCollection {
   /// - Throws: like ``document(_:)``; ``DatabaseError`` `badDocumentID` if the document does not
   ///   exist and the id is not valid.
   public func mutableDocument(_ id: String) throws -> MutableDocument {
-    try work.checkCancellation()
-    return try documents.mutableDocument(id)
+    try documents.mutableDocument(id)
   }
 
   /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``.
   public func contains(_ id: String) throws -> Bool {
-    try work.checkCancellation()
-    return try documents.contains(id)
+    try documents.contains(id)
   }
 
   /// The number of undeleted documents. O(log n).
   ///
   /// - Throws: like ``document(_:)``.
   public var count: Int {
-    get throws {
-      try work.checkCancellation()
-      return try documents.count
-    }
+    get throws { try documents.count }
   }
 
   /// Returns the documents that match a query, by id; default: all.
   ///
   /// - Throws: like ``document(_:)``.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
-    try work.checkCancellation()
-    return try documents.documents(query)
+    try documents.documents(query)
   }
 
   /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps
@@ -79,7 +72,7 @@ public struct BackgroundCollection {
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
     try documents.forEachDocument(query) { document in
-      try work.checkCancellation()
+      try checkCancellation()
       return try body(document)
     }
   }
@@ -139,6 +132,8 @@ public struct BackgroundCollection {
     try add(newest.prepareDeletion(of: document, keeping: members, control))
   }
 
+  func checkCancellation() throws { try work.checkCancellation() }
+
   func add(_ edit: PreparedEdit) throws { try work.add(edit, in: newest) }
 
   /// Treats it as a conflict if a document is changed or created elsewhere before the end of the
@@ -171,13 +166,13 @@ public struct BackgroundCollection {
 
 extension DocumentCollection {
   /// Returns the mark of the state that reads see.
-  fileprivate func mark() throws(DatabaseError) -> CollectionMark {
+  fileprivate func mark() throws -> CollectionMark {
     let reads = try reads()
     return try reads.mark()
   }
 
   /// Returns the current revision of a document, which may be a deletion; nil if there is none.
-  fileprivate func revision(of id: String) throws(DatabaseError) -> RevisionID? {
+  fileprivate func revision(of id: String) throws -> RevisionID? {
     let reads = try reads()
     return try reads.head(of: id)?.winner
   }

@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import Synchronization
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -13,17 +14,14 @@ import LatewoodDocuments
 /// throw `notOpen`.
 public final class BackgroundDatabase {
   private let database: Database
-  private let state: DocumentSnapshot
-  private let check: () throws -> Void
+  private let state: BackgroundState
   private(set) var changes = BackgroundChanges()
   private var changed: Set<DocumentPlace> = []
-  private var hasEnded = false
 
   /// - Parameter check: throws `CancellationError` once the task is cancelled.
-  init(_ database: Database, check: @escaping () throws -> Void) throws(DatabaseError) {
+  init(_ database: Database, check: @escaping @Sendable () throws -> Void) throws(DatabaseError) {
     self.database = database
-    self.check = check
-    state = try database.documents.snapshot()
+    state = BackgroundState(try database.documents.snapshot(), check: check)
   }
 
   /// Returns the collection with a name in this state.
@@ -53,7 +51,7 @@ public final class BackgroundDatabase {
     _ name: String, of type: Value.Type
   ) throws -> TypedBackgroundCollection<Value> where Value.ID: LosslessStringConvertible {
     let collection = try self[name]
-    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents))
   }
 
   /// Returns the collection with a name in this state, as a collection of values of a type whose
@@ -64,7 +62,7 @@ public final class BackgroundDatabase {
     _ name: String, of type: Value.Type
   ) throws -> TypedBackgroundCollection<Value> where Value.ID == UUID {
     let collection = try self[name]
-    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents))
   }
 
   /// Returns the collection with a name in this state, as a collection of values of a type whose
@@ -76,20 +74,14 @@ public final class BackgroundDatabase {
     _ name: String, of type: Value.Type
   ) throws -> TypedBackgroundCollection<Value> where Value.ID: RawRepresentable<String> {
     let collection = try self[name]
-    return TypedBackgroundCollection(collection, TypedCollection(collection.documents), of: self)
+    return TypedBackgroundCollection(collection, TypedCollection(collection.documents))
   }
 
   /// Throws `CancellationError` if the task that waits for the work is cancelled. All calls of this
-  /// state except queries check that, too. Call it in long computations.
+  /// state check that, too; a query checks it only at the start. Call it in long computations.
   ///
   /// - Throws: `CancellationError`; ``DatabaseError`` `notOpen` once the closure has returned.
-  public func checkCancellation() throws {
-    try check()
-    guard !hasEnded else {
-      throw DatabaseError(
-        .notOpen, "the background work has ended", advice: "Use its state only inside its closure.")
-    }
-  }
+  public func checkCancellation() throws { try state.check() }
 
   // MARK: Collecting
 
@@ -112,14 +104,44 @@ public final class BackgroundDatabase {
   }
 
   /// Releases the state.
-  func end() {
-    hasEnded = true
-    state.close()
-  }
+  func end() { state.end() }
 
   private struct DocumentPlace: Hashable {
     let collection: CollectionIdentity
     let id: KeyText
+  }
+}
+
+/// The state that the reads of a piece of background work see, until the work ends or its task is
+/// cancelled.
+final class BackgroundState: Sendable {
+  private let snapshot: DocumentSnapshot
+  private let checkTask: @Sendable () throws -> Void
+  private let hasEnded = Atomic(false)
+
+  /// - Parameter check: throws `CancellationError` once the task is cancelled.
+  init(_ snapshot: DocumentSnapshot, check: @escaping @Sendable () throws -> Void) {
+    self.snapshot = snapshot
+    checkTask = check
+  }
+
+  /// Throws if the work has ended or should end.
+  func check() throws {
+    try checkTask()
+    guard !hasEnded.load(ordering: .relaxed) else {
+      throw DatabaseError(
+        .notOpen, "the background work has ended", advice: "Use its state only inside its closure.")
+    }
+  }
+
+  func reads(_ collection: CollectionHandle) throws -> DocumentReads {
+    try check()
+    return try snapshot.reads(collection)
+  }
+
+  func end() {
+    hasEnded.store(true, ordering: .relaxed)
+    snapshot.close()
   }
 }
 

@@ -1,4 +1,5 @@
 import Dispatch
+import LatewoodConcurrency
 
 extension Database {
   /// Runs a piece of work in the background. The work can read for any length of time; its changes
@@ -70,18 +71,13 @@ extension Database {
     _ body: @escaping @Sendable (BackgroundDatabase) throws -> R
   ) async throws -> (R, BackgroundChanges) {
     try await cancellable { database, check in
-      try await withCheckedThrowingContinuation { continuation in
-        Self.backgroundQueue.async {
-          continuation.resume(
-            with: Result {
-              try check()
-              let state = try BackgroundDatabase(database, check: check)
-              defer { state.end() }
-              let result = try body(state)
-              try check()
-              return (result, state.changes)
-            })
-        }
+      try await Self.backgroundQueue.perform {
+        try check()
+        let state = try BackgroundDatabase(database, check: check)
+        defer { state.end() }
+        let result = try body(state)
+        try check()
+        return (result, state.changes)
       }
     }
   }

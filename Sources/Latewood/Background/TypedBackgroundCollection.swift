@@ -10,12 +10,10 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
   /// The collection without the type.
   public let documents: BackgroundCollection
   private let values: TypedCollection<Value>
-  private let work: BackgroundDatabase
 
-  init(_ documents: BackgroundCollection, _ values: TypedCollection<Value>, of work: BackgroundDatabase) {
+  init(_ documents: BackgroundCollection, _ values: TypedCollection<Value>) {
     self.documents = documents
     self.values = values
-    self.work = work
   }
 
   // MARK: Reading
@@ -26,16 +24,14 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
   ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
   ///   that is not of the type; `CancellationError` if the task is cancelled.
   public func document(_ id: Value.ID) throws -> Stored<Value>? {
-    try work.checkCancellation()
-    return try values.document(id)
+    try values.document(id)
   }
 
   /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
   /// - Throws: like ``document(_:)``, but no `DecodingError`.
   public func contains(_ id: Value.ID) throws -> Bool {
-    try work.checkCancellation()
-    return try values.contains(id)
+    try values.contains(id)
   }
 
   /// The number of documents. O(log n).
@@ -47,8 +43,7 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
   ///
   /// - Throws: like ``document(_:)``.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Stored<Value>] {
-    try work.checkCancellation()
-    return try values.all(query)
+    try values.all(query)
   }
 
   /// Calls a closure with the documents that match a query, by id, until it returns false. Keeps
@@ -59,7 +54,7 @@ public struct TypedBackgroundCollection<Value: Codable & Identifiable & Sendable
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Stored<Value>) throws -> Bool
   ) throws {
     try values.forEach(query) { document in
-      try work.checkCancellation()
+      try documents.checkCancellation()
       return try body(document)
     }
   }

@@ -33,13 +33,10 @@ extension DocumentCollection {
       do {
         return try await save(prepare(document, .failOnConflict))
       } catch let error as DatabaseError where error.code == .conflict {}
-      let answer = try await database.performing { [self, document] () -> MutableDocument? in
-        var document = document
-        let current = try self.document(document.id)
-        return try handler(&document, current) ? document.rebased(on: current) : nil
-      }
-      guard let answer else { return nil }
-      document = answer
+      guard
+        let next = try await database.performing({ [document] in try self.rebased(document, by: handler) })
+      else { return nil }
+      document = next
     }
   }
 
@@ -53,14 +50,8 @@ extension DocumentCollection {
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Answer
   ) async throws -> Document? {
     while true {
-      let edit = try await database.performing { [self] () -> PreparedEdit? in
-        var document = try mutableDocument(id)
-        return Self.saves(try change(&document)) ? try prepare(document, .failOnConflict) : nil
-      }
-      guard let edit else { return nil }
-      do {
-        return try await save(edit)
-      } catch let error as DatabaseError where error.code == .conflict {}
+      guard let edit = try await database.performing({ try self.edited(id, change) }) else { return nil }
+      do { return try await save(edit) } catch let error as DatabaseError where error.code == .conflict {}
     }
   }
 

@@ -31,7 +31,7 @@ extension DocumentCollection {
       }
       return seconds
     }
-    try write { (writer) throws(DatabaseError) in try writer.setExpiry(of: id, in: handle, seconds) }
+    try write { writer in try writer.setExpiry(of: id, in: handle, seconds) }
   }
 
   /// Schedules a document to be purged after a given duration; see ``setExpiration(of:_:)-68jhr``.
@@ -46,7 +46,7 @@ extension DocumentCollection {
     guard let whole = UInt64(exactly: seconds), whole < 1 << 39, rest >= 0 else {
       throw DatabaseError(.invalidParameter, "a document cannot expire after \(duration)")
     }
-    try write { (writer) throws(DatabaseError) in
+    try write { writer in
       // The writer's clock counts whole seconds.
       try writer.setExpiry(of: id, in: handle, writer.now + whole + (whole > 0 || rest > 0 ? 1 : 0))
     }
@@ -178,7 +178,7 @@ extension DocumentCollection {
   ) throws {
     let body = try MutableDocument(id: name, members).encodedBody()
     let blobs = BlobReferences.places(in: body)
-    let added = try write { (writer) throws(DatabaseError) in
+    let added = try write { writer in
       try writer.putLocal(name, in: handle, body: body, blobs: blobs.map(\.digest))
     }
     database.release(blobs, added)
@@ -191,7 +191,7 @@ extension DocumentCollection {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws -> Bool {
-    try write { (writer) throws(DatabaseError) in try writer.deleteLocal(name, in: handle) }
+    try write { writer in try writer.deleteLocal(name, in: handle) }
   }
 
   /// The names of all local documents, in the order of their bytes.

@@ -83,7 +83,7 @@ extension DocumentCollection {
     let body = try merged.encodedBody(isStrict: database.configuration.isStrict)
     let tombstone = try MutableDocument(id: merged.id).encodedBody()
     let blobs = BlobReferences.places(in: body)
-    let saved = try write { (writer) throws(DatabaseError) in
+    let saved = try write { writer in
       try writer.resolveConflicts(
         of: merged.id, in: handle, keeping: merged.revision, merged: body, blobs: blobs.map(\.digest),
         tombstone: tombstone)
@@ -102,7 +102,7 @@ extension DocumentCollection {
   public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
-    try write { (writer) throws(DatabaseError) in
+    try write { writer in
       _ = try writer.resolveConflicts(
         of: document.id, in: handle, keeping: kept, merged: nil, tombstone: tombstone)
     }
@@ -147,7 +147,7 @@ extension DocumentCollection {
 
   private func saveBranch(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
     guard let parent = edit.parent else { return try save(edit) }
-    let saved = try write { (writer) throws(DatabaseError) in
+    let saved = try write { writer in
       try writer.saveBranch(
         edit.id, in: handle, body: edit.body, parent: parent, isDeleted: edit.isDeleted,
         blobs: edit.blobs.map(\.digest))
@@ -176,7 +176,7 @@ extension DocumentCollection {
     var ids: [RevisionID] = []
     for text in history { ids.append(try RevisionID(text)) }
     let blobs = BlobReferences.places(in: body)
-    let inserted = try write { [ids] (writer) throws(DatabaseError) in
+    let inserted = try write { [ids] writer in
       try writer.insert(
         document.id, in: handle, history: ids, body: body, isDeleted: isDeleted || document.isDeleted,
         blobs: blobs.map(\.digest))
@@ -213,21 +213,21 @@ extension DocumentCollection {
   public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []
     for text in leaves { ids.append(try RevisionID(text)) }
-    return try write { [ids] (writer) throws(DatabaseError) in
+    return try write { [ids] writer in
       try writer.purge(id, in: handle, leaves: ids)
     }.map(\.description)
   }
 
   // MARK: Reading
 
-  private func record(of id: String) throws(DatabaseError) -> DocumentRecord? {
+  private func record(of id: String) throws -> DocumentRecord? {
     let reads = try reads()
     return try reads.record(of: id)
   }
 
   private func document(
     _ id: String, _ revision: RevisionID, _ record: DocumentRecord
-  ) throws(DatabaseError) -> Document? {
+  ) throws -> Document? {
     guard let node = record.tree[revision] else { return nil }
     let reads = try reads()
     let body = try reads.body(at: node.body)

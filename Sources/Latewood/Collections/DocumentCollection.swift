@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 
@@ -22,11 +23,9 @@ public final class DocumentCollection: Sendable {
   }
 
   /// The state that all reads see; nil for the newest state, or the state of this thread's batch.
-  private let state: DocumentSnapshot?
+  private let state: BackgroundState?
 
-  init(
-    _ handle: CollectionHandle, of database: Database, in state: DocumentSnapshot? = nil
-  ) {
+  init(_ handle: CollectionHandle, of database: Database, in state: BackgroundState? = nil) {
     self.handle = handle
     self.database = database
     self.state = state
@@ -34,7 +33,7 @@ public final class DocumentCollection: Sendable {
 
   var documents: DocumentStore { database.documents }
 
-  func reads() throws(DatabaseError) -> DocumentReads {
+  func reads() throws -> DocumentReads {
     if let state { return try state.reads(handle) }
     return try documents.reads(handle)
   }
@@ -91,18 +90,13 @@ public final class DocumentCollection: Sendable {
   // MARK: Writing
 
   /// Runs a change, alone or as part of the batch that this thread is in.
-  func write<R>(_ body: (DocumentWriter) throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+  func write<R>(_ body: (DocumentWriter) throws -> R) throws(DatabaseError) -> R {
     do {
       // Not `write` of the layer below, which the compiler does not specialize here.
-      var result: R?
-      try documents.run { writer in result = try body(writer) }
-      guard let result else { preconditionFailure("the closure of a committed batch has run") }
-      return result
-    } catch let error as DatabaseError {
-      throw error
-    } catch {
-      throw DatabaseError(.inputOutput, "\(error)")
-    }
+      var result = ClosureResult<R>()
+      try documents.run { writer in result.value = try body(writer) }
+      return result.get()
+    } catch { throw DatabaseError.from(error) }
   }
 
   /// Saves a document as a new revision.
@@ -143,10 +137,18 @@ public final class DocumentCollection: Sendable {
       } catch {
         guard error.code == .conflict else { throw error }
       }
-      let current = try self.document(document.id)
-      guard try handler(&document, current) else { return nil }
-      document = document.rebased(on: current)
+      guard let next = try rebased(document, by: handler) else { return nil }
+      document = next
     }
+  }
+
+  /// Returns what a handler makes of a document that someone else has saved; nil if it refuses.
+  func rebased(
+    _ document: MutableDocument, by handler: (inout MutableDocument, Document?) throws -> Bool
+  ) throws -> MutableDocument? {
+    var document = document
+    let current = try self.document(document.id)
+    return try handler(&document, current) ? document.rebased(on: current) : nil
   }
 
   /// Reads, changes and saves a document. Repeats that if someone else has saved in between, so
@@ -175,18 +177,20 @@ public final class DocumentCollection: Sendable {
     _ id: String, _ change: (inout MutableDocument) throws -> Answer
   ) throws -> Document? {
     while true {
-      var document = try mutableDocument(id)
-      guard Self.saves(try change(&document)) else { return nil }
-      do throws(DatabaseError) {
-        return try save(prepare(document, .failOnConflict))
-      } catch {
+      guard let edit = try edited(id, change) else { return nil }
+      do throws(DatabaseError) { return try save(edit) } catch {
         guard error.code == .conflict else { throw error }
       }
     }
   }
 
-  /// Returns whether to save a change, from the value that its closure returned.
-  static func saves<Answer>(_ answer: Answer) -> Bool { answer as? Bool ?? true }
+  /// Reads and changes a document; returns nil if the change returned false.
+  func edited<Answer>(
+    _ id: String, _ change: (inout MutableDocument) throws -> Answer
+  ) throws -> PreparedEdit? {
+    var document = try mutableDocument(id)
+    return try change(&document) as? Bool ?? true ? prepare(document, .failOnConflict) : nil
+  }
 
   /// Saves an `Encodable` value under an id. In a ``TypedCollection``, values carry their
   /// revisions.
@@ -252,7 +256,7 @@ public final class DocumentCollection: Sendable {
   @discardableResult
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
-    return try write { (writer) throws(DatabaseError) in
+    return try write { writer in
       guard let head = try writer.reads(handle).head(of: id), !head.isDeleted else { return false }
       _ = try writer.save(
         id, in: handle, body: body, parent: head.winner, isDeleted: true, policy: .lastWriteWins)
@@ -268,7 +272,7 @@ public final class DocumentCollection: Sendable {
   ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
-    try write { (writer) throws(DatabaseError) in try writer.purge(id, in: handle) }
+    try write { writer in try writer.purge(id, in: handle) }
   }
 
   /// Removes a document and all its revisions without a trace, including those saved since it was

@@ -27,9 +27,7 @@ struct PreparedEdit: Sendable {
     blobs = BlobReferences.places(in: body)
   }
 
-  func save(
-    _ writer: DocumentWriter, in collection: CollectionHandle
-  ) throws(DatabaseError) -> SavedRevision {
+  func save(_ writer: DocumentWriter, in collection: CollectionHandle) throws -> SavedRevision {
     try writer.save(
       id, in: collection, body: body, parent: parent, isDeleted: isDeleted, blobs: blobs.map(\.digest),
       policy: policy)
@@ -54,7 +52,7 @@ extension DocumentCollection {
   /// Saves an edit, alone or as part of the batch that this thread is in.
   @discardableResult
   func save(_ edit: PreparedEdit) throws(DatabaseError) -> Document {
-    let saved = try write { (writer) throws(DatabaseError) in try edit.save(writer, in: handle) }
+    let saved = try write { writer in try edit.save(writer, in: handle) }
     database.release(edit.blobs, saved.addedBlobs)
     return Document(edit.id, saved, edit.body, isDeleted: edit.isDeleted)
   }

@@ -27,7 +27,7 @@ extension Database {
     let database: Database
     do {
       database = try await withTaskCancellationHandler {
-        try await Self.elsewhere {
+        try await fileQueue.perform {
           try Database.open(at: path, mode: mode, configuration: configuration, waiting: wait)
         }
       } onCancel: {
@@ -101,7 +101,7 @@ extension Database {
   /// also closes it if the task is cancelled.
   ///
   /// - Throws: the errors of the blocking form.
-  public func close() async throws { try await Self.elsewhere { try self.close() } }
+  public func close() async throws { try await Self.fileQueue.perform { try self.close() } }
 
   /// Closes this handle and deletes the file, without blocking the caller's thread. Otherwise like
   /// the blocking form.
@@ -275,17 +275,7 @@ extension Database {
   /// has already been cancelled.
   static func performing<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try Task.checkCancellation()
-    return try await elsewhere(body)
-  }
-
-  /// Runs a call that may block, and needs no open database, on a Dispatch queue, even if the task
-  /// is cancelled.
-  private static func elsewhere<R: Sendable>(
-    _ body: @escaping @Sendable () throws -> R
-  ) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      fileQueue.async { continuation.resume(with: Result { try body() }) }
-    }
+    return try await fileQueue.perform(body)
   }
 
   /// Runs a call that stops when its task is cancelled.

@@ -162,9 +162,7 @@ extension DocumentCollection {
   /// Returns an entry of a live feed with the requested parts, which are read now. Returns nil if
   /// the document has been changed or purged since: its current state then differs from the entry,
   /// and the entry of the later change will follow.
-  fileprivate func entry(
-    _ entry: SequenceEntry, _ options: FeedOptions
-  ) throws(DatabaseError) -> DocumentFeedEntry? {
+  fileprivate func entry(_ entry: SequenceEntry, _ options: FeedOptions) throws -> DocumentFeedEntry? {
     guard options.includesDocuments || options.includesAllLeaves else { return DocumentFeedEntry(entry) }
     let reads = try reads()
     let isCurrent = try reads.head(of: entry.id)?.sequence == entry.sequence

@@ -67,10 +67,10 @@ extension DocumentCollection {
 
   private func listen(
     on queue: DispatchQueue?, _ handler: @escaping @Sendable (CollectionChange) -> Void
-  ) throws(DatabaseError) -> ListenerToken {
+  ) throws -> ListenerToken {
     let token = try database.listen(to: name, on: queue, handler)
     // The collection is checked afterwards, because a later drop notifies the listener.
-    do throws(DatabaseError) { try checkExists() } catch {
+    do { try checkExists() } catch {
       token.cancel()
       throw error
     }
@@ -78,7 +78,7 @@ extension DocumentCollection {
   }
 
   /// Throws `notFound` if the collection has been dropped.
-  private func checkExists() throws(DatabaseError) {
+  private func checkExists() throws {
     let reads = try reads()
     _ = try reads.lastSequence()
   }

@@ -99,13 +99,10 @@ extension TypedCollection {
     _ id: Value.ID, _ change: @escaping @Sendable (inout Value) throws -> Void
   ) async throws -> Stored<Value>? {
     while true {
-      let prepared = try await database.performing {
-        try documents.document(documentID(id)).map { try PreparedChange($0, self, change) }
-      }
-      guard let prepared else { return nil }
-      guard let edit = prepared.edit else { return prepared.document }
+      guard let change = try await database.performing({ try prepare(id, change) }) else { return nil }
+      guard let edit = change.edit else { return change.document }
       do {
-        return try saved(prepared.document.value, await documents.save(edit))
+        return try saved(change.document.value, await documents.save(edit))
       } catch let error as DatabaseError where error.code == .conflict {}
     }
   }

@@ -213,8 +213,7 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   @discardableResult
   public func update(_ id: Value.ID, _ change: (inout Value) throws -> Void) throws -> Stored<Value>? {
     while true {
-      guard let current = try documents.document(text(id)) else { return nil }
-      let change = try PreparedChange(current, self, change)
+      guard let change = try prepare(id, change) else { return nil }
       guard let edit = change.edit else { return change.document }
       do {
         return try saved(change.document.value, documents.save(edit))
@@ -273,6 +272,13 @@ extension TypedCollection {
     let content = try DocumentCoding.encode(document.value).content.keepingAttachments(document.attachments)
     return try documents.prepare(
       MutableDocument(checkedID: id, revision: document.revision, content: content), control)
+  }
+
+  /// Reads and changes a value; returns nil if there is no document with the id.
+  func prepare(
+    _ id: Value.ID, _ change: (inout Value) throws -> Void
+  ) throws -> PreparedChange<Value>? {
+    try documents.document(text(id)).map { try PreparedChange($0, self, change) }
   }
 
   func prepareDeletion(_ document: Stored<Value>, _ control: ConcurrencyControl) throws -> PreparedEdit {

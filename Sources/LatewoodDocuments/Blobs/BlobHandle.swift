@@ -156,7 +156,7 @@ extension DocumentStore {
     guard core.pins.pin(digest) else { return nil }
     do throws(DatabaseError) {
       let spaces = core.shared
-      guard let record = try core.blobRecord(digest, spaces, try core.reading()) else {
+      guard let record = try core.blobRecord(digest, spaces, try core.source()) else {
         core.pins.unpin(digest)
         return nil
       }
@@ -180,10 +180,6 @@ extension DocumentStore {
 }
 
 extension DocumentCore {
-  fileprivate func reading() throws(DatabaseError) -> ReadSource {
-    try DatabaseError.typed { try source() }
-  }
-
   /// Returns the record that locates the content of a blob; nil if the content is not in this
   /// database.
   func blobRecord(

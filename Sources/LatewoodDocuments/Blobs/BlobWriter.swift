@@ -30,7 +30,7 @@ package final class BlobWriter {
     self.spaces = spaces
     var begun: UInt64?
     do throws(DatabaseError) {
-      number = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
+      number = try core.batch(.relaxed) { batch in
         let key = DatabaseRecords.blobNumberKey
         let stored = try DatabaseRecords.number(key, in: spaces, batch.transaction) ?? 0
         let number = core.pins.beginUpload(after: stored)
@@ -83,12 +83,10 @@ package final class BlobWriter {
   private func putChunk() throws(DatabaseError) {
     guard chunk < 1 << 32 else { throw DatabaseError(.invalidParameter, "a blob has at most 4 PiB") }
     let key = BlobRecord.chunkKey(number, chunk)
-    try core.batch(.relaxed) { (batch) throws(DatabaseError) in
+    try core.batch(.relaxed) { batch in
       try batch.checkUpload(number, chunks: chunk)
       batch.changeCount += 1
-      try DatabaseError.typed {
-        try batch.transaction.put(key, pending, in: spaces.chunks)
-      }
+      try batch.transaction.put(key, pending, in: spaces.chunks)
     }
     chunk += 1
     pending.removeAll(keepingCapacity: true)
@@ -105,7 +103,7 @@ package final class BlobWriter {
     let record = BlobRecord(number: number, length: length)
     var isPinned = false
     do throws(DatabaseError) {
-      let kept = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
+      let kept = try core.batch(.relaxed) { batch in
         try batch.checkUpload(number, chunks: chunks)
         core.pins.pinWritten(digest)
         isPinned = true
@@ -121,22 +119,16 @@ package final class BlobWriter {
   }
 
   private func discard() throws(DatabaseError) {
-    try core.batch(.relaxed) { (batch) throws(DatabaseError) in try batch.dropUpload(number) }
+    try core.batch(.relaxed) { batch in try batch.dropUpload(number) }
   }
 }
 
 extension DocumentBatch {
   /// Throws if an upload, or the last of its chunks, was part of a batch that has failed.
-  func checkUpload(_ number: UInt64, chunks: UInt64) throws(DatabaseError) {
-    let isThere = try DatabaseError.typed {
-      guard try transaction.contains(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
-      else {
-        return false
-      }
-      return try chunks == 0
-        || transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks)
-    }
-    guard isThere else {
+  func checkUpload(_ number: UInt64, chunks: UInt64) throws {
+    guard try transaction.contains(DatabaseRecords.uploadPrefix + String(number), in: shared.database),
+      try chunks == 0 || transaction.contains(BlobRecord.chunkKey(number, chunks - 1), in: shared.chunks)
+    else {
       throw DatabaseError(
         .notFound, "the batch in which this blob was being written has failed: write it again from the start")
     }
@@ -144,25 +136,21 @@ extension DocumentBatch {
 
   /// Turns an upload into a blob, unless a blob with the same bytes exists. Bodies that have waited
   /// for the blob then refer to it.
-  func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws(DatabaseError) {
+  func putBlob(_ digest: BlobDigest, _ record: BlobRecord) throws {
     let isThere = try core.blobRecord(digest, shared, transaction) != nil
     changeCount += 1
-    try DatabaseError.typed {
-      if isThere {
-        try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
-      } else {
-        try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
-      }
-      try transaction.delete(DatabaseRecords.uploadPrefix + String(record.number), in: shared.database)
+    if isThere {
+      try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
+    } else {
+      try transaction.put(digest.bytes, record.encoded, in: shared.blobs)
     }
+    try transaction.delete(DatabaseRecords.uploadPrefix + String(record.number), in: shared.database)
   }
 
   /// Removes the remains of an upload.
-  func dropUpload(_ number: UInt64) throws(DatabaseError) {
+  func dropUpload(_ number: UInt64) throws {
     noteRemoval()
-    try DatabaseError.typed {
-      try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
-      try transaction.delete(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
-    }
+    try transaction.deleteRange(.prefix(SequenceEntry.key(number)), in: shared.chunks)
+    try transaction.delete(DatabaseRecords.uploadPrefix + String(number), in: shared.database)
   }
 }

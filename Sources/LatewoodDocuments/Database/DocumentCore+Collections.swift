@@ -19,12 +19,10 @@ extension DocumentCore {
   }
 
   private func lookedUp(_ name: String) throws(DatabaseError) -> CollectionHandle? {
-    try DatabaseError.typed {
-      // Use one state for all lookups.
-      let source = try store.held()
-      guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
-      return CollectionHandle(name, state.identity, try CollectionSpaces(name, in: source))
-    }
+    // Use one state for all lookups.
+    let source = try store.pinned()
+    guard let state = try DatabaseRecords.state(of: name, in: shared, source) else { return nil }
+    return CollectionHandle(name, state.identity, try CollectionSpaces(name, in: source))
   }
 
   /// Returns the names that begin with a prefix, in the order of their bytes.
@@ -45,7 +43,7 @@ extension DocumentCore {
   func createCollection(
     _ name: String, _ durability: BatchDurability
   ) throws(DatabaseError) -> CollectionHandle {
-    let created = try batch(durability) { (batch) throws(DatabaseError) in try batch.createCollection(name)
+    let created = try batch(durability) { batch in try batch.createCollection(name)
     }
     if currentBatch != nil { return created }
     // Another thread may have looked up the collection since the commit: in that case all share its
@@ -55,7 +53,7 @@ extension DocumentCore {
 
   func dropCollection(_ name: String, _ durability: BatchDurability) throws(DatabaseError) -> Bool {
     try refuseInBatch("a collection is dropped")
-    let dropped = try batch(durability) { (batch) throws(DatabaseError) in
+    let dropped = try batch(durability) { batch in
       try batch.dropCollection(name)
     }
     return forget(dropped)

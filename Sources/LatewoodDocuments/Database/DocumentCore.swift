@@ -72,21 +72,19 @@ final class DocumentCore: Sendable {
     shared = spaces
   }
 
-  private static func create(in store: Store, _ options: DocumentOptions) throws(DatabaseError) {
-    try DatabaseError.typed {
-      try store.write { transaction in
-        let spaces = try DatabaseSpaces { name in try transaction.keyspace(name) }
-        let identity =
-          SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
-        try transaction.put(DatabaseRecords.identityKey, identity, in: spaces.database)
-        try transaction.put(
-          DatabaseRecords.formatKey, DatabaseRecords.encoded(options.format.rawValue), in: spaces.database)
-        let depth = DatabaseRecords.encoded(UInt64(max(1, options.depth)))
-        try transaction.put(DatabaseRecords.depthKey, depth, in: spaces.database)
-        try transaction.put(DatabaseRecords.deepestKey, depth, in: spaces.database)
-        let collection = CollectionIdentity(random: options.environment.random)
-        try createCollection(CollectionHandle.defaultName, collection, transaction, spaces)
-      }
+  private static func create(in store: Store, _ options: DocumentOptions) throws {
+    try store.write { transaction in
+      let spaces = try DatabaseSpaces { name in try transaction.keyspace(name) }
+      let identity =
+        SequenceEntry.key(options.environment.random()) + SequenceEntry.key(options.environment.random())
+      try transaction.put(DatabaseRecords.identityKey, identity, in: spaces.database)
+      try transaction.put(
+        DatabaseRecords.formatKey, DatabaseRecords.encoded(options.format.rawValue), in: spaces.database)
+      let depth = DatabaseRecords.encoded(UInt64(max(1, options.depth)))
+      try transaction.put(DatabaseRecords.depthKey, depth, in: spaces.database)
+      try transaction.put(DatabaseRecords.deepestKey, depth, in: spaces.database)
+      let collection = CollectionIdentity(random: options.environment.random)
+      try createCollection(CollectionHandle.defaultName, collection, transaction, spaces)
     }
   }
 
@@ -105,9 +103,9 @@ final class DocumentCore: Sendable {
   var isWorkingHere: Bool { store.isWorkingHere }
 
   /// The state that this thread reads: its batch, or the newest commit.
-  func source() throws -> ReadSource {
+  func source() throws(DatabaseError) -> ReadSource {
     if let batch = currentBatch { return .transaction(batch.transaction) }
-    return .state(try store.held())
+    return .state(try store.pinned())
   }
 
   /// The algorithm that names the revisions of a batch that begins now.

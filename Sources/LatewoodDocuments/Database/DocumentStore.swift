@@ -1,4 +1,5 @@
 import Dispatch
+import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodStore
 import Synchronization
@@ -77,7 +78,7 @@ package final class DocumentStore: Sendable {
     waiting wait: LockWait? = nil
   ) throws(DatabaseError) -> DocumentStore {
     let wait = wait ?? LockWait(options.store.lockTimeout)
-    let name = try DatabaseError.typed { try FileVolume().resolved(path) }
+    let name = try resolved(path)
     if mode == .readOnly {
       if let core = try OpenStores.shared.shareExisting(name) {
         return DocumentStore(core, isReadOnly: true, options)
@@ -187,7 +188,11 @@ package final class DocumentStore: Sendable {
   /// Whether this process has the file at a path open for writing, which forbids deleting or
   /// replacing it.
   package static func isOpen(at path: String) throws(DatabaseError) -> Bool {
-    try DatabaseError.typed { OpenStores.shared.isOpen(try FileVolume().resolved(path)) }
+    OpenStores.shared.isOpen(try resolved(path))
+  }
+
+  private static func resolved(_ path: String) throws(DatabaseError) -> String {
+    try DatabaseError.typed { try FileVolume().resolved(path) }
   }
 
   private var usual: BatchDurability { BatchDurability(usual: durability) }
@@ -202,16 +207,16 @@ package final class DocumentStore: Sendable {
   package func identity() throws(DatabaseError) -> [UInt8] {
     let core = try openedForReading()
     let spaces = core.shared
-    return try DatabaseError.typed {
-      try core.source().get(DatabaseRecords.identityKey, in: spaces.database) ?? []
-    }
+    return try core.source().mapValue(DatabaseRecords.identityKey, in: spaces.database) { value in
+      value.withUnsafeBytes { Array($0) }
+    } ?? []
   }
 
   /// Gives the database a new identity: for a copy.
   package func renewIdentity() throws(DatabaseError) {
     let core = try openedForWriting()
     let random = core.options.environment.random
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       try batch.putRecord(
         DatabaseRecords.identityKey, SequenceEntry.key(random()) + SequenceEntry.key(random()))
     }
@@ -221,9 +226,7 @@ package final class DocumentStore: Sendable {
   package func format() throws(DatabaseError) -> DocumentFormat {
     let core = try openedForReading()
     let spaces = core.shared
-    let source: ReadSource
-    do { source = try core.source() } catch { throw DatabaseError.from(error) }
-    return try DatabaseRecords.format(in: spaces, source)
+    return try DatabaseRecords.format(in: spaces, core.source())
   }
 
   /// Upgrades the documents to the newest format. Returns false if they are already in it.
@@ -233,7 +236,7 @@ package final class DocumentStore: Sendable {
   package func upgradeFormat() throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     var isOlder = false
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       isOlder = try DatabaseRecords.format(in: batch.shared, batch.transaction) < .newest
       guard isOlder else { return }
       let newest = DocumentFormat.newest.rawValue
@@ -254,7 +257,7 @@ package final class DocumentStore: Sendable {
   package func setDepth(_ depth: Int) throws(DatabaseError) {
     let core = try openedForWriting()
     let depth = min(max(1, depth), 1 << 30)
-    try core.batch(usual) { (batch) throws(DatabaseError) in
+    try core.batch(usual) { batch in
       try batch.setDepth(depth)
     }
   }
@@ -337,12 +340,11 @@ package final class DocumentStore: Sendable {
   @inlinable package func write<R>(
     durability: Durability? = nil, uniqueness: UniquenessCheck? = nil, _ body: (DocumentWriter) throws -> R
   ) throws -> R {
-    var result: R?
+    var result = ClosureResult<R>()
     try run(durability) { writer in
-      result = try writer.batch.checkingUniqueness(uniqueness) { try body(writer) }
+      result.value = try writer.batch.checkingUniqueness(uniqueness) { try body(writer) }
     }
-    guard let result else { preconditionFailure("the closure of a committed batch has run") }
-    return result
+    return result.get()
   }
 
   /// Runs a batch without a result.
@@ -392,9 +394,7 @@ package final class DocumentStore: Sendable {
   package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
     let core = try openedForReading()
     if let batch = core.currentBatch { return try batch.reads(collection) }
-    return try DatabaseError.typed {
-      try DocumentReads(core.store.held(), collection, core.options.environment)
-    }
+    return try DocumentReads(core.store.pinned(), collection, core.options.environment)
   }
 
   /// Returns a snapshot of the newest state of all collections.

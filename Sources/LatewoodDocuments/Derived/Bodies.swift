@@ -36,7 +36,7 @@ struct Bodies: DerivedData {
   }
 
   /// Removes the bodies of a document that is removed.
-  @inline(never) private func removeAll(of change: RevisionChange) throws(DatabaseError) {
+  @inline(never) private func removeAll(of change: RevisionChange) throws {
     guard let old = change.oldHead, let tree = change.removed else { return }
     for node in tree.nodes where node.body != 0 {
       try remove(node.body, length: node.body == old.sequence ? change.oldBody?.count : nil)
@@ -73,11 +73,9 @@ struct Bodies: DerivedData {
   ///
   /// - Parameter length: the length of a body in the record of its document, which the caller
   ///   deletes; nil for other bodies.
-  func remove(_ body: UInt64, length: Int? = nil) throws(DatabaseError) {
+  func remove(_ body: UInt64, length: Int? = nil) throws {
     let key = SequenceEntry.key(body)
-    let size = try DatabaseError.typed {
-      try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
-    }
+    let size = try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
     guard let size else {
       try unlistSuperseded(key)
       return
@@ -90,41 +88,35 @@ struct Bodies: DerivedData {
       }
     }
     batch.noteRemoval()
-    try DatabaseError.typed {
-      if length == nil { try transaction.delete(key, in: spaces.bodies) }
-      work.state.bodies &-= 1
-      work.state.bodyBytes &-= UInt64(size)
-      for digest in digests {
-        try transaction.delete(key + digest, in: spaces.references)
-        try transaction.delete(digest + key, in: spaces.uses)
-        work.state.references &-= 1
-      }
+    if length == nil { try transaction.delete(key, in: spaces.bodies) }
+    work.state.bodies &-= 1
+    work.state.bodyBytes &-= UInt64(size)
+    for digest in digests {
+      try transaction.delete(key + digest, in: spaces.references)
+      try transaction.delete(digest + key, in: spaces.uses)
+      work.state.references &-= 1
     }
     try unlistSuperseded(key)
   }
 
-  private func unlistSuperseded(_ key: [UInt8]) throws(DatabaseError) {
-    try DatabaseError.typed {
-      guard try transaction.contains(key, in: spaces.superseded) else { return }
-      batch.noteRemoval()
-      try transaction.delete(key, in: spaces.superseded)
-      work.state.superseded &-= 1
-    }
+  private func unlistSuperseded(_ key: [UInt8]) throws {
+    guard try transaction.contains(key, in: spaces.superseded) else { return }
+    batch.noteRemoval()
+    try transaction.delete(key, in: spaces.superseded)
+    work.state.superseded &-= 1
   }
 
   /// Returns the blobs that a body does not refer to.
-  func blobs(_ blobs: [BlobDigest], without body: UInt64) throws(DatabaseError) -> [BlobDigest] {
-    try DatabaseError.typed {
-      var rest: [BlobDigest] = []
-      for digest in blobs {
-        let key = SequenceEntry.key(body) + digest.bytes
-        if body == 0 {
-          rest.append(digest)
-        } else if try !transaction.contains(key, in: spaces.references) {
-          rest.append(digest)
-        }
+  func blobs(_ blobs: [BlobDigest], without body: UInt64) throws -> [BlobDigest] {
+    var rest: [BlobDigest] = []
+    for digest in blobs {
+      let key = SequenceEntry.key(body) + digest.bytes
+      if body == 0 {
+        rest.append(digest)
+      } else if try !transaction.contains(key, in: spaces.references) {
+        rest.append(digest)
       }
-      return rest
     }
+    return rest
   }
 }

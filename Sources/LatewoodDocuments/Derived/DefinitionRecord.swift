@@ -51,19 +51,17 @@ extension DerivedData {
   /// - Returns: the definitions that can be read, by name.
   func removeAll<Record: DefinitionRecord>(
     _: Record.Type
-  ) throws(DatabaseError) -> [(name: String, record: Record)] {
+  ) throws -> [(name: String, record: Record)] {
     var readable: [(name: String, record: Record)] = []
     for (name, record) in try Record.all(of: work.name, in: database, transaction) {
       // The definition of any other is lost.
       if case .success(let record) = record { readable.append((name, record)) }
     }
     batch.changeCount += 1
-    try DatabaseError.typed {
-      try transaction.deleteRange(.prefix(Record.prefix(of: work.name)), in: database)
-      let prefixes = Record.keyspaces.map { "\($0)/\(work.name)/" }
-      for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
-        try transaction.dropKeyspace(keyspace)
-      }
+    try transaction.deleteRange(.prefix(Record.prefix(of: work.name)), in: database)
+    let prefixes = Record.keyspaces.map { "\($0)/\(work.name)/" }
+    for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
+      try transaction.dropKeyspace(keyspace)
     }
     return readable
   }

@@ -24,13 +24,13 @@ protocol DerivedData {
 
   /// Returns the named definitions in the state of this batch, each with separate keyspaces. Kinds
   /// without definitions use keyspaces that every collection has.
-  func defined() throws(DatabaseError) -> [any DefinedData]
+  func defined() throws -> [any DefinedData]
 
   /// Empties the data of this kind in a salvaged file, where entries may be missing, damaged or out
   /// of date.
   ///
   /// - Returns: the builds that make it complete again.
-  func reset() throws(DatabaseError) -> [any StepwiseBuild]
+  func reset() throws -> [any StepwiseBuild]
 
   /// Checks that this data agrees with the record of one document.
   static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws
@@ -51,8 +51,8 @@ extension DerivedData {
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { true }
   @inline(__always) func finish() throws {}
-  func defined() throws(DatabaseError) -> [any DefinedData] { [] }
-  func reset() throws(DatabaseError) -> [any StepwiseBuild] { [] }
+  func defined() throws -> [any DefinedData] { [] }
+  func reset() throws -> [any StepwiseBuild] { [] }
   static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {}
 }
 
@@ -78,31 +78,27 @@ extension DocumentBatch {
   ///
   /// `update` is static, and mostly inlined here: an instance and a copy of the change for each
   /// kind would take longer than most of what follows from it.
-  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws(DatabaseError) {
-    do {
-      // Before anything has changed, because these may refuse the change and read the old body.
-      if Indexes.exist(in: work.state) { try Indexes.update(for: change, in: self, work) }
-      if Views.exist(in: work.state) { try Views.update(for: change, in: self, work) }
-      let isRemoved = change.isRemoved
-      if !isRemoved { count(change) }
-      try Bodies.update(for: change, in: self, work)
-      // Each kind above counts what it removes: a purge that cannot read a body may have changed
-      // nothing yet.
-      if isRemoved { noteRemoval() }
-      try Feed.update(for: change, in: self, work)
-      try writeRecord(of: change, work)
-      try ExpiryTimes.update(for: change, in: self, work)
-      try Marks.update(for: change, in: self, work)
-    } catch { throw DatabaseError.from(error) }
+  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws {
+    // Before anything has changed, because these may refuse the change and read the old body.
+    if Indexes.exist(in: work.state) { try Indexes.update(for: change, in: self, work) }
+    if Views.exist(in: work.state) { try Views.update(for: change, in: self, work) }
+    let isRemoved = change.isRemoved
+    if !isRemoved { count(change) }
+    try Bodies.update(for: change, in: self, work)
+    // Each kind above counts what it removes: a purge that cannot read a body may have changed
+    // nothing yet.
+    if isRemoved { noteRemoval() }
+    try Feed.update(for: change, in: self, work)
+    try writeRecord(of: change, work)
+    try ExpiryTimes.update(for: change, in: self, work)
+    try Marks.update(for: change, in: self, work)
     work.changed(change.announced, old: change.oldHead?.sequence)
   }
 
   /// Removes derived data with its definition.
-  func remove(_ data: some DefinedData, of collection: String) throws(DatabaseError) {
-    try DatabaseError.typed {
-      for keyspace in data.keyspaces { try transaction.dropKeyspace(keyspace) }
-      try transaction.delete(data.key(in: collection), in: shared.database)
-    }
+  func remove(_ data: some DefinedData, of collection: String) throws {
+    for keyspace in data.keyspaces { try transaction.dropKeyspace(keyspace) }
+    try transaction.delete(data.key(in: collection), in: shared.database)
   }
 
   /// Makes the last changes of each kind in a batch.

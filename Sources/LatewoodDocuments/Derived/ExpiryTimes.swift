@@ -18,11 +18,9 @@ struct ExpiryTimes: DerivedData {
   }
 
   /// Removes an entry that belongs to no document.
-  func forget(_ seconds: UInt64, _ id: String) throws(DatabaseError) {
+  func forget(_ seconds: UInt64, _ id: String) throws {
     batch.noteRemoval()
-    try DatabaseError.typed {
-      try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: spaces.expiry)
-    }
+    try transaction.delete(CollectionSpaces.expiryKey(seconds, id), in: spaces.expiry)
   }
 }
 

@@ -16,7 +16,7 @@ protocol StepwiseBuild {
   var durability: Durability? { get }
 
   /// Performs the next step, and begins the build if necessary.
-  func step(in batch: DocumentBatch) throws(DatabaseError) -> Progress
+  func step(in batch: DocumentBatch) throws -> Progress
 
   /// Undoes finished steps after an error, if another build would not continue from them.
   ///
@@ -68,14 +68,12 @@ extension DocumentStore {
 
   /// Empties and rebuilds all derived data of a salvaged file that does not follow from its records
   /// alone. Views stay empty until a program that has registered them catches them up.
-  package func rebuildDerivedData() throws(DatabaseError) {
-    try DatabaseError.typed {
-      for kind in DerivedKinds.all {
-        for name in try collectionNames() {
-          guard let collection = try collection(name) else { continue }
-          let builds = try write { writer in try kind.init(writer.batch, of: collection).reset() }
-          for build in builds { try self.build(build) }
-        }
+  package func rebuildDerivedData() throws {
+    for kind in DerivedKinds.all {
+      for name in try collectionNames() {
+        guard let collection = try collection(name) else { continue }
+        let builds = try write { writer in try kind.init(writer.batch, of: collection).reset() }
+        for build in builds { try self.build(build) }
       }
     }
   }

@@ -118,7 +118,7 @@ extension DocumentReads {
   /// or there are too few entries.
   func knownTotal(
     _ request: FindRequest, by plan: FindPlan, of field: FieldPath
-  ) throws(DatabaseError) -> NumberTotal? {
+  ) throws -> NumberTotal? {
     guard case .state(let held) = source, case .index(let access) = plan.access, access.isExact,
       access.candidates >= IndexTotals.leastCount, request.skip == 0, request.limit == .max,
       let place = KeyColumn(of: field, in: access.index.definition), try expired().isEmpty
@@ -127,14 +127,12 @@ extension DocumentReads {
     let entries = access.index.entries
     switch collection.totals(of: key, inVersion: held.number) {
     case .totals(let totals):
-      return try DatabaseError.typed { () throws -> NumberTotal? in
-        var sum = NumberTotal(isWhole: true)
-        for range in access.ranges {
-          guard let total = try totals.total(of: range, in: entries, source) else { return nil }
-          sum.add(total)
-        }
-        return sum
+      var sum = NumberTotal(isWhole: true)
+      for range in access.ranges {
+        guard let total = try totals.total(of: range, in: entries, source) else { return nil }
+        sum.add(total)
       }
+      return sum
     case .read(let read):
       let (count, isTooMany) = read.addingReportingOverflow(access.candidates)
       let all = try source.entryCount(in: entries)

@@ -11,9 +11,9 @@ struct NearbyDocuments {
   private var bodies: NearbyReads?
 
   /// Creates the lookup. Returns nil if each document needs an individual lookup.
-  init?(_ reads: DocumentReads) throws(DatabaseError) {
+  init?(_ reads: DocumentReads) throws {
     guard case .state(let state) = reads.source,
-      let records = try DatabaseError.typed({ try NearbyReads(state, in: reads.spaces.documents) })
+      let records = try NearbyReads(state, in: reads.spaces.documents)
     else { return nil }
     self.state = state
     spaces = reads.spaces
@@ -24,27 +24,25 @@ struct NearbyDocuments {
   /// state.
   @inline(__always) mutating func record(
     of id: UnsafeRawBufferPointer
-  ) throws(DatabaseError) -> UnsafeRawBufferPointer? {
-    try DatabaseError.typed { try records.find(id) }
+  ) throws -> UnsafeRawBufferPointer? {
+    try records.find(id)
   }
 
   /// Returns the body of a winner; nil if it is not stored. The bytes live as long as the state, or
   /// as long as the record that `head` was read from.
   @inline(__always) mutating func body(
     of head: DocumentRecord.Head, in record: UnsafeRawBufferPointer
-  ) throws(DatabaseError) -> UnsafeRawBufferPointer? {
+  ) throws -> UnsafeRawBufferPointer? {
     if let stored = head.body(in: record) { return stored }
     return head.body == 0 ? nil : try bodyApart(at: head.body)
   }
 
   @inline(never) private mutating func bodyApart(
     at place: UInt64
-  ) throws(DatabaseError) -> UnsafeRawBufferPointer? {
-    try SequenceEntry.Key(place).withBytes { (key) throws(DatabaseError) in
-      try DatabaseError.typed {
-        if bodies == nil { bodies = try NearbyReads(state, in: spaces.bodies) }
-        return try bodies?.find(key)
-      }
+  ) throws -> UnsafeRawBufferPointer? {
+    try SequenceEntry.Key(place).withBytes { key in
+      if bodies == nil { bodies = try NearbyReads(state, in: spaces.bodies) }
+      return try bodies?.find(key)
     }
   }
 }

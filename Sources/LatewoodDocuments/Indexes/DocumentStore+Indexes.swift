@@ -55,7 +55,7 @@ extension DocumentStore {
   ) throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
-    let isDropped = try core.batch(.usual) { (batch) throws(DatabaseError) in
+    let isDropped = try core.batch(.usual) { batch in
       try Indexes(batch, of: collection).drop(name, evenIfReady: evenIfReady)
     }
     return isDropped
@@ -110,12 +110,10 @@ extension DocumentReads {
   package func indexList() throws(DatabaseError) -> [DocumentIndex] {
     var list: [DocumentIndex] = []
     for index in try indexes().all {
-      try DatabaseError.typed {
-        list.append(
-          DocumentIndex(
-            name: index.name, definition: index.definition, isReady: index.isUsable,
-            count: try source.count(in: index.entries), problem: index.problem))
-      }
+      list.append(
+        DocumentIndex(
+          name: index.name, definition: index.definition, isReady: index.isUsable,
+          count: try source.entryCount(in: index.entries), problem: index.problem))
     }
     return list
   }

@@ -40,7 +40,7 @@ struct IndexBuild: StepwiseBuild {
 
   var durability: Durability? { .relaxed }
 
-  func step(in batch: DocumentBatch) throws(DatabaseError) -> IndexBuildProgress {
+  func step(in batch: DocumentBatch) throws -> IndexBuildProgress {
     try batch.refuseInMap("an index is created")
     return try Indexes(batch, of: collection).step(self)
   }
@@ -68,7 +68,7 @@ extension Indexes {
   /// - Returns: the progress of the build.
   /// - Throws: ``DatabaseError`` `conflict` if another index has the name; `invalidParameter` for
   ///   an invalid name; `notUnique`.
-  fileprivate func step(_ build: IndexBuild) throws(DatabaseError) -> IndexBuildProgress {
+  fileprivate func step(_ build: IndexBuild) throws -> IndexBuildProgress {
     let (name, definition) = (build.name, build.definition)
     if let reason = NameRules.objection(toIndex: name) {
       throw DatabaseError(.invalidParameter, "the name of the index \(reason)")
@@ -91,7 +91,7 @@ extension Indexes {
     }
     let index = CollectionIndex(
       name: name, record: record,
-      entries: try DatabaseError.typed { try transaction.keyspace(record.entriesName(of: work.name)) })
+      entries: try transaction.keyspace(record.entriesName(of: work.name)))
     let last = try addEntries(to: index, after: start, build)
     var next = record
     next.builtThrough = last
@@ -110,7 +110,7 @@ extension Indexes {
     try IndexRecord.stored(name, of: work.name, in: database, transaction)
   }
 
-  private func put(_ record: IndexRecord, _ name: String) throws(DatabaseError) {
+  private func put(_ record: IndexRecord, _ name: String) throws {
     work.indexes.loaded = nil
     try batch.putRecord(IndexRecord.key(name, of: work.name), record.encoded())
   }
@@ -122,7 +122,7 @@ extension Indexes {
   /// - Returns: the last document that is now in the index; nil if all are.
   private func addEntries(
     to index: CollectionIndex, after start: String, _ build: IndexBuild
-  ) throws(DatabaseError) -> String? {
+  ) throws -> String? {
     var seen = 0
     // Set by the document that ends the step.
     var last: String?
@@ -148,32 +148,28 @@ extension Indexes {
       return last == nil
     }
     batch.changeCount += 1
-    try DatabaseError.typed {
-      // Sorted keys are faster to put.
-      try found.forEachSorted { entry in
-        if isChecked, let head = entry.head {
-          try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(head), index)
-        }
-        try transaction.put(
-          entry.bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: index.entries)
+    // Sorted keys are faster to put.
+    try found.forEachSorted { entry in
+      if isChecked, let head = entry.head {
+        try refuseDuplicates(of: [entry.indexKey], entry.id, IndexedRevision(head), index)
       }
+      try transaction.put(
+        entry.bytes, IndexEntry.Value(entry.keyCount, isCut: entry.isCut), in: index.entries)
     }
     return last
   }
 
-  private func progress(through last: String?) throws(DatabaseError) -> IndexBuildProgress {
-    try DatabaseError.typed {
-      let total = try transaction.count(in: spaces.documents)
-      guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
-      let done = try transaction.count(in: spaces.documents, .through(last))
-      return IndexBuildProgress(completed: done, total: total, isReady: false)
-    }
+  private func progress(through last: String?) throws -> IndexBuildProgress {
+    let total = try transaction.count(in: spaces.documents)
+    guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
+    let done = try transaction.count(in: spaces.documents, .through(last))
+    return IndexBuildProgress(completed: done, total: total, isReady: false)
   }
 
   /// Drops an index in O(log n). Returns false if the index did not exist.
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
-  func drop(_ name: String, evenIfReady: Bool = true) throws(DatabaseError) -> Bool {
+  func drop(_ name: String, evenIfReady: Bool = true) throws -> Bool {
     guard work.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
       return false
     }
@@ -186,13 +182,13 @@ extension Indexes {
     return true
   }
 
-  func defined() throws(DatabaseError) -> [any DefinedData] {
+  func defined() throws -> [any DefinedData] {
     try CollectionIndex.load(of: work.name, in: database, transaction)
   }
 
   /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
   /// read.
-  func reset() throws(DatabaseError) -> [any StepwiseBuild] {
+  func reset() throws -> [any StepwiseBuild] {
     let definitions = try removeAll(IndexRecord.self)
     work.state.indexes = 0
     work.state.indexChanges += 1

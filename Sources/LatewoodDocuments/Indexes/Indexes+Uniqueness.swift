@@ -98,7 +98,7 @@ extension Indexes {
   }
 
   /// Throws `notUnique` if a document that was saved has a key that another one has, too.
-  fileprivate func checkKeys() throws(DatabaseError) {
+  fileprivate func checkKeys() throws {
     guard let unchecked = work.indexes.uncheckedKeys.take() else { return }
     for saved in unchecked.inOrder {
       // The index, or the document, may be gone.
@@ -109,7 +109,7 @@ extension Indexes {
 
   private func check(
     _ saved: UncheckedKeys.Saved, _ unchecked: UncheckedKeys, _ index: CollectionIndex
-  ) throws(DatabaseError) {
+  ) throws {
     var isThere = false
     var others: [String] = []
     try forEachEntry(of: index, .prefix(saved.key.bytes)) { entry in

@@ -45,7 +45,7 @@ struct Indexes: DerivedData {
   ///   body is damaged. A damaged old body does not prevent its replacement.
   @inline(never) private func update(
     _ id: String, from old: IndexedRevision?, to new: IndexedRevision?, isLocal: Bool
-  ) throws(DatabaseError) {
+  ) throws {
     if let old = old?.head, let new, old.winner == new.head.winner, old.isDeleted == new.head.isDeleted {
       return
     }
@@ -75,10 +75,8 @@ struct Indexes: DerivedData {
         try refuseDuplicates(of: added, id, new, index)
       }
     }
-    try DatabaseError.typed {
-      for (place, index) in indexes.enumerated() {
-        try replace(keys.before, with: keys.after, in: index, place)
-      }
+    for (place, index) in indexes.enumerated() {
+      try replace(keys.before, with: keys.after, in: index, place)
     }
   }
 
@@ -264,7 +262,7 @@ struct Indexes: DerivedData {
   /// - Parameter keys: the keys that are new in the revision.
   func refuseDuplicates(
     of keys: [IndexKey], _ id: String, _ revision: IndexedRevision, _ index: CollectionIndex
-  ) throws(DatabaseError) {
+  ) throws {
     for key in keys where !key.lacksValue {
       var others: [String] = []
       try forEachEntry(of: index, .prefix(key.bytes)) { entry in

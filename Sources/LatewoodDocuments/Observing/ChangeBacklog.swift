@@ -112,7 +112,7 @@ struct ChangeSource: Sendable {
   let now: @Sendable () -> UInt64
 
   fileprivate func reads() throws(DatabaseError) -> DocumentReads {
-    try DatabaseError.typed { try DocumentReads(.state(store.held()), collection, now: now()) }
+    try DocumentReads(.state(store.pinned()), collection, now: now())
   }
 }
 

@@ -96,13 +96,13 @@ extension DocumentReads {
   /// number of unmerged changes in the range and of expired documents that are not purged yet.
   package func count(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws(DatabaseError) -> Int {
     let stored = try storedCount(query)
-    var expired = try expired().filter { query.range.contains($0) }
-    if query.onlyConflicts, !expired.isEmpty {
-      expired = try DatabaseError.typed {
-        try expired.filter { try source.contains([CollectionSpaces.Mark.conflict] + $0, in: spaces.marks) }
-      }
+    let expired = try expired().filter { query.range.contains($0) }
+    guard query.onlyConflicts else { return stored - expired.count }
+    var count = stored
+    for id in expired where try source.holds([CollectionSpaces.Mark.conflict] + id, in: spaces.marks) {
+      count -= 1
     }
-    return stored - expired.count
+    return count
   }
 
   /// Returns the number of undeleted documents in a range of ids, including expired ones.
@@ -113,15 +113,14 @@ extension DocumentReads {
   }
 
   private func storedCount(_ query: AllDocumentsQuery) throws(DatabaseError) -> Int {
-    try DatabaseError.typed {
-      if query.onlyConflicts {
-        // A document in conflict is never deleted.
-        return try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
-      }
-      let all = try source.count(in: spaces.documents, query.range)
-      if query.includesDeleted { return all }
-      return all - (try source.count(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.tombstone)))
+    if query.onlyConflicts {
+      // A document in conflict is never deleted.
+      return try source.entryCount(in: spaces.marks, query.range.marked(CollectionSpaces.Mark.conflict))
     }
+    let all = try source.entryCount(in: spaces.documents, query.range)
+    if query.includesDeleted { return all }
+    let deleted = query.range.marked(CollectionSpaces.Mark.tombstone)
+    return all - (try source.entryCount(in: spaces.marks, deleted))
   }
 
   /// Returns the number of undeleted documents and the number of tombstones. O(log n), plus the

@@ -111,7 +111,7 @@ package struct DocumentReads {
   /// Returns the body of a sequence, which is the `body` of a head or of a revision; nil if it is
   /// not stored (any more).
   package func body(at place: UInt64) throws(DatabaseError) -> [UInt8]? {
-    try DatabaseError.typed { try source.withBody(at: place, of: spaces) { Array($0) } }
+    try source.body(at: place, of: spaces)
   }
 
   /// Calls a closure with a body, without copying it.
@@ -179,14 +179,12 @@ package struct DocumentReads {
 
   /// Returns the names of the local documents, ordered by their bytes.
   package func localNames() throws(DatabaseError) -> [String] {
-    try DatabaseError.typed {
-      var names: [String] = []
-      try source.forEach(in: spaces.local) { key, _ in
-        names.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
-        return true
-      }
-      return names
+    var names: [String] = []
+    try source.visit(in: spaces.local) { key, _ in
+      names.append(key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) })
+      return true
     }
+    return names
   }
 
   /// Returns the expiry of a document, in seconds since 1970-01-01 00:00 UTC; nil for never, or if

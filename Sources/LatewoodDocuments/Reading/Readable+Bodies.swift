@@ -31,6 +31,11 @@ extension Readable {
     return found ?? nil
   }
 
+  /// Returns a copy of the body of a sequence; nil if there is none. O(log n + bytes).
+  func body(at place: UInt64, of spaces: CollectionSpaces) throws(DatabaseError) -> [UInt8]? {
+    try DatabaseError.typed { try withBody(at: place, of: spaces) { Array($0) } }
+  }
+
   /// Returns whether a sequence has a body.
   func hasBody(at place: UInt64, of spaces: CollectionSpaces) throws -> Bool {
     try withBody(at: place, of: spaces) { _ in true } ?? false

@@ -1,6 +1,13 @@
 import LatewoodStore
 
-/// Calls of `Readable` with errors of documents.
+/// Calls of the store with errors of documents.
+extension Store {
+  /// Returns the newest commit, which stays readable while the value is kept.
+  @inline(__always) func pinned() throws(DatabaseError) -> PinnedState {
+    try DatabaseError.typed { try held() }
+  }
+}
+
 extension Readable {
   /// Returns the result of a closure for the value of a key; nil if the key does not exist. O(log
   /// n).
@@ -16,6 +23,11 @@ extension Readable {
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws(DatabaseError) {
     try DatabaseError.typed { try forEach(in: keyspace, range, reversed: reversed, body) }
+  }
+
+  /// Returns whether a key exists. O(log n).
+  func holds(_ key: [UInt8], in keyspace: Keyspace) throws(DatabaseError) -> Bool {
+    try DatabaseError.typed { try contains(key, in: keyspace) }
   }
 
   /// Returns the number of entries in a range. O(log n) plus unmerged changes.

@@ -31,7 +31,7 @@ extension DocumentWriter {
   /// - Throws: ``DatabaseError``: all other errors, which make the batch fail.
   package func insert(
     contentsOf revisions: [ForeignRevision], in collection: CollectionHandle
-  ) throws(DatabaseError) -> [Result<InsertedRevision, DatabaseError>] {
+  ) throws -> [Result<InsertedRevision, DatabaseError>] {
     var outcomes: [Result<InsertedRevision, DatabaseError>] = []
     outcomes.reserveCapacity(revisions.count)
     for revision in revisions {
@@ -40,14 +40,13 @@ extension DocumentWriter {
           .failure(DatabaseError(.badDocumentID, "the id \"\(revision.id.prefix(80))\" \(objection)")))
         continue
       }
-      do throws(DatabaseError) {
+      do {
         outcomes.append(
           .success(
             try insert(
               revision.id, in: collection, history: revision.history, body: revision.body,
               isDeleted: revision.isDeleted, blobs: revision.blobs)))
-      } catch {
-        guard error.code == .badRevisionID else { throw error }
+      } catch let error as DatabaseError where error.code == .badRevisionID {
         outcomes.append(.failure(error))
       }
     }

@@ -17,7 +17,7 @@ extension DocumentWriter {
   @discardableResult
   package func putLocal(
     _ name: String, in collection: CollectionHandle, body: [UInt8], replacing revision: String?
-  ) throws(DatabaseError) -> String {
+  ) throws -> String {
     let stored = try reads(collection).localDocument(name)
     guard stored?.revision == revision else {
       throw DatabaseError(

@@ -33,23 +33,21 @@ struct CollectionCheck {
 
   mutating func run() throws {
     var state = wanted
-    do throws(DatabaseError) {
+    do {
       state = try DatabaseRecords.state(of: name, in: shared, source) ?? wanted
     } catch {
       // Everything else can still be checked.
-      report.add(DatabaseFault(error.message, collection: name))
+      report.add(DatabaseFault(error, collection: name))
     }
     wanted = CollectionState(state.identity)
     wanted.lastSequence = state.lastSequence
     wanted.indexChanges = state.indexChanges
     try source.forEach(in: spaces.documents) { key, value in
       let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
-      do throws(DatabaseError) {
+      do {
         let record = try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
-        try DatabaseError.typed {
-          try check(id, record, deepest == nil ? nil : value.reading { Array($0) })
-        }
-      } catch { report.add(DatabaseFault(error.message, collection: name, document: id)) }
+        try check(id, record, deepest == nil ? nil : value.reading { Array($0) })
+      } catch { report.add(DatabaseFault(error, collection: name, document: id)) }
       return true
     }
     for kind in kinds { try kind.check(&self) }

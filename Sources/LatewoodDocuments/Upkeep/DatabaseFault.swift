@@ -34,6 +34,13 @@ public struct DatabaseFault: Sendable, Equatable, CustomStringConvertible {
     self.init(message, collection, document, revision?.description, sequence, blob)
   }
 
+  /// Creates the fault for an error that ended the check of a part.
+  init(
+    _ error: any Error, collection: String? = nil, document: String? = nil, blob: BlobDigest? = nil
+  ) {
+    self.init(DatabaseError.from(error).message, collection: collection, document: document, blob: blob)
+  }
+
   private init(
     _ message: String, _ collection: String?, _ document: String?, _ revision: String?, _ sequence: UInt64?,
     _ blob: BlobDigest?

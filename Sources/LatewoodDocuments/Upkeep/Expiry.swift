@@ -75,7 +75,7 @@ extension DocumentCore {
     for name in try expiringCollections() {
       guard let collection = try collection(name) else { continue }
       do throws(DatabaseError) {
-        let reads = try DocumentReads(.state(try held()), collection, now: now)
+        let reads = try DocumentReads(.state(try store.pinned()), collection, now: now)
         if let time = try reads.firstExpiry() { first = min(first ?? time, time) }
       } catch {
         // The collection was dropped in the meantime.
@@ -126,12 +126,12 @@ extension DocumentCore {
     let end = now &+ 1
     do throws(DatabaseError) {
       // Usually there is nothing to purge, and checking this does not need a transaction.
-      if try DocumentReads(.state(held()), collection, now: now).expiring(
+      if try DocumentReads(.state(store.pinned()), collection, now: now).expiring(
         before: end, limit: 1
       ).isEmpty {
         return 0
       }
-      return try batch(.usual) { (batch) throws(DatabaseError) in
+      return try batch(.usual) { batch in
         let work = try batch.work(collection)
         let due = try batch.reads(collection).expiring(
           before: batch.now &+ 1, limit: DocumentCore.batchSize)
@@ -158,28 +158,29 @@ extension DocumentCore {
   /// Returns the names of the collections that have documents with an expiry. Makes no handles,
   /// which would stay in memory. O(collections), plus O(log n) for each that is not empty.
   private func expiringCollections() throws(DatabaseError) -> [String] {
-    let source = try held()
+    let source = try store.pinned()
     var names: [String] = []
-    try DatabaseError.typed {
-      try source.forEach(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
-        let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
-        if state.documents == 0, state.tombstones == 0 { return true }
-        key.withUnsafeBytes { bytes in
-          names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
-        }
-        return true
+    try source.visit(in: shared.database, .prefix(CollectionState.keyPrefix)) { key, value in
+      let state = try value.reading { (bytes) throws(DatabaseError) in try CollectionState(bytes) }
+      if state.documents == 0, state.tombstones == 0 { return true }
+      key.withUnsafeBytes { bytes in
+        names.append(String(decoding: bytes.dropFirst(CollectionState.keyPrefix.utf8.count), as: UTF8.self))
       }
-      names = try names.filter { name in
+      return true
+    }
+    var expiring: [String] = []
+    for name in names {
+      guard let expiry = try source.keyspace(named: "expiry/\(name)") else {
         // Looking up a collection reports a missing keyspace.
-        guard let expiry = try source.existingKeyspace("expiry/\(name)") else { return true }
-        return try source.first(in: expiry) != nil
+        expiring.append(name)
+        continue
+      }
+      try source.visit(in: expiry) { _, _ in
+        expiring.append(name)
+        return false
       }
     }
-    return names
-  }
-
-  private func held() throws(DatabaseError) -> PinnedState {
-    try DatabaseError.typed { try store.held() }
+    return expiring
   }
 }
 

@@ -112,7 +112,7 @@ private struct PruneRun {
     var range = KeyRange.all
     while true {
       try progress(state)
-      let pruned = try core.batch(.relaxed) { [depth] (batch) throws(DatabaseError) in
+      let pruned = try core.batch(.relaxed) { [depth] batch in
         let work = try batch.work(collection)
         let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
         var trees: [(tree: RevisionTree, removed: Int)] = []
@@ -138,7 +138,7 @@ private struct PruneRun {
     for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
       try progress(state)
       let part = places[start..<min(start + DocumentCore.sweepSize, places.count)]
-      let (bodies, bytes) = try core.batch(.relaxed) { (batch) throws(DatabaseError) in
+      let (bodies, bytes) = try core.batch(.relaxed) { batch in
         let work = try batch.work(collection)
         let before = work.state
         for place in part { try Bodies(batch, work).remove(place) }

@@ -25,7 +25,7 @@ extension DocumentCore {
       }
     }
     // If the depth was changed in the meantime, all trees must be examined again.
-    try batch(.usual) { (batch) throws(DatabaseError) in
+    try batch(.usual) { batch in
       guard depthChanges.withLock({ $0 }) == changes, try batch.depth() == depth else { return }
       try batch.putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(UInt64(depth)))
     }
@@ -35,7 +35,7 @@ extension DocumentCore {
   private func prune(
     _ collection: CollectionHandle, after last: [UInt8]?, to depth: Int
   ) throws(DatabaseError) -> [UInt8]? {
-    try batch(.relaxed) { (batch) throws(DatabaseError) -> [UInt8]? in
+    try batch(.relaxed) { (batch) -> [UInt8]? in
       let work = try batch.work(collection)
       let range = last.map { KeyRange(lower: .excluded($0)) } ?? .all
       let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
@@ -46,7 +46,7 @@ extension DocumentCore {
 }
 
 extension DocumentBatch {
-  func setDepth(_ depth: Int) throws(DatabaseError) {
+  func setDepth(_ depth: Int) throws {
     let deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, transaction)
     core.depthChanges.withLock { $0 += 1 }
     try putRecord(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
@@ -62,7 +62,7 @@ extension DocumentBatch {
   @discardableResult
   func prune(
     _ key: [UInt8], _ work: CollectionWork, to depth: Int
-  ) throws(DatabaseError) -> (tree: RevisionTree, removed: Int)? {
+  ) throws -> (tree: RevisionTree, removed: Int)? {
     let documents = work.spaces.documents
     let record = try transaction.mapValue(key, in: documents) { value in
       try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
@@ -71,9 +71,7 @@ extension DocumentBatch {
     let before = record.tree.nodes.count
     guard record.tree.prune(to: depth) else { return (record.tree, 0) }
     noteRemoval()
-    try DatabaseError.typed {
-      try transaction.put(key, record.encoded(), in: documents)
-    }
+    try transaction.put(key, record.encoded(), in: documents)
     return (record.tree, before - record.tree.nodes.count)
   }
 }

@@ -57,7 +57,7 @@ extension DocumentCore {
     var next = KeyRange.all
     while true {
       try check()
-      let keys = try batch(.relaxed) { (batch) throws(DatabaseError) in
+      let keys = try batch(.relaxed) { batch in
         let work = try batch.work(collection)
         // Each batch begins after the keys deleted by earlier ones: skipping these again would take
         // longer than everything else.
@@ -84,7 +84,7 @@ extension DocumentCore {
       var doomed: [BlobDigest] = []
       defer { pins.spare(doomed) }
       var removed = 0
-      let seen = try batch(.relaxed) { (batch) throws(DatabaseError) -> [[UInt8]] in
+      let seen = try batch(.relaxed) { (batch) -> [[UInt8]] in
         let keys = try batch.keys(in: batch.shared.blobs, next, DocumentCore.sweepSize)
         let unused = try batch.unused(keys.compactMap { BlobDigest($0) })
         doomed = pins.doom(unused)
@@ -99,7 +99,7 @@ extension DocumentCore {
   }
 
   private func sweepUploads() throws(DatabaseError) -> Int {
-    try batch(.relaxed) { (batch) throws(DatabaseError) in
+    try batch(.relaxed) { batch in
       var count = 0
       let prefix = DatabaseRecords.uploadPrefix
       for key in try batch.keys(in: batch.shared.database, .prefix(prefix), .max) {
@@ -126,32 +126,28 @@ extension DocumentBatch {
   }
 
   /// Returns the blobs without a reference from a body of any collection.
-  func unused(_ digests: [BlobDigest]) throws(DatabaseError) -> [BlobDigest] {
+  func unused(_ digests: [BlobDigest]) throws -> [BlobDigest] {
     var rest = digests
     for name in try core.collectionNames(in: transaction) {
       guard let uses = try collection(name)?.spaces.uses else { continue }
-      try DatabaseError.typed {
-        var unused: [BlobDigest] = []
-        for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {
-          unused.append(digest)
-        }
-        rest = unused
+      var unused: [BlobDigest] = []
+      for digest in rest where try transaction.first(in: uses, .prefix(digest.bytes)) == nil {
+        unused.append(digest)
       }
+      rest = unused
     }
     return rest
   }
 
   /// Removes a blob and returns true, or removes an empty record and returns false. Bodies leave an
   /// empty record if the content of a blob never arrived.
-  func removeBlob(_ digest: BlobDigest) throws(DatabaseError) -> Bool {
+  func removeBlob(_ digest: BlobDigest) throws -> Bool {
     let record = try core.blobRecord(digest, shared, transaction)
     noteRemoval()
-    return try DatabaseError.typed {
-      if let record {
-        try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
-      }
-      try transaction.delete(digest.bytes, in: shared.blobs)
-      return record != nil
+    if let record {
+      try transaction.deleteRange(.prefix(SequenceEntry.key(record.number)), in: shared.chunks)
     }
+    try transaction.delete(digest.bytes, in: shared.blobs)
+    return record != nil
   }
 }

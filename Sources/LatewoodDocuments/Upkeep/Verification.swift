@@ -75,7 +75,7 @@ struct DatabaseCheck {
     var deepest: UInt64?
     do throws(DatabaseError) {
       deepest = try DatabaseRecords.number(DatabaseRecords.deepestKey, in: shared, snapshot)
-    } catch { report.add(DatabaseFault(error.message)) }
+    } catch { report.add(DatabaseFault(error)) }
     for name in try core.collectionNames(in: snapshot) {
       let missing = try CollectionSpaces.names.filter {
         try snapshot.existingKeyspace("\($0)/\(name)") == nil
@@ -102,11 +102,10 @@ struct DatabaseCheck {
   private mutating func checkPart(
     collection: String? = nil, blob: BlobDigest? = nil, _ check: (inout DatabaseCheck) throws -> Void
   ) throws {
-    do throws(DatabaseError) {
-      try DatabaseError.typed { try check(&self) }
-    } catch {
+    do { try check(&self) } catch {
+      let error = DatabaseError.from(error)
       guard error.code == .corruptData || error.code == .corruptRevisionData else { throw error }
-      report.add(DatabaseFault(error.message, collection: collection, blob: blob))
+      report.add(DatabaseFault(error, collection: collection, blob: blob))
     }
   }
 
@@ -129,7 +128,7 @@ struct DatabaseCheck {
         let isFirst = wanted.updateValue(record.chunkCount, forKey: record.number) == nil
         report.require(
           isFirst, DatabaseFault("it shares the number \(record.number) with another blob", blob: digest))
-      } catch { report.add(DatabaseFault(error.message, blob: digest)) }
+      } catch { report.add(DatabaseFault(error, blob: digest)) }
       return true
     }
     var chunks: UInt64 = 0

@@ -26,12 +26,12 @@ extension CollectionCheck {
         fault(
           "the view \(view) is caught up to \(record.through), and the last sequence is \(wanted.lastSequence)"
         ))
-      do throws(DatabaseError) {
+      do {
         guard let stored = try CollectionView.load(view, of: name, in: shared.database, source) else {
           continue
         }
-        if deepest != nil { try DatabaseError.typed { try check(stored) } }
-      } catch { report.add(fault("the view \(view): \(error.message)")) }
+        if deepest != nil { try check(stored) }
+      } catch { report.add(fault("the view \(view): \(DatabaseError.from(error).message)")) }
     }
   }
 
@@ -46,21 +46,21 @@ extension CollectionCheck {
       func fault(_ what: String) -> DatabaseFault {
         DatabaseFault("the view \(view.name) \(what)", collection: name, document: id)
       }
-      do throws(DatabaseError) {
+      do {
         let emitted = try value.reading { (bytes) throws(DatabaseError) in try EmittedRows(bytes) }
         if emitted.isFailure { failures += 1 }
-        try DatabaseError.typed {
-          if case .rows(let keys) = emitted {
-            for (place, key) in keys.enumerated() {
-              let isThere = try isRow(StoredRow.key(key, id, place), keyCount: key.count, of: view)
-              if isThere { count += 1 }
-              report.require(isThere, fault("lacks a row of the document, or has another"))
-            }
+        if case .rows(let keys) = emitted {
+          for (place, key) in keys.enumerated() {
+            let isThere = try isRow(StoredRow.key(key, id, place), keyCount: key.count, of: view)
+            if isThere { count += 1 }
+            report.require(isThere, fault("lacks a row of the document, or has another"))
           }
-          report.require(
-            try isMapped(id, view), fault("has rows of a document that is not there or is deleted"))
         }
-      } catch { report.add(fault("lists the rows of the document, and \(error.message)")) }
+        report.require(
+          try isMapped(id, view), fault("has rows of a document that is not there or is deleted"))
+      } catch {
+        report.add(fault("lists the rows of the document, and \(DatabaseError.from(error).message)"))
+      }
       return true
     }
     let found = try source.count(in: view.rows)

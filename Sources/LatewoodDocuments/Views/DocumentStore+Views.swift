@@ -66,8 +66,10 @@ extension DocumentStore {
   ) throws(DatabaseError) -> ViewReads {
     let core = try opened()
     if let batch = core.currentBatch {
-      try DatabaseError.typed { try catchUp(view, of: collection) }
-      return try batch.viewReads(view.name, in: collection)
+      return try DatabaseError.typed {
+        try catchUp(view, of: collection)
+        return try batch.viewReads(view.name, in: collection)
+      }
     }
     while true {
       try core.checkRegistered(view, of: collection)
@@ -94,7 +96,7 @@ extension DocumentStore {
   package func dropView(_ name: String, of collection: CollectionHandle) throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("a view is dropped")
-    let isDropped = try core.batch(.usual) { (batch) throws(DatabaseError) in
+    let isDropped = try core.batch(.usual) { batch in
       try Views(batch, of: collection).drop(name)
     }
     core.views.forget(name, of: collection.identity)
@@ -106,12 +108,12 @@ extension DocumentBatch {
   /// Returns reads of a view that has been caught up in this batch.
   fileprivate func viewReads(
     _ name: String, in collection: CollectionHandle
-  ) throws(DatabaseError) -> ViewReads {
+  ) throws -> ViewReads {
     let views = Views(self, try work(collection))
     guard let view = try views.loaded().first(where: { $0.view.name == name }), view.isKept else {
       throw DatabaseError(.notFound, "the view \(name) has been dropped")
     }
-    try DatabaseError.typed { try views.addUp(view) }
+    try views.addUp(view)
     return try ViewReads(view.view, try reads(collection))
   }
 }

@@ -58,20 +58,18 @@ package struct ViewReads {
   /// Returns a range without its first rows; nil if it is empty then. O(log n).
   private func beginning(
     _ keys: KeyRange, after skip: Int, isDescending: Bool
-  ) throws(DatabaseError) -> KeyRange? {
-    try DatabaseError.typed {
-      var rest = keys
-      if isDescending {
-        let count = try reads.source.count(in: view.rows, keys)
-        guard skip < count, let last = try reads.source.key(at: count - 1 - skip, in: view.rows, keys)
-        else { return nil }
-        rest.upper = .included(last)
-      } else {
-        guard let first = try reads.source.key(at: skip, in: view.rows, keys) else { return nil }
-        rest.lower = .included(first)
-      }
-      return rest
+  ) throws -> KeyRange? {
+    var rest = keys
+    if isDescending {
+      let count = try reads.source.count(in: view.rows, keys)
+      guard skip < count, let last = try reads.source.key(at: count - 1 - skip, in: view.rows, keys)
+      else { return nil }
+      rest.upper = .included(last)
+    } else {
+      guard let first = try reads.source.key(at: skip, in: view.rows, keys) else { return nil }
+      rest.lower = .included(first)
     }
+    return rest
   }
 
   /// Returns the number of rows in a range. O(log n), plus the number of unmerged changes in the
@@ -148,10 +146,9 @@ package struct ViewReads {
   ) throws {
     var rest = try range.keys()
     while true {
-      let next = try DatabaseError.typed {
+      let next =
         try range.isDescending
-          ? reads.source.last(in: view.rows, rest) : reads.source.first(in: view.rows, rest)
-      }
+        ? reads.source.last(in: view.rows, rest) : reads.source.first(in: view.rows, rest)
       guard let next else { return }
       let (key, prefix) = try ViewReads.group(of: next.key, next.value, level)
       let members = rest.intersection(with: .prefix(prefix))

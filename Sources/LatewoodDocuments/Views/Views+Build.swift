@@ -26,7 +26,7 @@ struct ViewBuild: StepwiseBuild {
 
   var durability: Durability? { nil }
 
-  func step(in batch: DocumentBatch) throws(DatabaseError) -> ViewProgress {
+  func step(in batch: DocumentBatch) throws -> ViewProgress {
     // A map would see a view in the middle of a change, or recurse endlessly.
     try batch.refuseInMap("a view is read")
     return try Views(batch, of: collection).step(self)
@@ -46,7 +46,7 @@ extension Views {
   /// - Throws: ``DatabaseError`` `invalidParameter` for an invalid name; `notFound` if the view was
   ///   dropped after its registration; `conflict` if another version was registered; `busy` in a
   ///   map function.
-  fileprivate func step(_ build: ViewBuild) throws(DatabaseError) -> ViewProgress {
+  fileprivate func step(_ build: ViewBuild) throws -> ViewProgress {
     let (definition, limit) = (build.definition, build.limit)
     let view = try current(definition)
     if view.isKept { return ViewProgress(behind: 0) }
@@ -54,19 +54,17 @@ extension Views {
       throw DatabaseError(.conflict, "the view \(definition.name) has no map")
     }
     var (entries, bytes, isWhole): ([SequenceEntry], Int, Bool) = ([], 0, true)
-    try DatabaseError.typed {
-      let range = KeyRange(lower: .excluded(SequenceEntry.key(view.view.record.through)))
-      try transaction.forEach(in: spaces.sequences, range) { key, value in
-        guard entries.count < limit else {
-          isWhole = false
-          return false
-        }
-        entries.append(
-          try key.reading { (key) throws(DatabaseError) in
-            try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
-          })
-        return true
+    let range = KeyRange(lower: .excluded(SequenceEntry.key(view.view.record.through)))
+    try transaction.forEach(in: spaces.sequences, range) { key, value in
+      guard entries.count < limit else {
+        isWhole = false
+        return false
       }
+      entries.append(
+        try key.reading { (key) throws(DatabaseError) in
+          try value.reading { (value) throws(DatabaseError) in try SequenceEntry(key: key, value: value) }
+        })
+      return true
     }
     for (place, entry) in entries.enumerated() {
       let revision = try transaction.mapValue(entry.id, in: spaces.documents) { value in
@@ -96,7 +94,7 @@ extension Views {
   }
 
   /// Returns the registered version of a view, beginning it if the file does not contain it.
-  private func current(_ definition: ViewDefinition) throws(DatabaseError) -> ViewWork {
+  private func current(_ definition: ViewDefinition) throws -> ViewWork {
     let name = definition.name
     if let reason = NameRules.objection(toView: name) {
       throw DatabaseError(.invalidParameter, "the name of the view \(reason)")
@@ -115,21 +113,19 @@ extension Views {
     work.state.indexChanges += 1
     let record = ViewRecord(
       number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
-    let next = try DatabaseError.typed {
-      if let known {
-        try batch.remove(known.view, of: work.name)
-      } else {
-        work.state.views += 1
-      }
-      let view = try CollectionView(name, record, of: work.name, in: transaction)
-      return ViewWork(view, definition, isStored: false, isKept: false)
+    if let known {
+      try batch.remove(known.view, of: work.name)
+    } else {
+      work.state.views += 1
     }
+    let view = try CollectionView(name, record, of: work.name, in: transaction)
+    let next = ViewWork(view, definition, isStored: false, isKept: false)
     work.views = (work.views ?? []).filter { $0.view.name != name } + [next]
     return next
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
-  func drop(_ name: String) throws(DatabaseError) -> Bool {
+  func drop(_ name: String) throws -> Bool {
     guard work.state.views > 0, let known = try loaded().first(where: { $0.view.name == name }) else {
       return false
     }
@@ -145,21 +141,19 @@ extension Views {
     return true
   }
 
-  func defined() throws(DatabaseError) -> [any DefinedData] {
+  func defined() throws -> [any DefinedData] {
     try CollectionView.load(of: work.name, in: database, transaction)
   }
 
   /// Empties all views. They have no rows until a program that has registered them catches them up.
-  func reset() throws(DatabaseError) -> [any StepwiseBuild] {
+  func reset() throws -> [any StepwiseBuild] {
     let definitions = try removeAll(ViewRecord.self)
-    try DatabaseError.typed {
-      for (name, old) in definitions {
-        work.state.indexChanges += 1
-        let record = ViewRecord(
-          number: work.state.indexChanges, version: old.version, reduction: old.reduction)
-        _ = try CollectionView(name, record, of: work.name, in: transaction)
-        try transaction.put(ViewRecord.key(name, of: work.name), record.encoded(), in: database)
-      }
+    for (name, old) in definitions {
+      work.state.indexChanges += 1
+      let record = ViewRecord(
+        number: work.state.indexChanges, version: old.version, reduction: old.reduction)
+      _ = try CollectionView(name, record, of: work.name, in: transaction)
+      try transaction.put(ViewRecord.key(name, of: work.name), record.encoded(), in: database)
     }
     work.state.views = UInt64(definitions.count)
     work.views = nil

@@ -30,7 +30,7 @@ struct Views: DerivedData {
   ///   - new: the revision that will be current; nil if there will be none.
   @inline(never) private func update(
     _ id: String, from old: DocumentRecord.Head?, to new: IndexedRevision?
-  ) throws(DatabaseError) {
+  ) throws {
     // Load the views even if no row changes, because `ViewRecord.through` changes.
     let views = try loaded()
     guard let new else {
@@ -89,10 +89,9 @@ struct Views: DerivedData {
     } else {
       do throws(DatabaseError) {
         // Use a copy, because the map may read the database.
-        let stored = try DatabaseError.typed {
-          try transaction.withBody(at: head.body, of: spaces) { Array($0) }
+        guard let stored = try transaction.body(at: head.body, of: spaces) else {
+          return (.failure("its body is missing"), [])
         }
-        guard let stored else { return (.failure("its body is missing"), []) }
         body = stored
       } catch {
         guard error.code == .corruptData else { throw error }
@@ -114,36 +113,34 @@ struct Views: DerivedData {
   /// Replaces the rows of a document in a view.
   func replaceRows(
     of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
-  ) throws(DatabaseError) {
+  ) throws {
     let (rows, emitted, addsUp) = (view.view.rows, view.view.emitted, view.view.sums != nil)
     let (old, oldKeys) = try knownRows(of: id, view.view)
     if old == nil, new.emitted == nil, oldKeys.isEmpty { return }
     let keys = new.emitted?.storedKeys(id) ?? []
     let kept = Set(keys)
     if new.emitted == nil { batch.noteRemoval() } else { batch.changeCount += 1 }
-    try DatabaseError.typed {
-      for key in oldKeys where !kept.contains(key) {
-        try transaction.delete(key, in: rows)
-        if addsUp { view.unsummed.insert(key) }
-      }
-      let known = Set(oldKeys)
-      for (place, key) in keys.enumerated() {
-        // After the collation key come the id, a zero byte and four bytes of the number.
-        let value = StoredRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
-        if known.contains(key), try transaction.get(key, in: rows) == value { continue }
-        try transaction.put(key, value, in: rows)
-        if addsUp { view.unsummed.insert(key) }
-      }
-      if let list = new.emitted {
-        if list != old { try transaction.put(id, list.encoded(), in: emitted) }
-      } else {
-        try transaction.delete(id, in: emitted)
-      }
+    for key in oldKeys where !kept.contains(key) {
+      try transaction.delete(key, in: rows)
+      if addsUp { view.unsummed.insert(key) }
+    }
+    let known = Set(oldKeys)
+    for (place, key) in keys.enumerated() {
+      // After the collation key come the id, a zero byte and four bytes of the number.
+      let value = StoredRow.value(keyCount: key.count - id.utf8.count - 5, new.values[place])
+      if known.contains(key), try transaction.get(key, in: rows) == value { continue }
+      try transaction.put(key, value, in: rows)
+      if addsUp { view.unsummed.insert(key) }
+    }
+    if let list = new.emitted {
+      if list != old { try transaction.put(id, list.encoded(), in: emitted) }
+    } else {
+      try transaction.delete(id, in: emitted)
     }
     if old?.isFailure == true { view.view.record.failures &-= min(view.view.record.failures, 1) }
     if new.emitted?.isFailure == true { view.view.record.failures += 1 }
     if view.unsummed.count >= Views.unsummedLimit {
-      try DatabaseError.typed { try addUp(view) }
+      try addUp(view)
     }
   }
 

@@ -14,31 +14,27 @@ extension DocumentBatch {
 
   /// Returns the collection with a name, creating it if it does not exist. If the batch fails,
   /// every use of a created collection throws `notFound`.
-  func createCollection(_ name: String) throws(DatabaseError) -> CollectionHandle {
+  func createCollection(_ name: String) throws -> CollectionHandle {
     if let existing = try collection(name) { return existing }
     changeCount += 1
     let identity = CollectionIdentity(random: core.options.environment.random)
-    return try DatabaseError.typed {
-      let collection = CollectionHandle(
-        name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
-      give(collection)
-      return collection
-    }
+    let collection = CollectionHandle(
+      name, identity, try DocumentCore.createCollection(name, identity, transaction, shared))
+    give(collection)
+    return collection
   }
 
   /// Drops a collection and returns it; nil if it does not exist.
-  func dropCollection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
+  func dropCollection(_ name: String) throws -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
     let work = try work(collection)
     var defined: [any DefinedData] = []
     for kind in DerivedKinds.all.reversed() { defined += try kind.init(self, work).defined() }
     noteRemoval()
-    try DatabaseError.typed {
-      for data in defined { try remove(data, of: name) }
-      for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
-      try transaction.delete(CollectionState.key(name), in: shared.database)
-    }
+    for data in defined { try remove(data, of: name) }
+    for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
+    try transaction.delete(CollectionState.key(name), in: shared.database)
     dropped(collection)
     return collection
   }

@@ -70,6 +70,7 @@ package final class DocumentBatch {
     if needed == .synchronous { transaction.isSynchronous = true }
     let before = changeCount
     do { try body(self) } catch {
+      let error = DatabaseError.translated(error)
       if changeCount != before { failure = failure ?? error }
       throw error
     }
@@ -131,15 +132,15 @@ package final class DocumentBatch {
   }
 
   /// Calls a closure without counting its changes.
-  func withoutCounting<R>(_ body: () throws(DatabaseError) -> R) throws(DatabaseError) -> R {
+  func withoutCounting<R>(_ body: () throws -> R) throws -> R {
     let before = (changeCount, removalCount)
     defer { (changeCount, removalCount) = before }
     return try body()
   }
 
-  func putRecord(_ key: String, _ value: [UInt8]) throws(DatabaseError) {
+  func putRecord(_ key: String, _ value: [UInt8]) throws {
     changeCount += 1
-    try DatabaseError.typed { try transaction.put(key, value, in: shared.database) }
+    try transaction.put(key, value, in: shared.database)
   }
 
   /// Writes the last changes of a batch: of derived data, and the states of changed collections.

@@ -10,10 +10,9 @@ extension DocumentCore {
 
   /// Runs a batch, or joins the batch that the current thread runs.
   func write<R>(_ durability: BatchDurability, _ body: (DocumentBatch) throws -> R) throws -> R {
-    var result: R?
-    try run(durability) { result = try body($0) }
-    guard let result else { preconditionFailure("the closure of a committed batch has run") }
-    return result
+    var result = ClosureResult<R>()
+    try run(durability) { result.value = try body($0) }
+    return result.get()
   }
 
   /// Runs a batch without a result, or joins the batch that the current thread runs.
@@ -51,18 +50,14 @@ extension DocumentCore {
   /// Runs a closure that may block on a Dispatch queue instead of the caller's thread, outside any
   /// batch.
   func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      queue.async { continuation.resume(with: Result { try body() }) }
-    }
+    try await queue.perform(body)
   }
 
-  /// Runs a batch that throws only `DatabaseError`.
+  /// Runs a batch of this layer, whose closure only throws errors of this layer and of the store.
   func batch<R>(
-    _ durability: BatchDurability, _ body: (DocumentBatch) throws(DatabaseError) -> R
+    _ durability: BatchDurability, _ body: (DocumentBatch) throws -> R
   ) throws(DatabaseError) -> R {
-    try DatabaseError.typed {
-      try write(durability) { batch throws -> R in try body(batch) }
-    }
+    try DatabaseError.typed { try write(durability, body) }
   }
 }
 

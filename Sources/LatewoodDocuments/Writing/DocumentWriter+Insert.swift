@@ -21,7 +21,7 @@ extension DocumentWriter {
   package func insert(
     _ id: String, in collection: CollectionHandle, history: [RevisionID], body: [UInt8]?,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
-  ) throws(DatabaseError) -> InsertedRevision {
+  ) throws -> InsertedRevision {
     let work = try batch.work(collection)
     let old = try record(id, work)
     var tree = old?.tree ?? RevisionTree()
@@ -52,7 +52,7 @@ extension DocumentWriter {
   package func resolveConflicts(
     of id: String, in collection: CollectionHandle, keeping: RevisionID? = nil, merged: [UInt8]?,
     blobs: [BlobDigest] = [], tombstone: [UInt8]
-  ) throws(DatabaseError) -> SavedRevision {
+  ) throws -> SavedRevision {
     let work = try batch.work(collection)
     guard let old = try record(id, work), let winner = old.tree.winner else {
       throw DatabaseError(.notFound, "the document \(id) does not exist")

@@ -11,36 +11,32 @@ extension DocumentWriter {
   @discardableResult
   package func putLocal(
     _ name: String, in collection: CollectionHandle, body: [UInt8], blobs: [BlobDigest] = []
-  ) throws(DatabaseError) -> [BlobDigest] {
+  ) throws -> [BlobDigest] {
     let work = try batch.work(collection)
     let old = try localBlobs(name, work)
     batch.changeCount += 1
-    return try DatabaseError.typed {
-      try batch.transaction.put(name, body, in: work.spaces.local)
-      for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
-      let added = Set(blobs).subtracting(old)
-      for digest in added {
-        let (reference, use) = LocalReference.keys(name, digest)
-        try Bodies(batch, work).addReference(reference, use, to: digest)
-      }
-      return Array(added)
+    try batch.transaction.put(name, body, in: work.spaces.local)
+    for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
+    let added = Set(blobs).subtracting(old)
+    for digest in added {
+      let (reference, use) = LocalReference.keys(name, digest)
+      try Bodies(batch, work).addReference(reference, use, to: digest)
     }
+    return Array(added)
   }
 
   /// Deletes a local document. Returns false if it did not exist.
   @discardableResult
   package func deleteLocal(
     _ name: String, in collection: CollectionHandle
-  ) throws(DatabaseError) -> Bool {
+  ) throws -> Bool {
     let work = try batch.work(collection)
     let old = try localBlobs(name, work)
-    return try DatabaseError.typed {
-      guard try batch.transaction.contains(name, in: work.spaces.local) else { return false }
-      batch.noteRemoval()
-      try batch.transaction.delete(name, in: work.spaces.local)
-      for digest in old { try removeReference(of: name, to: digest, work) }
-      return true
-    }
+    guard try batch.transaction.contains(name, in: work.spaces.local) else { return false }
+    batch.noteRemoval()
+    try batch.transaction.delete(name, in: work.spaces.local)
+    for digest in old { try removeReference(of: name, to: digest, work) }
+    return true
   }
 
   private func removeReference(
@@ -52,10 +48,8 @@ extension DocumentWriter {
     work.state.references &-= 1
   }
 
-  private func localBlobs(_ name: String, _ work: CollectionWork) throws(DatabaseError) -> Set<BlobDigest> {
+  private func localBlobs(_ name: String, _ work: CollectionWork) throws -> Set<BlobDigest> {
     guard work.state.references > 0 else { return [] }
-    return try DatabaseError.typed {
-      try LocalReference.blobs(of: name, in: work.spaces.references, batch.transaction)
-    }
+    return try LocalReference.blobs(of: name, in: work.spaces.references, batch.transaction)
   }
 }

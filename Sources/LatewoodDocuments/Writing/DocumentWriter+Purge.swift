@@ -5,7 +5,7 @@ extension DocumentWriter {
   /// Removes a document and all its revisions without a trace, and without replicating the removal.
   /// Returns false if the document did not exist.
   @discardableResult
-  package func purge(_ id: String, in collection: CollectionHandle) throws(DatabaseError) -> Bool {
+  package func purge(_ id: String, in collection: CollectionHandle) throws -> Bool {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else { return false }
     try purgeDocument(id, work, old, .purged)
@@ -19,7 +19,7 @@ extension DocumentWriter {
   @discardableResult
   package func purge(
     _ id: String, in collection: CollectionHandle, leaves: [RevisionID]
-  ) throws(DatabaseError) -> [RevisionID] {
+  ) throws -> [RevisionID] {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else { return [] }
     var tree = old.tree
@@ -42,7 +42,7 @@ extension DocumentWriter {
 
   func purgeDocument(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: CollectionChange.Reason
-  ) throws(DatabaseError) {
+  ) throws {
     try batch.apply(RevisionChange(id, from: old, to: nil, kind), work)
   }
 
@@ -53,24 +53,22 @@ extension DocumentWriter {
   /// - Throws: ``DatabaseError`` `notFound` if the document does not exist or is deleted.
   package func setExpiry(
     of id: String, in collection: CollectionHandle, _ seconds: UInt64?
-  ) throws(DatabaseError) {
+  ) throws {
     let work = try batch.work(collection)
     guard var record = try record(id, work), record.head?.isDeleted == false else {
       throw DatabaseError(.notFound, "the document \(id) does not exist, so it cannot expire")
     }
     if record.expiry == seconds { return }
     batch.changeCount += 1
-    try DatabaseError.typed {
-      let expiry = work.spaces.expiry
-      if let old = record.expiry {
-        try batch.transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
-      }
-      record.expiry = seconds
-      try batch.transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
-      if let seconds {
-        try batch.transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
-        batch.firstExpiry = min(batch.firstExpiry ?? seconds, seconds)
-      }
+    let expiry = work.spaces.expiry
+    if let old = record.expiry {
+      try batch.transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
+    }
+    record.expiry = seconds
+    try batch.transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
+    if let seconds {
+      try batch.transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
+      batch.firstExpiry = min(batch.firstExpiry ?? seconds, seconds)
     }
   }
 }

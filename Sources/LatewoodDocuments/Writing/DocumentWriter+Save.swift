@@ -52,7 +52,7 @@ extension DocumentWriter {
     _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID?,
     isDeleted: Bool = false,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
-  ) throws(DatabaseError) -> SavedRevision {
+  ) throws -> SavedRevision {
     let work = try batch.work(collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
     if let saved = try saveUnbranched(edit, parent, work, policy) { return saved }
@@ -76,34 +76,32 @@ extension DocumentWriter {
   ///   record to save the edit or to find out why it cannot be saved.
   private func saveUnbranched(
     _ edit: Edit, _ parent: RevisionID?, _ work: CollectionWork, _ policy: ConcurrencyControl
-  ) throws(DatabaseError) -> SavedRevision? {
+  ) throws -> SavedRevision? {
     let (depth, sequence) = (try batch.depth(), work.state.lastSequence + 1)
     var old: DocumentRecord.Head?
     var oldBody: [UInt8]?
     var head: DocumentRecord.Head?
     batch.record.removeAll(keepingCapacity: true)
-    let isFound = try DatabaseError.typed {
-      try batch.transaction.withValue(edit.id, in: work.spaces.documents) { value in
-        try value.reading { (bytes) throws(DatabaseError) in
-          guard let record = try UnbranchedRecord(bytes) else { return }
-          let winner = record.head
-          if winner.isExpired(at: batch.now) || winner.winner.generation >= RevisionID.maximumGeneration {
-            return
-          }
-          let isParent = parent.map { $0 == winner.winner }
-          if case .refused = edit.admission(
-            isParentLeaf: isParent, isWinnerDeleted: winner.isDeleted, policy)
-          {
-            return
-          }
-          let change = try edit.change(
-            after: winner, by: batch.algorithm, sequence: sequence, depth: depth)
-          guard try record.append(change, to: &batch.record) else { return }
-          (old, oldBody, head) = (winner, record.body, change.head)
+    let found: Void? = try batch.transaction.withValue(edit.id, in: work.spaces.documents) { value in
+      try value.reading { (bytes) throws(DatabaseError) in
+        guard let record = try UnbranchedRecord(bytes) else { return }
+        let winner = record.head
+        if winner.isExpired(at: batch.now) || winner.winner.generation >= RevisionID.maximumGeneration {
+          return
         }
-      } != nil
+        let isParent = parent.map { $0 == winner.winner }
+        if case .refused = edit.admission(
+          isParentLeaf: isParent, isWinnerDeleted: winner.isDeleted, policy)
+        {
+          return
+        }
+        let change = try edit.change(
+          after: winner, by: batch.algorithm, sequence: sequence, depth: depth)
+        guard try record.append(change, to: &batch.record) else { return }
+        (old, oldBody, head) = (winner, record.body, change.head)
+      }
     }
-    if !isFound,
+    if found == nil,
       case .first = edit.admission(
         isParentLeaf: parent.map { _ in false }, isWinnerDeleted: nil, policy)
     {
@@ -125,7 +123,7 @@ extension DocumentWriter {
   private func append(
     _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
     _ policy: ConcurrencyControl
-  ) throws(DatabaseError) -> SavedRevision {
+  ) throws -> SavedRevision {
     var (tree, place) = (known, place)
     var revision = try edit.revision(after: place.map { tree.nodes[$0].id }, by: batch.algorithm)
     while let leaf = place, tree.contains(revision) {
@@ -171,7 +169,7 @@ extension DocumentWriter {
   package func saveBranch(
     _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID, isDeleted: Bool = false,
     blobs: [BlobDigest] = []
-  ) throws(DatabaseError) -> SavedRevision {
+  ) throws -> SavedRevision {
     let work = try batch.work(collection)
     guard let old = try record(id, work) else {
       throw DatabaseError(.notFound, "there is no document \(id)")

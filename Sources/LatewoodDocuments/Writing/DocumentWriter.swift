@@ -28,12 +28,12 @@ package struct DocumentWriter {
 
   /// Returns the record of a document in the state of this batch. Purges an expired document, even
   /// before its alarm, and returns nil.
-  func record(_ id: String, _ work: CollectionWork) throws(DatabaseError) -> DocumentRecord? {
+  func record(_ id: String, _ work: CollectionWork) throws -> DocumentRecord? {
     guard let record = try storedRecord(id, work) else { return nil }
     guard record.isExpired(at: batch.now) else { return record }
     // This change is not the caller's: it stays even if the call is refused, and does not make an
     // outer batch fail.
-    try batch.withoutCounting { () throws(DatabaseError) in try purgeDocument(id, work, record, .expired) }
+    try batch.withoutCounting { try purgeDocument(id, work, record, .expired) }
     return nil
   }
 
@@ -57,7 +57,7 @@ package struct DocumentWriter {
   func store(
     _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
     body: NewBody?, added: RevisionID?, kind: CollectionChange.Reason = .saved, isLocal: Bool = false
-  ) throws(DatabaseError) -> DocumentRecord.Head {
+  ) throws -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
     let expiry = tree.winner?.isDeleted == true ? nil : old?.expiry
     var record = DocumentRecord(sequence: sequence, expiry: expiry, tree: tree)

@@ -52,6 +52,6 @@ final class RunningBatch: @unchecked Sendable {
     }
     announcements = []
     batch?.end(isCommitted: false)
-    return (failure as? StoreError).map { DatabaseError($0) } ?? failure
+    return DatabaseError.translated(failure)
   }
 }

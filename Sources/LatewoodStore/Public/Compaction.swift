@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
 import LatewoodTree
 
 /// The settings for automatic compactions of a store's file.
@@ -143,13 +144,10 @@ extension Store {
   ) async throws -> CompactionReport {
     let request = CompactionRequest()
     return try await withTaskCancellationHandler {
-      try await withCheckedThrowingContinuation { continuation in
-        // Do not use the queue of automatic compactions, where a cancelled request would wait for
-        // their end.
-        DispatchQueue.global(qos: .utility).async {
-          continuation.resume(
-            with: Result { try request.run(in: self.engine, bytesPerSecond: bytesPerSecond, progress) })
-        }
+      // Do not use the queue of automatic compactions, where a cancelled request would wait for
+      // their end.
+      try await DispatchQueue.global(qos: .utility).perform {
+        try request.run(in: self.engine, bytesPerSecond: bytesPerSecond, progress)
       }
     } onCancel: {
       request.cancel(in: engine)

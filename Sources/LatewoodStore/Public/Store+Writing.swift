@@ -1,5 +1,6 @@
 import Dispatch
 import LatewoodBytes
+import LatewoodConcurrency
 
 extension Store {
   /// Runs a transaction: everything that the closure does is committed together when it returns, or
@@ -24,12 +25,9 @@ extension Store {
   @inlinable public func write<R>(
     durability: Durability? = nil, _ body: (Transaction) throws -> R
   ) throws -> R {
-    // The engine's function is not generic: with a generic result, each commit would look up the
-    // metadata of several types.
-    var result: R?
-    try engine.write(durability) { result = try body($0) }
-    guard let result else { preconditionFailure("the closure of a committed transaction has run") }
-    return result
+    var result = ClosureResult<R>()
+    try engine.write(durability) { result.value = try body($0) }
+    return result.get()
   }
 
   /// Runs a transaction without blocking the caller's thread. Otherwise the same as the blocking

@@ -13,7 +13,7 @@ struct CommandDescription: Sendable {
   var json: [String] = []
   /// Whether the command is omitted from help.
   var isHidden = false
-  var run: @Sendable (Arguments, Console) throws(Failure) -> ExitCode
+  var run: @Sendable (Arguments, Console) throws -> ExitCode
 
   var requiredOperands: Int { operands.count { !$0.isOptional } }
   /// The options of the command, including the common ones.

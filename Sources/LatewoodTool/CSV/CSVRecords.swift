@@ -44,7 +44,7 @@ struct CSVRecords {
   }
 
   /// Reads the header. Must be called once, before `next`.
-  mutating func begin() throws(Failure) {
+  mutating func begin() throws {
     try input.skipByteOrderMark()
     guard try skipEmptyLines() else {
       throw failure(
@@ -72,7 +72,7 @@ struct CSVRecords {
   }
 
   /// Replaces `element` by the next record as a compact JSON object; returns false at the end.
-  mutating func next(into element: inout [UInt8]) throws(Failure) -> Bool {
+  mutating func next(into element: inout [UInt8]) throws -> Bool {
     element.removeAll(keepingCapacity: true)
     guard try skipEmptyLines() else { return false }
     line = place.line
@@ -103,7 +103,7 @@ struct CSVRecords {
     return true
   }
 
-  private func checkName(_ known: [[UInt8]: Int]) throws(Failure) {
+  private func checkName(_ known: [[UInt8]: Int]) throws {
     let number = names.count + 1
     guard !cell.isEmpty else {
       throw failure(
@@ -122,7 +122,7 @@ struct CSVRecords {
     }
   }
 
-  private func append(to output: inout JSONOutput, name: [UInt8]) throws(Failure) {
+  private func append(to output: inout JSONOutput, name: [UInt8]) throws {
     guard !cell.isEmpty else { return }
     try checkText()
     name.withUnsafeBytes { output.key($0) }
@@ -133,7 +133,7 @@ struct CSVRecords {
     }
   }
 
-  private func checkText() throws(Failure) {
+  private func checkText() throws {
     guard String(validating: cell, as: UTF8.self) == nil else { return }
     throw failure(
       "this cell is not UTF-8", advice: "Convert the file first: iconv -f LATIN1 -t UTF-8", at: cellPlace)
@@ -173,7 +173,7 @@ struct CSVRecords {
 /// Reading cells.
 extension CSVRecords {
   /// Reads the next cell into `cell`.
-  private mutating func readCell() throws(Failure) -> End {
+  private mutating func readCell() throws -> End {
     cell.removeAll(keepingCapacity: true)
     cellPlace = place
     isQuoted = try input.peek() == UInt8(ascii: "\"")
@@ -202,7 +202,7 @@ extension CSVRecords {
     return .text
   }
 
-  private mutating func readQuoted() throws(Failure) {
+  private mutating func readQuoted() throws {
     try advance(over: UInt8(ascii: "\""))
     while let byte = try input.peek() {
       try advance(over: byte)
@@ -218,7 +218,7 @@ extension CSVRecords {
   }
 
   /// Returns false at the end of the text.
-  private mutating func skipEmptyLines() throws(Failure) -> Bool {
+  private mutating func skipEmptyLines() throws -> Bool {
     while let byte = try input.peek() {
       guard byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") else { return true }
       try skipLineEnd(byte)
@@ -227,7 +227,7 @@ extension CSVRecords {
     return false
   }
 
-  private mutating func skipLineEnd(_ byte: UInt8) throws(Failure) {
+  private mutating func skipLineEnd(_ byte: UInt8) throws {
     try advance(over: byte)
     guard byte == UInt8(ascii: "\r"), let next = try input.peek() else { return }
     guard next == UInt8(ascii: "\n") else {
@@ -238,7 +238,7 @@ extension CSVRecords {
     try advance(over: next)
   }
 
-  private mutating func advance(over byte: UInt8) throws(Failure) {
+  private mutating func advance(over byte: UInt8) throws {
     input.advance()
     recordLength += 1
     guard recordLength <= recordLimit else {

@@ -41,7 +41,7 @@ extension CommandDescription {
       #"get: {"digest":"sha256-BASE64","length":BYTES}, on standard error"#,
       #"  unless --output is given"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let words = try ActionArguments(
       arguments, of: "blobs",
       [
@@ -49,7 +49,7 @@ extension CommandDescription {
         .init(name: "get", operands: ["DATABASE", "DIGEST"], options: [.output]),
       ], usual: "list")
     let limit = try arguments.number(of: .limit) ?? .max
-    try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+    try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { database in
       guard words.action == "get" else { return try BlobListing(database, console).run(limit: limit) }
       let digest = try BlobListing.digest(try words.text(1))
       let path = try arguments.text(of: .output) ?? "-"
@@ -60,22 +60,19 @@ extension CommandDescription {
 
   private static func get(
     _ digest: BlobDigest, from database: DocumentDatabase, to path: String, _ console: Console
-  ) throws(Failure) {
-    let handle: BlobHandle?
-    do throws(DatabaseError) { handle = try database.store.blob(digest) } catch { throw Failure(error) }
+  ) throws {
+    let handle = try database.store.blob(digest)
     guard let handle else {
       throw Failure(
         .no, code: "notFound", "the content of the blob \(BlobListing.name(of: digest)) is not in the file",
         advice: "`latewood blobs` lists the file's blobs and whether their content is stored.",
         path: database.path)
     }
-    try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in
-      do {
-        try handle.forEachVerifiedPiece { piece in
-          try output.write(piece.bytes())
-          return true
-        }
-      } catch { throw Failure(error) }
+    try ExportTarget.write(to: path, on: console) { output in
+      try handle.forEachVerifiedPiece { piece in
+        try output.write(piece.bytes())
+        return true
+      }
     }
     guard console.printsJSON else { return }
     var writer = JSONOutput()

@@ -44,10 +44,12 @@ extension CommandDescription {
       #"leaves only with --all-leaves, document only with --documents;"#,
       #"with --follow each change is a separate JSON text"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let isFollowing = arguments.has(.follow)
-    if isFollowing, arguments.has(.descending) { throw .usage("--follow cannot be used with --descending") }
-    if !isFollowing, arguments.has(.timeout) { throw .usage("--timeout requires --follow") }
+    if isFollowing, arguments.has(.descending) {
+      throw Failure.usage("--follow cannot be used with --descending")
+    }
+    if !isFollowing, arguments.has(.timeout) { throw Failure.usage("--timeout requires --follow") }
     try console.chooseLayout(arguments)
     let timeout = try arguments.number(of: .timeout)
     var isNow = false
@@ -57,12 +59,10 @@ extension CommandDescription {
     } else {
       since = try arguments.number(of: .since) ?? 0
     }
-    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+    try DocumentDatabase.reading(arguments).closing { database in
       let collection = try database.collection(arguments)
       if isNow {
-        do throws(DatabaseError) { since = try database.store.reads(collection).lastSequence() } catch {
-          throw Failure(error)
-        }
+        since = try database.store.reads(collection).lastSequence()
       }
       var feed = ChangeFeed(
         database, collection, console, since: since, limit: try arguments.number(of: .limit) ?? .max,

@@ -18,8 +18,8 @@ extension CommandDescription {
       #"{"collections":[{"name":"NAME","documents":NUMBER,"conflicts":NUMBER,"#,
       #"  "tombstones":NUMBER,"lastSequence":NUMBER}, ...]}"#,
     ]
-  ) { arguments, console throws(Failure) in
-    let facts = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+  ) { arguments, console in
+    let facts = try DocumentDatabase.reading(arguments).closing { database in
       try CollectionFacts.all(of: database.store)
     }
     if console.printsJSON {
@@ -41,22 +41,20 @@ struct CollectionFacts {
   let tombstones: Int
   let lastSequence: UInt64
 
-  static func all(of store: DocumentStore) throws(Failure) -> [CollectionFacts] {
+  static func all(of store: DocumentStore) throws -> [CollectionFacts] {
     var list: [CollectionFacts] = []
-    do throws(DatabaseError) {
-      let snapshot = try store.snapshot()
-      for name in try snapshot.collectionNames() {
-        guard let collection = try store.collection(name) else { continue }
-        let reads = try snapshot.reads(collection)
-        var query = AllDocumentsQuery()
-        query.onlyConflicts = true
-        let totals = try reads.totals()
-        list.append(
-          CollectionFacts(
-            name: name, documents: totals.documents, conflicts: try reads.count(query),
-            tombstones: totals.tombstones, lastSequence: try reads.lastSequence()))
-      }
-    } catch { throw Failure(error) }
+    let snapshot = try store.snapshot()
+    for name in try snapshot.collectionNames() {
+      guard let collection = try store.collection(name) else { continue }
+      let reads = try snapshot.reads(collection)
+      var query = AllDocumentsQuery()
+      query.onlyConflicts = true
+      let totals = try reads.totals()
+      list.append(
+        CollectionFacts(
+          name: name, documents: totals.documents, conflicts: try reads.count(query),
+          tombstones: totals.tombstones, lastSequence: try reads.lastSequence()))
+    }
     return list
   }
 

@@ -37,7 +37,7 @@ extension CommandDescription {
       #"  "bytesAfter":BYTES,"bytesSaved":BYTES,"allocatedBytesBefore":BYTES,"#,
       #"  "allocatedBytesAfter":BYTES,"microseconds":NUMBER}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let rate = try arguments.number(of: .rate)
     let isDry = arguments.has(.dryRun)
     let report: CompactionReport
@@ -56,7 +56,7 @@ extension CommandDescription {
       before = size.parts.allocatedBytes
       after = before - size.allocatedBytesSaved
     } else {
-      let holdsDocuments = try Database.reading(arguments).closing { (database) throws(Failure) in
+      let holdsDocuments = try Database.reading(arguments).closing { database in
         try database.holdsDocuments()
       }
       before = try allocatedBytes(arguments)
@@ -96,21 +96,21 @@ extension CommandDescription {
 
   private static func compact(
     _ arguments: Arguments, holdsDocuments: Bool, rate: UInt64?, on console: Console
-  ) throws(Failure) -> CompactionReport {
+  ) throws -> CompactionReport {
     guard holdsDocuments else {
-      return try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+      return try Database.open(arguments, .openExisting).closing { database in
         try compact(database.store, at: arguments.text(0), rate: rate, on: console)
       }
     }
     // Open the file as documents, so that data that only old revisions need is removed first.
-    return try DocumentDatabase.open(arguments, .openExisting).closing { (database) throws(Failure) in
+    return try DocumentDatabase.open(arguments, .openExisting).closing { database in
       try compact(database.store.store, at: arguments.text(0), rate: rate, on: console)
     }
   }
 
   private static func compact(
     _ store: Store, at path: String, rate: UInt64?, on console: Console
-  ) throws(Failure) -> CompactionReport {
+  ) throws -> CompactionReport {
     try shown("Compacting", into: path, on: console) { progress in
       try store.compact(bytesPerSecond: rate) { state in
         progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
@@ -119,10 +119,10 @@ extension CommandDescription {
   }
 
   /// Returns the size of the file on the disk.
-  private static func allocatedBytes(_ arguments: Arguments) throws(Failure) -> UInt64 {
+  private static func allocatedBytes(_ arguments: Arguments) throws -> UInt64 {
     let file = try InspectedFile.opened(arguments)
     defer { file.close() }
-    do throws(StorageError) { return try file.allocatedSize() } catch { throw Failure(error) }
+    return try file.allocatedSize()
   }
 
   /// Returns the compacted size that `size` estimates.

@@ -21,10 +21,10 @@ extension CommandDescription {
         line: "latewood completion fish > ~/.config/fish/completions/latewood.fish",
         explanation: "For every new fish."),
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let name = try arguments.text(0)
     guard let script = CompletionScript(rawValue: name) else {
-      throw .usage(
+      throw Failure.usage(
         "no completion script exists for \(Arguments.quoted(Array(name.utf8)))",
         advice: "Choose one of: \(CompletionScript.allCases.map(\.rawValue).joined(separator: ", ")).")
     }
@@ -39,7 +39,7 @@ extension CommandDescription {
     summary: "print what could stand at the end of a command line",
     operands: [OperandDescription(name: "LINE", summary: "with `latewood` at its start, up to the cursor")],
     isHidden: true
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let parsed = ShellWords(partial: String(decoding: arguments.operand(0) ?? [], as: UTF8.self))
     let names = Completion.Names.fromFile.at { expanded($0) }
     let completion = Completion.of(

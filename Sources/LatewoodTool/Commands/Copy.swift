@@ -24,9 +24,9 @@ extension CommandDescription {
       ExampleDescription(line: "latewood copy my.latewood small.latewood", explanation: "Take a copy along.")
     ],
     json: [#"{"bytesBefore":BYTES,"bytesAfter":BYTES,"microseconds":NUMBER}"#]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
-    let report = try Database.reading(arguments).closing { (database) throws(Failure) in
+    let report = try Database.reading(arguments).closing { database in
       try shown("Copying", into: target, on: console) { progress in
         try database.store.copy(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
@@ -67,9 +67,9 @@ extension CommandDescription {
       #"{"incremental":true|false,"bytesCopied":BYTES,"fileSize":BYTES,"#,
       #"  "transaction":NUMBER,"microseconds":NUMBER}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let (target, rate) = (try arguments.text(1), try arguments.number(of: .rate))
-    let report = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+    let report = try Database.open(arguments, .openExisting).closing { database in
       try shown("Backing up", into: target, on: console) { progress in
         try database.store.backup(to: target, bytesPerSecond: rate) { state in
           progress(UInt64(state.fraction * Double(state.bytesTotal)), state.bytesTotal)
@@ -99,17 +99,14 @@ extension CommandDescription {
   static func shown<R>(
     _ title: String, into target: String, on console: Console,
     _ body: (_ progress: @escaping (_ done: UInt64, _ total: UInt64) -> Void) throws -> R
-  ) throws(Failure) -> R {
+  ) throws -> R {
     let progress = Progress(title, on: console)
-    let result: R
-    do {
-      result = try TerminationSignals.removing(Store.unfinishedFiles(beside: target)) {
-        try body { done, total in
-          // Failing to write a progress line does not justify stopping.
-          do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
-        }
+    let result = try TerminationSignals.removing(Store.unfinishedFiles(beside: target)) {
+      try body { done, total in
+        // Failing to write a progress line does not justify stopping.
+        do { try progress.update(done, of: total, unit: Quantity.bytes) } catch {}
       }
-    } catch { throw Failure(error) }
+    }
     try progress.finish()
     return result
   }

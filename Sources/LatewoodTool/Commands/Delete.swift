@@ -14,18 +14,16 @@ extension CommandDescription {
       ExampleDescription(line: "latewood delete my.latewood greeting", explanation: "Removes one entry.")
     ],
     json: [#"{"key":KEY,"keyspace":"NAME","deleted":true|false}"#]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let key = try arguments.key(1)
     let name = try Database.keyspaceName(arguments)
-    let deleted = try Database.open(arguments, .openExisting).closing { (database) throws(Failure) in
+    let deleted = try Database.open(arguments, .openExisting).closing { database in
       try database.refusingDocuments(
         instead: "`latewood doc delete DATABASE ID` deletes a document.")
       let keyspace = try database.keyspace(arguments)
-      do {
-        guard try database.store.contains(key, in: keyspace) else { return false }
-        try database.store.delete(key, in: keyspace)
-        return true
-      } catch { throw Failure(error) }
+      guard try database.store.contains(key, in: keyspace) else { return false }
+      try database.store.delete(key, in: keyspace)
+      return true
     }
     if console.printsJSON {
       try console.object { writer in

@@ -24,11 +24,11 @@ extension CommandDescription {
       #"  "steps":[{"step":"NAME","kept":true|false,"text":"TEXT","#,
       #"    "nanoseconds":NUMBER}, ...]}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let demo = try DemoRun(on: console)
-    do throws(Failure) { try demo.run() } catch {
+    do { try demo.run() } catch {
       // The output is closed, so no more can be printed.
-      if error == .brokenPipe {
+      if error as? Failure == .brokenPipe {
         try demo.cleanUp()
       } else {
         try console.note("The database is kept: \(demo.path)")

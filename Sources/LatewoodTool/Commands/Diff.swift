@@ -39,23 +39,24 @@ extension CommandDescription {
       #"  "oldRevision":"TEXT" or null,"newRevision":"TEXT" or null};"#,
       #"at last {"added":NUMBER,"changed":NUMBER,"removed":NUMBER}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     var listing = DifferenceListing(console, limit: try arguments.number(of: .limit) ?? .max)
     if arguments.has(.sinceTransaction) {
       guard arguments.operand(1) == nil else {
-        throw .usage("--since compares one file with itself", advice: "Give one file, or leave --since out.")
+        throw Failure.usage(
+          "--since compares one file with itself", advice: "Give one file, or leave --since out.")
       }
-      try Database.reading(arguments).closing { (database) throws(Failure) in
+      try Database.reading(arguments).closing { database in
         let old = try database.snapshot(after: try arguments.number(of: .sinceTransaction) ?? 0)
         try compare(database, old, database, arguments, &listing)
       }
     } else {
       guard arguments.operand(1) != nil else {
-        throw .usage(
+        throw Failure.usage(
           "there is nothing to compare with", advice: "Give a second file, or --since and a transaction.")
       }
-      try Database.open(path: try arguments.text(0), .readOnly).closing { (first) throws(Failure) in
-        try Database.open(path: try arguments.text(1), .readOnly).closing { (second) throws(Failure) in
+      try Database.open(path: try arguments.text(0), .readOnly).closing { first in
+        try Database.open(path: try arguments.text(1), .readOnly).closing { second in
           try compare(first, try first.newest(), second, arguments, &listing)
         }
       }
@@ -67,7 +68,7 @@ extension CommandDescription {
   private static func compare(
     _ first: Database, _ old: Snapshot, _ second: Database, _ arguments: Arguments,
     _ listing: inout DifferenceListing
-  ) throws(Failure) {
+  ) throws {
     let wanted = try arguments.text(of: .diffKeyspace)
     let holdDocuments = try first.holdsDocuments()
     guard try holdDocuments == second.holdsDocuments() || wanted != nil else {

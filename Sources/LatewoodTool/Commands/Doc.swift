@@ -95,7 +95,7 @@ extension CommandDescription {
       #"  "parent":"REV" or null,"leaf":true|false,"deleted":true|false,"#,
       #"  "winner":true|false,"bodyLength":BYTES or null}, ...]}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let edits: [OptionDescription] = [.revision, .file, .wait]
     let place = ["DATABASE", "ID"]
     let words = try ActionArguments(
@@ -118,7 +118,7 @@ extension CommandDescription {
     try console.chooseLayout(arguments)
     if words.action == "list" {
       var listing = try DocumentListing(words, arguments, console)
-      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { database in
         try listing.run(database)
       }
       return .success
@@ -130,11 +130,11 @@ extension CommandDescription {
       let mode = words.action == "put" ? .openOrCreate : Store.OpenMode.openExisting
       try DocumentDatabase.open(
         path: try words.text(0), mode, waiting: arguments.lockTimeout()
-      ).closing { (database) throws(Failure) in
+      ).closing { database in
         try edit.run(words.action, in: database)
       }
     default:
-      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { database in
         let view = try DocumentView(id, try database.reads(try database.collection(arguments)))
         try view.show(words.action, revision: try arguments.text(of: .revision), on: console)
       }

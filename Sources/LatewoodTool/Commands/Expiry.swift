@@ -36,7 +36,7 @@ extension CommandDescription {
       #"set, clear: {"id":"ID","collection":"NAME","seconds":NUMBER or null,"#,
       #"  "time":"2026-03-01T09:30:00Z" or null}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let words = try ActionArguments(
       arguments, of: "expiry",
       [
@@ -46,7 +46,7 @@ extension CommandDescription {
       ], usual: "list")
     guard words.action != "list" else {
       let limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
-      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { database in
         try list(arguments, database, limit: limit, on: console)
       }
       return .success
@@ -56,11 +56,9 @@ extension CommandDescription {
     let time = words.action == "set" ? try Timestamp.seconds(words.text(2), now: now) : nil
     let database = try DocumentDatabase.open(
       path: try words.text(0), .openExisting, waiting: arguments.lockTimeout())
-    try database.closing { (database) throws(Failure) in
+    try database.closing { database in
       let collection = try database.collection(arguments)
-      do {
-        try database.store.write { writer in try writer.setExpiry(of: id, in: collection, time) }
-      } catch { throw Failure(error) }
+      try database.store.write { writer in try writer.setExpiry(of: id, in: collection, time) }
       if console.printsJSON {
         try console.object { writer in
           writer.member("id", id)
@@ -76,12 +74,9 @@ extension CommandDescription {
 
   private static func list(
     _ arguments: Arguments, _ database: DocumentDatabase, limit: Int, on console: Console
-  ) throws(Failure) {
+  ) throws {
     let collection = try database.collection(arguments)
-    let due: [(seconds: UInt64, id: String)]
-    do throws(DatabaseError) {
-      due = try database.store.reads(collection).expiring(before: .max, limit: limit)
-    } catch { throw Failure(error) }
+    let due = try database.store.reads(collection).expiring(before: .max, limit: limit)
     guard console.printsJSON else {
       if due.isEmpty, limit > 0 {
         try console.noteEmpty("No document of the collection \(collection.name) expires.")

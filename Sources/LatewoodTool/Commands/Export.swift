@@ -45,7 +45,7 @@ extension CommandDescription {
       #"  "bytes":BYTES,"nanoseconds":NUMBER}"#,
       #"on standard output, or on standard error if the export itself goes there"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let start = MonotonicClock.nanoseconds
     let path = arguments.operand(1) == nil ? "-" : try arguments.text(1)
     try arguments.checkDocumentOptions()
@@ -69,12 +69,11 @@ extension CommandDescription {
 
   private static func exportEntries(
     _ arguments: Arguments, to path: String, _ console: Console
-  ) throws(Failure) -> (String, Exporter) {
-    try Database.reading(arguments).closing { (database) throws(Failure) in
+  ) throws -> (String, Exporter) {
+    try Database.reading(arguments).closing { database in
       let keyspace = try database.keyspace(arguments)
       let snapshot = try database.snapshot(arguments)
-      let total: Int
-      do { total = try snapshot.count(in: keyspace) } catch { throw Failure(error) }
+      let total = try snapshot.count(in: keyspace)
       let record = try ImportRecord.read(about: keyspace, in: database)
       let exporter = try run(arguments, record, .entries, total, to: path, console) { take in
         try snapshot.forEach(in: keyspace) { key, value in
@@ -88,15 +87,12 @@ extension CommandDescription {
 
   private static func exportDocuments(
     _ arguments: Arguments, to path: String, _ console: Console
-  ) throws(Failure) -> (String, Exporter) {
-    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+  ) throws -> (String, Exporter) {
+    try DocumentDatabase.reading(arguments).closing { database in
       let collection = try database.collection(arguments)
-      let reads: DocumentReads
       let total: Int
-      do throws(DatabaseError) {
-        reads = try database.store.snapshot().reads(collection)
-        total = try reads.count()
-      } catch { throw Failure(error) }
+      let reads = try database.store.snapshot().reads(collection)
+      total = try reads.count()
       let record = try ImportRecord.read(reads)
       let exporter = try run(arguments, record, .lines, total, to: path, console) { take in
         try reads.forEachWholeDocument { id, _, body in
@@ -115,13 +111,13 @@ extension CommandDescription {
     _ arguments: Arguments, _ record: ImportRecord?, _ fallback: ImportRecord.Shape, _ total: Int,
     to path: String, _ console: Console,
     entries: (_ take: ([UInt8], [UInt8]) throws -> Void) throws -> Void
-  ) throws(Failure) -> Exporter {
+  ) throws -> Exporter {
     if let record, !record.isComplete {
       try console.note(
         "The import of \(KeyText.shown(record.source.utf8)) was interrupted; this is a first part of it.")
     }
     let wanted = try arguments.text(of: .exportFormat).flatMap(ImportRecord.Shape.init(rawValue:))
-    return try ExportTarget.write(to: path, on: console) { (output) throws(Failure) in
+    return try ExportTarget.write(to: path, on: console) { output in
       var exporter = Exporter(to: output, progress: Progress("Exporting", on: console))
       try exporter.run(
         wanted: wanted, record: record, fallback: fallback, total: UInt64(total), entries: entries)

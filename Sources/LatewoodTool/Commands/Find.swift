@@ -59,25 +59,24 @@ extension CommandDescription {
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     try console.chooseLayout(arguments)
     let request = try FindRequest(arguments)
     let fields = try FindFields.paths(of: .fields, arguments)
     if arguments.has(.countOnly), fields != nil || arguments.has(.sort) {
-      throw .usage("--count prints no documents, so it cannot be used with --fields or --sort")
+      throw Failure.usage("--count prints no documents, so it cannot be used with --fields or --sort")
     }
     if arguments.has(.explain), arguments.has(.countOnly) || fields != nil {
-      throw .usage("--explain prints no documents, so it cannot be used with --count or --fields")
+      throw Failure.usage("--explain prints no documents, so it cannot be used with --count or --fields")
     }
-    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+    try DocumentDatabase.reading(arguments).closing { database in
       let collection = try database.collection(arguments)
       if arguments.has(.explain) {
         try explain(request, database, collection, on: console)
         return
       }
       if arguments.has(.countOnly) {
-        let counted: (count: Int, read: Int)
-        do { counted = try database.reads(collection).counted(request) } catch { throw Failure(error) }
+        let counted = try database.reads(collection).counted(request)
         return try console.resultCount(counted.count, read: counted.read, collection: collection.name)
       }
       var listing = ResultListing(
@@ -85,19 +84,16 @@ extension CommandDescription {
         emptyNote: "No documents were found in the collection \(collection.name).")
       listing.begin()
       let projection = fields.map { Projection($0) }
-      let read: Int
-      do {
-        read = try database.reads(collection).find(request) { document in
-          var fleece = FleeceWriter()
-          if let projection {
-            try projection.write(document, to: &fleece)
-          } else {
-            try document.write(to: &fleece)
-          }
-          try listing.add(FleeceBody(written: fleece.finish()))
-          return true
+      let read = try database.reads(collection).find(request) { document in
+        var fleece = FleeceWriter()
+        if let projection {
+          try projection.write(document, to: &fleece)
+        } else {
+          try document.write(to: &fleece)
         }
-      } catch { throw Failure(error) }
+        try listing.add(FleeceBody(written: fleece.finish()))
+        return true
+      }
       try listing.end(read: read)
       if listing.isEmpty, request.limit > 0 {
         try noteUnknownMembers(request, database, collection, on: console)
@@ -112,19 +108,17 @@ extension CommandDescription {
   /// Names the members in a selector that no document has, because they may be misspelt.
   private static func noteUnknownMembers(
     _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle, on console: Console
-  ) throws(Failure) {
+  ) throws {
     guard !console.printsJSON else { return }
     let reads = try database.reads(collection)
     for name in request.predicate.memberNames.prefix(noteLimit) where !name.hasPrefix("_") {
       var sample = FindRequest(.field(FieldPath(name), .exists))
       sample.limit = 1
       var isKnown = false
-      do {
-        _ = try reads.find(sample) { _ in
-          isKnown = true
-          return false
-        }
-      } catch { throw Failure(error) }
+      _ = try reads.find(sample) { _ in
+        isKnown = true
+        return false
+      }
       if !isKnown { try console.noteEmpty("No document has the member \(name).") }
     }
   }
@@ -132,17 +126,16 @@ extension CommandDescription {
   private static func explain(
     _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle,
     on console: Console
-  ) throws(Failure) {
-    let plan: QueryPlan
+  ) throws {
     let reads = try database.reads(collection)
-    do throws(DatabaseError) { plan = try reads.explain(request) } catch { throw Failure(error) }
+    let plan = try reads.explain(request)
     try console.plan(plan, of: collection)
   }
 }
 
 extension Console {
   /// Prints the plan for finding documents.
-  func plan(_ plan: QueryPlan, of collection: CollectionHandle) throws(Failure) {
+  func plan(_ plan: QueryPlan, of collection: CollectionHandle) throws {
     guard printsJSON else { return try line("\(plan)") }
     try object { writer in
       writer.member("collection", collection.name)
@@ -157,14 +150,14 @@ extension Console {
 
 extension FindRequest {
   /// Creates the request for the arguments.
-  fileprivate init(_ arguments: Arguments) throws(Failure) {
+  fileprivate init(_ arguments: Arguments) throws {
     self.init(try FindRequest.predicate(arguments))
     order = try FindFields.order(arguments)
     limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
     skip = Int(clamping: try arguments.number(of: .skip) ?? 0)
   }
 
-  private static func predicate(_ arguments: Arguments) throws(Failure) -> Predicate {
+  private static func predicate(_ arguments: Arguments) throws -> Predicate {
     guard let bytes = arguments.operand(1) else { return .always(true) }
     let text = try Arguments.text(bytes, what: "the selector")
     do throws(QueryError) {
@@ -180,7 +173,7 @@ extension FindRequest {
 /// The lists of fields in the arguments.
 enum FindFields {
   /// Returns the paths in an option; nil if it is not given.
-  static func paths(of option: OptionDescription, _ arguments: Arguments) throws(Failure) -> [FieldPath]? {
+  static func paths(of option: OptionDescription, _ arguments: Arguments) throws -> [FieldPath]? {
     guard let text = try arguments.text(of: option) else { return nil }
     var paths: [FieldPath] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -189,7 +182,7 @@ enum FindFields {
     return paths
   }
 
-  static func order(_ arguments: Arguments) throws(Failure) -> [FindRequest.Order] {
+  static func order(_ arguments: Arguments) throws -> [FindRequest.Order] {
     guard let text = try arguments.text(of: .sort) else { return [] }
     var order: [FindRequest.Order] = []
     for part in text.split(separator: ",", omittingEmptySubsequences: false) {
@@ -200,11 +193,11 @@ enum FindFields {
     return order
   }
 
-  private static func path(_ text: Substring, of option: OptionDescription) throws(Failure) -> FieldPath {
+  private static func path(_ text: Substring, of option: OptionDescription) throws -> FieldPath {
     do throws(QueryError) {
       return try FieldPath(parsing: String(text))
     } catch {
-      throw .usage(
+      throw Failure.usage(
         "\(option.name): \(error.description)", advice: "Write fields with commas between: year,title")
     }
   }

@@ -15,16 +15,13 @@ extension CommandDescription {
         explanation: "The first frame of the file, if it is still there.")
     ],
     json: bytesShape
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 4096
     let offset = try arguments.offset(1)
     let file = try InspectedFile.opened(arguments)
     defer { file.close() }
     try HexListing.check(offset, in: file)
-    let whole: Range<UInt64>
-    do {
-      whole = try Annotator(file).structure(at: offset)?.range(in: file.size) ?? offset..<offset + 1
-    } catch { throw Failure(error) }
+    let whole = try Annotator(file).structure(at: offset)?.range(in: file.size) ?? offset..<offset + 1
     let shown = whole.lowerBound..<min(whole.upperBound, whole.lowerBound + length)
     try HexListing(file, shown).show(on: console)
     if shown.upperBound < whole.upperBound, !console.printsJSON {

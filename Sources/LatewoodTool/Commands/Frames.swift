@@ -30,10 +30,10 @@ extension CommandDescription {
       "any more), or behind the log reserved, skipped, ended or damaged.",
       #"In the end, for each fault: {"offset":BYTES,"fault":"TEXT"}."#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
     let from = try arguments.offset(of: .fromOffset)
-    if arguments.has(.seconds), !arguments.has(.follow) { throw .usage("--seconds is for --follow") }
+    if arguments.has(.seconds), !arguments.has(.follow) { throw Failure.usage("--seconds is for --follow") }
     guard arguments.has(.follow) else {
       let file = try InspectedFile.opened(arguments)
       defer { file.close() }
@@ -54,16 +54,14 @@ extension CommandDescription {
 
   private static func list(
     _ file: InspectedFile, from: UInt64, limit: UInt64, on console: Console
-  ) throws(Failure) -> ExitCode {
+  ) throws -> ExitCode {
     var walk = FrameWalk(file, from: from)
     try FrameRow.heading(on: console)
     var shown: UInt64 = 0
-    do {
-      while shown < limit, let step = try walk.next() {
-        try FrameRow(step).show(on: console)
-        shown += 1
-      }
-    } catch { throw Failure(error) }
+    while shown < limit, let step = try walk.next() {
+      try FrameRow(step).show(on: console)
+      shown += 1
+    }
     let faults = file.faults
     if console.printsJSON {
       for fault in faults {

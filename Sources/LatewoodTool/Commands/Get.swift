@@ -23,12 +23,12 @@ extension CommandDescription {
       #"{"key":KEY,"value":null} if there is none"#,
       #"KEY and VALUE: "text", or {"base64":"..."} if the bytes are not UTF-8"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let key = try arguments.key(1)
-    let value = try Database.reading(arguments).closing { (database) throws(Failure) in
+    let value = try Database.reading(arguments).closing { database in
       let keyspace = try database.keyspace(arguments)
       let snapshot = try database.snapshot(arguments)
-      do { return try snapshot.get(key, in: keyspace) } catch { throw Failure(error) }
+      return try snapshot.get(key, in: keyspace)
     }
     if console.printsJSON {
       try console.object { writer in
@@ -44,7 +44,7 @@ extension CommandDescription {
     return value == nil ? .no : .success
   }
 
-  private static func print(_ value: [UInt8], on console: Console) throws(Failure) {
+  private static func print(_ value: [UInt8], on console: Console) throws {
     guard console.isOutputTerminal else { return try console.output.write(value) }
     // Line breaks and tabs are harmless on a terminal; other control characters may not be.
     let visible = value.filter { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\t") }

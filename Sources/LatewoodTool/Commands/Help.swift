@@ -14,10 +14,10 @@ extension CommandDescription {
         line: "latewood help --man > latewood.1 && man -l latewood.1",
         explanation: "All of it as a manual page."),
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     if arguments.has(.manual) {
       guard arguments.operands.isEmpty else {
-        throw .usage("--man is about all commands", advice: "Leave out COMMAND.")
+        throw Failure.usage("--man is about all commands", advice: "Leave out COMMAND.")
       }
       try console.output.write(
         ManualPage(of: CommandTable.commands, version: LatewoodCommand.version).text)

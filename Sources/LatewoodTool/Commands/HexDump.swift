@@ -22,7 +22,7 @@ extension CommandDescription {
       ExampleDescription(line: "latewood hex my.latewood 0x2000", explanation: "The first root slot."),
     ],
     json: bytesShape
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 256
     let offset = try arguments.offset(1)
     let file = try InspectedFile.opened(arguments)

@@ -25,10 +25,10 @@ extension CommandDescription {
       #"  "entries":NUMBER,"liveBytes":BYTES,"offset":BYTES,"#,
       #"  "isCompaction":true|false}, ...],"olderLost":true|false}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
-    let all = try Database.reading(arguments).closing { (database) throws(Failure) in
-      do { return try database.store.history() } catch { throw Failure(error) }
+    let all = try Database.reading(arguments).closing { database in
+      try database.store.history()
     }
     let checkpoints = all.prefix(Int(clamping: limit))
     let isOlderLost = all.last?.isOlderLost ?? false
@@ -50,7 +50,7 @@ extension CommandDescription {
   }
 
   private static func printTable(of checkpoints: some Sequence<Checkpoint>, on console: Console)
-    throws(Failure)
+    throws
   {
     var rows = [["transaction", "time (UTC)", "entries", "live", "offset", ""]]
     for checkpoint in checkpoints {

@@ -106,7 +106,7 @@ extension CommandDescription {
       #"with --format couchdb also "leftOut":NUMBER, of values, and"#,
       #"  "withoutAttachments":NUMBER, of documents whose attachments were left out"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let start = MonotonicClock.nanoseconds
     try arguments.checkDocumentOptions()
     let isOfDocuments = arguments.has(.documents)
@@ -114,7 +114,7 @@ extension CommandDescription {
       try isOfDocuments
       ? DocumentDatabase.collectionName(arguments) : Database.keyspaceName(arguments)
     guard name != ImportRecord.keyspaceName else {
-      throw .usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
+      throw Failure.usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
     }
     if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
     let source = try ImportSource(path: try arguments.text(1), console: console)
@@ -125,10 +125,10 @@ extension CommandDescription {
     try importer.begin(arguments)
     let report =
       try isOfDocuments
-      ? DocumentDatabase.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
+      ? DocumentDatabase.open(arguments, .openOrCreate).closing { database in
         try importer.run(database, arguments)
       }
-      : Database.open(arguments, .openOrCreate).closing { (database) throws(Failure) in
+      : Database.open(arguments, .openOrCreate).closing { database in
         try database.refusingDocuments(
           instead: "`latewood import --documents` imports each value as a document.")
         return try importer.run(database, arguments)
@@ -162,7 +162,7 @@ struct ImportReport: Equatable {
   var kept: Int
   var leftOut = LeftOut()
 
-  func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws(Failure) {
+  func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws {
     var text = "Imported \(Quantity.count(values, "value", "values")) (\(form.rawValue)) into "
     text +=
       "\(DisplayWidth.fitted(KeyText.shown(keyspace.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."

@@ -47,7 +47,7 @@ extension CommandDescription {
       #"  "problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
       #"create, drop: {"collection":"NAME","name":"NAME"}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let words = try ActionArguments(
       arguments, of: "index",
       [
@@ -58,7 +58,7 @@ extension CommandDescription {
         .init(name: "drop", operands: ["DATABASE", "NAME"], options: [.wait]),
       ], usual: "list")
     if words.action == "list" {
-      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(path: try words.text(0), .readOnly).closing { database in
         try IndexListing.show(try database.collection(arguments), of: database, on: console)
       }
       return .success
@@ -68,20 +68,14 @@ extension CommandDescription {
     let path = try words.text(0)
     try DocumentDatabase.open(
       path: path, .openExisting, waiting: arguments.lockTimeout()
-    ).closing { (database) throws(Failure) in
+    ).closing { database in
       let collection = try database.collection(arguments)
-      let isDone: Bool
-      do {
-        if let definition {
-          try database.store.createIndex(name, definition, in: collection)
-          isDone = true
-        } else {
-          isDone = try database.store.dropIndex(name, in: collection)
-        }
-      } catch {
-        var failure = Failure(error)
+      let isDone = try Failure.amending {
+        guard let definition else { return try database.store.dropIndex(name, in: collection) }
+        try database.store.createIndex(name, definition, in: collection)
+        return true
+      } by: { failure in
         if failure.code == "conflict" { (failure.exitCode, failure.code) = (.cannotOpen, "alreadyExists") }
-        throw failure
       }
       guard isDone else {
         throw Failure(
@@ -100,7 +94,7 @@ extension CommandDescription {
 
 extension IndexDefinition {
   /// Creates a definition from comma-separated fields and the options.
-  fileprivate init(_ fields: String, _ arguments: Arguments) throws(Failure) {
+  fileprivate init(_ fields: String, _ arguments: Arguments) throws {
     let condition = try arguments.text(of: .indexCondition)
     do throws(QueryError) {
       var parts: [Part] = []
@@ -122,10 +116,9 @@ extension IndexDefinition {
 private enum IndexListing {
   static func show(
     _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
-  ) throws(Failure) {
-    let indexes: [DocumentIndex]
+  ) throws {
     let reads = try database.reads(collection)
-    do throws(DatabaseError) { indexes = try reads.indexList() } catch { throw Failure(error) }
+    let indexes = try reads.indexList()
     guard console.printsJSON else {
       if indexes.isEmpty {
         try console.noteEmpty(

@@ -55,7 +55,7 @@ extension CommandDescription {
       #"  "advice":{"text":"TEXT","command":"TEXT"} or null}"#,
       "faults are the live data that cannot be read, so that every compaction fails.",
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let info = try DatabaseInfo.of(arguments.text(0))
     if console.printsJSON {
       try console.json { info.write(to: &$0) }
@@ -93,48 +93,42 @@ struct DatabaseInfo {
   /// The files that interrupted operations left next to the database.
   let leftovers: [(path: String, bytes: UInt64)]
 
-  static func of(_ path: String, on volume: any Volume = FileVolume()) throws(Failure) -> DatabaseInfo {
-    try Database.inspecting(path, on: volume).closing { (database) throws(Failure) in
+  static func of(_ path: String, on volume: any Volume = FileVolume()) throws -> DatabaseInfo {
+    try Database.inspecting(path, on: volume).closing { database in
       var info = try DatabaseInfo(of: database, on: volume)
-      do throws(Failure) { try info.readKeyspaces(of: database, on: volume) } catch { try info.note(error) }
+      do { try info.readKeyspaces(of: database, on: volume) } catch { try info.note(error) }
       return info
     }
   }
 
-  private init(of database: Database, on volume: any Volume) throws(Failure) {
+  private init(of database: Database, on volume: any Volume) throws {
     path = database.path
     recovery = database.store.recovery
     layout = try FileLayoutFacts(at: path, on: volume)
     faults = layout.faults
-    do {
-      statistics = try database.store.statistics()
-      leftovers = try statistics.leftovers.map { ($0, try Self.allocatedBytes(of: $0)) }
-    } catch { throw Failure(error) }
+    statistics = try database.store.statistics()
+    leftovers = try statistics.leftovers.map { ($0, try Self.allocatedBytes(of: $0)) }
     do { checkpoints = try database.store.history().count } catch {
-      let failure = Failure(error)
-      guard failure.isUnreadable else { throw failure }
+      _ = try Failure.ofUnreadablePart(error)
       checkpoints = nil
     }
   }
 
-  private mutating func readKeyspaces(of database: Database, on volume: any Volume) throws(Failure) {
+  private mutating func readKeyspaces(of database: Database, on volume: any Volume) throws {
     let snapshot = try database.newest()
     defer { snapshot.close() }
-    let found: [Keyspace]
-    do { found = try snapshot.keyspaces() } catch { throw Failure(error) }
+    let found = try snapshot.keyspaces()
     for keyspace in found {
       var count: Int?
-      do { count = try snapshot.count(in: keyspace) } catch { try note(Failure(error)) }
+      do { count = try snapshot.count(in: keyspace) } catch { try note(error) }
       keyspaces.append((keyspace.name, count, layout.bytes(ofKeyspace: keyspace.id)))
     }
     holdsDocuments = try database.holdsDocuments()
     guard holdsDocuments else { return }
-    try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
+    try DocumentDatabase.inspecting(path, on: volume).closing { documents in
       collections = try CollectionFacts.all(of: documents.store)
-      do throws(DatabaseError) {
-        documentFormat = try documents.store.format().rawValue
-        reclaimable = try documents.store.reclaimableBytes()
-      } catch { throw Failure(error) }
+      documentFormat = try documents.store.format().rawValue
+      reclaimable = try documents.store.reclaimableBytes()
     }
     // The list of those bodies is removed with them, together with the tree's overhead for each.
     for list in keyspaces where list.name.hasPrefix("superseded/") {
@@ -143,8 +137,8 @@ struct DatabaseInfo {
   }
 
   /// Notes that a part of the live data cannot be read; rethrows any other error.
-  private mutating func note(_ failure: Failure) throws(Failure) {
-    guard failure.isUnreadable else { throw failure }
+  private mutating func note(_ error: any Error) throws {
+    let failure = try Failure.ofUnreadablePart(error)
     // The faults of the layout include this one, unless it is in a node that was not read for it.
     if faults.isEmpty { faults.append(StorageError(.damaged, failure.message, offset: failure.offset)) }
   }
@@ -170,7 +164,7 @@ struct DatabaseInfo {
     return try device.allocatedSize()
   }
 
-  func print(on console: Console, all: Bool) throws(Failure) {
+  func print(on console: Console, all: Bool) throws {
     let share = Quantity.share(layout.deadBytes, of: statistics.fileSize)
     var fields = [
       ("file", KeyText.shown(path.utf8)),

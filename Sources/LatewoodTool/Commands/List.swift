@@ -34,33 +34,27 @@ extension CommandDescription {
       #"{"keyspace":"NAME","entries":[{"key":KEY,"value":VALUE}, ...],"count":NUMBER}"#,
       #"with --keys-only without values; with --count without entries"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let range = try range(of: arguments)
     let limit = try arguments.number(of: .limit) ?? UInt64.max
-    try Database.reading(arguments).closing { (database) throws(Failure) in
+    try Database.reading(arguments).closing { database in
       let keyspace = try database.keyspace(arguments)
       let snapshot = try database.snapshot(arguments)
       if arguments.has(.count) {
-        let count: Int
-        do { count = try range.map { try snapshot.count(in: keyspace, $0) } ?? 0 } catch {
-          throw Failure(error)
-        }
+        let count = try range.map { try snapshot.count(in: keyspace, $0) } ?? 0
         try printCount(min(UInt64(count), limit), of: keyspace, on: console)
       } else {
         var listing = Listing(console, keyspace: keyspace.name, keysOnly: arguments.has(.keysOnly))
         try listing.begin()
         if let range, limit > 0 {
-          do {
-            try snapshot.forEach(in: keyspace, range, reversed: arguments.has(.reverse)) { key, value in
-              try listing.add(key, value)
-              return listing.count < limit
-            }
-          } catch { throw Failure(error) }
+          try snapshot.forEach(in: keyspace, range, reversed: arguments.has(.reverse)) { key, value in
+            try listing.add(key, value)
+            return listing.count < limit
+          }
         }
         try listing.end()
         if listing.count == 0, limit > 0 {
-          let all: Int
-          do { all = try snapshot.count(in: keyspace) } catch { throw Failure(error) }
+          let all = try snapshot.count(in: keyspace)
           let name = KeyText.shown(keyspace.name.utf8)
           try console.noteEmpty(
             all == 0
@@ -74,7 +68,7 @@ extension CommandDescription {
 
   private static func printCount(
     _ count: UInt64, of keyspace: Keyspace, on console: Console
-  ) throws(Failure) {
+  ) throws {
     guard console.printsJSON else { return try console.line("\(count)") }
     try console.object { writer in
       writer.member("keyspace", keyspace.name)
@@ -83,7 +77,7 @@ extension CommandDescription {
   }
 
   /// Returns the intersection of `--from`, `--to` and `--prefix`; nil if it is empty.
-  private static func range(of arguments: Arguments) throws(Failure) -> KeyRange? {
+  private static func range(of arguments: Arguments) throws -> KeyRange? {
     var range = KeyRange.prefix(try arguments.key(of: .prefix) ?? [])
     if let from = try arguments.key(of: .from) {
       if case .included(let low) = range.lower, from.lexicographicallyPrecedes(low) {
@@ -120,7 +114,7 @@ private struct Listing: ~Copyable {
     self.keysOnly = keysOnly
   }
 
-  mutating func begin() throws(Failure) {
+  mutating func begin() throws {
     guard console.printsJSON else { return }
     writer.beginDictionary()
     writer.member("keyspace", keyspace)
@@ -128,7 +122,7 @@ private struct Listing: ~Copyable {
     writer.beginArray()
   }
 
-  mutating func add(_ key: RawSpan, _ value: RawSpan) throws(Failure) {
+  mutating func add(_ key: RawSpan, _ value: RawSpan) throws {
     count += 1
     let key = key.bytes()
     if console.printsJSON {
@@ -146,7 +140,7 @@ private struct Listing: ~Copyable {
     }
   }
 
-  mutating func end() throws(Failure) {
+  mutating func end() throws {
     guard console.printsJSON else { return }
     writer.endArray()
     writer.member("count", count)

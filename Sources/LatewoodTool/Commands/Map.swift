@@ -51,18 +51,17 @@ extension CommandDescription {
       "deadCommit, hole, skipped, reserved, damaged or unreadable. With --from or",
       "--length, kinds and regions are those of the part.",
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let path = try arguments.text(0)
     let file = try InspectedFile.opened(arguments, badBlocks: .readAsZeros)
-    let whole: FileMap
-    do { whole = try FileMap(file) } catch { throw Failure(error) }
+    let whole = try FileMap(file)
     file.close()
     let map = whole.part(try part(of: whole, arguments))
     let showsKeyspaces = try arguments.text(of: .mapBy) == "keyspace"
     if let target = try arguments.text(of: .svg) {
-      guard !console.printsJSON else { throw .usage("--svg and --json cannot be given together") }
+      guard !console.printsJSON else { throw Failure.usage("--svg and --json cannot be given together") }
       let drawing = MapDrawing(map, name: path, showsKeyspaces: showsKeyspaces)
-      try ExportTarget.write(to: target, on: console) { (output) throws(Failure) in
+      try ExportTarget.write(to: target, on: console) { output in
         try output.write(drawing.svg())
       }
       if target != "-" { try console.row("Drew \(KeyText.shown(target.utf8)). Open it in a browser.") }
@@ -76,21 +75,21 @@ extension CommandDescription {
   }
 
   /// Returns the part of the file that the options choose.
-  private static func part(of map: FileMap, _ arguments: Arguments) throws(Failure) -> Range<UInt64> {
+  private static func part(of map: FileMap, _ arguments: Arguments) throws -> Range<UInt64> {
     let start = try arguments.offset(of: .mapFrom) ?? 0
     let length = try arguments.number(of: .mapLength)
     guard start < map.size || (start == 0 && map.size == 0) else {
-      throw .usage(
+      throw Failure.usage(
         "byte \(Quantity.count(start)) is behind the end of the file",
         advice: "The file has \(Quantity.count(map.size)) bytes.")
     }
-    guard length != 0 else { throw .usage("--length needs at least 1") }
+    guard length != 0 else { throw Failure.usage("--length needs at least 1") }
     return start..<start + min(length ?? map.size, map.size - start)
   }
 
   private static func print(
     _ map: FileMap, _ path: String, _ showsKeyspaces: Bool, on console: Console
-  ) throws(Failure) {
+  ) throws {
     let blocks = BlockMap(map, width: console.width)
     let style = console.style
     let start = Quantity.count(map.range.lowerBound)

@@ -37,27 +37,26 @@ extension CommandDescription {
       #"  "revisions":NUMBER,"bodies":NUMBER,"bodyBytes":BYTES}"#,
       #"documents: those that lose revisions"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let isDry = arguments.has(.dryPrune)
     let asked = try arguments.number(of: .keptGenerations).map { Int(clamping: $0) }
     if asked == 0 {
-      throw .usage("--keep 0 would keep nothing", advice: "--keep 1 keeps the current revisions alone.")
+      throw Failure.usage(
+        "--keep 0 would keep nothing", advice: "--keep 1 keeps the current revisions alone.")
     }
     let progress = Progress("Pruning", on: console)
     let (keep, count) = try DocumentDatabase.open(arguments, isDry ? .readOnly : .openExisting).closing {
-      (database) throws(Failure) in
+      database in
       let keep = asked ?? database.store.depth
-      do {
-        let show = { (state: PruneProgress) in
-          try progress.update(UInt64(state.documents), of: UInt64(state.total)) {
-            Quantity.count($0, "document", "documents")
-          }
+      let show = { (state: PruneProgress) in
+        try progress.update(UInt64(state.documents), of: UInt64(state.total)) {
+          Quantity.count($0, "document", "documents")
         }
-        guard isDry else { return (keep, try database.store.prune(keeping: keep, progress: show)) }
-        let snapshot = try database.store.snapshot()
-        defer { snapshot.close() }
-        return (keep, try snapshot.prunable(keeping: keep, progress: show))
-      } catch { throw Failure(error) }
+      }
+      guard isDry else { return (keep, try database.store.prune(keeping: keep, progress: show)) }
+      let snapshot = try database.store.snapshot()
+      defer { snapshot.close() }
+      return (keep, try snapshot.prunable(keeping: keep, progress: show))
     }
     try progress.finish()
     try show(count, keep: keep, isDry: isDry, on: console)
@@ -66,7 +65,7 @@ extension CommandDescription {
 
   private static func show(
     _ count: PruneCount, keep: Int, isDry: Bool, on console: Console
-  ) throws(Failure) {
+  ) throws {
     if console.printsJSON {
       return try console.object { writer in
         writer.member("dryRun", isDry)

@@ -22,24 +22,21 @@ extension CommandDescription {
         explanation: "A file as a value."),
     ],
     json: [#"{"key":KEY,"keyspace":"NAME","replaced":true|false,"transaction":NUMBER}"#]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let key = try arguments.key(1)
     let value =
       arguments.operand(2) == [UInt8(ascii: "-")] ? try standardInput(of: console) : try arguments.bytes(2)
     let name = try Database.keyspaceName(arguments)
-    let (replaced, transaction) = try Database.open(arguments, .openOrCreate).closing {
-      (database) throws(Failure) in
+    let (replaced, transaction) = try Database.open(arguments, .openOrCreate).closing { database in
       try database.refusingDocuments(
         instead: "`latewood doc put DATABASE ID JSON` saves a document.")
-      do {
-        let replaced = try database.store.write { transaction in
-          let keyspace = try transaction.keyspace(name)
-          let replaced = try transaction.contains(key, in: keyspace)
-          try transaction.put(key, value, in: keyspace)
-          return replaced
-        }
-        return (replaced, try database.store.snapshot().transaction)
-      } catch { throw Failure(error) }
+      let replaced = try database.store.write { transaction in
+        let keyspace = try transaction.keyspace(name)
+        let replaced = try transaction.contains(key, in: keyspace)
+        try transaction.put(key, value, in: keyspace)
+        return replaced
+      }
+      return (replaced, try database.store.snapshot().transaction)
     }
     if console.printsJSON {
       try console.object { writer in
@@ -56,7 +53,7 @@ extension CommandDescription {
     return .success
   }
 
-  private static func standardInput(of console: Console) throws(Failure) -> [UInt8] {
-    do { return try console.input.readAll() } catch { throw Failure(error) }
+  private static func standardInput(of console: Console) throws -> [UInt8] {
+    try console.input.readAll()
   }
 }

@@ -47,30 +47,24 @@ extension CommandDescription {
       #"  "candidates":NUMBER,"filters":BOOLEAN,"sorts":BOOLEAN,"#,
       #"  "suggestion":"FIELDS" or null}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     try console.chooseLayout(arguments)
     let program = try SQLProgram(arguments)
-    try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
+    try DocumentDatabase.reading(arguments).closing { database in
       let collection = try database.collection(program.collection)
       if arguments.has(.explain) {
-        let plan: QueryPlan
         let reads = try database.reads(collection)
-        do throws(DatabaseError) { plan = try reads.explain(program) } catch { throw Failure(error) }
+        let plan = try reads.explain(program)
         try console.plan(plan, of: collection)
         return
       }
       var listing = ResultListing(
         console, collection: collection.name, name: "rows", emptyNote: "The statement gives no rows.")
       listing.begin()
-      let read: Int
-      do {
-        read = try database.reads(collection).query(program) { row in
-          try listing.add(row)
-          return true
-        }
-      } catch let error as QueryError {
-        throw Failure(error, in: nil)
-      } catch { throw Failure(error) }
+      let read = try database.reads(collection).query(program) { row in
+        try listing.add(row)
+        return true
+      }
       try listing.end(read: read)
     }
     return .success
@@ -78,16 +72,16 @@ extension CommandDescription {
 }
 
 extension SQLProgram {
-  fileprivate init(_ arguments: Arguments) throws(Failure) {
+  fileprivate init(_ arguments: Arguments) throws {
     let text = try arguments.text(1)
     var parameters: [String: FleeceElement] = [:]
     for pair in try arguments.texts(of: .parameter) {
       let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       guard parts.count == 2, !parts[0].isEmpty else {
-        throw .usage("--param takes NAME=VALUE", advice: "Write --param year=1975 for $year.")
+        throw Failure.usage("--param takes NAME=VALUE", advice: "Write --param year=1975 for $year.")
       }
       let name = String(parts[0])
-      guard parameters[name] == nil else { throw .usage("--param gives \(name) twice") }
+      guard parameters[name] == nil else { throw Failure.usage("--param gives \(name) twice") }
       parameters[name] = try Self.value(String(parts[1]))
     }
     do throws(QueryError) {
@@ -96,20 +90,18 @@ extension SQLProgram {
   }
 
   /// Returns the value of a JSON text; returns any other text as a string.
-  private static func value(_ text: String) throws(Failure) -> FleeceElement {
+  private static func value(_ text: String) throws -> FleeceElement {
     do throws(FleeceError) { return try FleeceBody(JSON.fleece(from: text)).root } catch {}
-    do throws(FleeceError) {
-      var writer = FleeceWriter()
-      try writer.string(text)
-      return try FleeceBody(written: writer.finish()).root
-    } catch { throw Failure(error) }
+    var writer = FleeceWriter()
+    try writer.string(text)
+    return try FleeceBody(written: writer.finish()).root
   }
 }
 
 extension Failure {
   /// Creates the failure for an error of a query. For a statement, includes its line with a caret
   /// below the position.
-  fileprivate init(_ error: QueryError, in text: String? = nil) {
+  init(_ error: QueryError, in text: String? = nil) {
     self.init(
       .badInput, code: error.kind.rawValue, error.reason,
       advice: "See `latewood help query` for the supported syntax.")

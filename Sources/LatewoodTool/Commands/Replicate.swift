@@ -59,7 +59,7 @@ extension CommandDescription {
       #"  "microseconds":NUMBER}"#,
       #"failures: at most 100 of the revisions that TARGET refuses"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let run = try ReplicationRun(arguments, console)
     let outcome = try run.finish()
     if console.printsJSON {

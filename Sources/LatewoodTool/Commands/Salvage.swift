@@ -63,7 +63,7 @@ extension CommandDescription {
       "from and to are full keys: four bytes of the keyspace's number, then the key.",
       "A transaction of null in uncertain stands for an unproven entry.",
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let path = try arguments.text(0)
     let isBeingWritten: Bool
     // An error here also prevents reading the file, which will report it.
@@ -84,26 +84,24 @@ extension CommandDescription {
     return run.isWhole ? .success : .no
   }
 
-  private static func identity(_ arguments: Arguments) throws(Failure) -> SalvageIdentity? {
+  private static func identity(_ arguments: Arguments) throws -> SalvageIdentity? {
     if let text = try arguments.text(of: .fileID) {
       guard !arguments.has(.headerOf) else {
-        throw .usage("--file-id and --header-of say the same thing", advice: "Choose one.")
+        throw Failure.usage("--file-id and --header-of say the same thing", advice: "Choose one.")
       }
       guard let bytes = Hex.decode(Array(text.utf8)), bytes.count == 16 else {
-        throw .usage(
+        throw Failure.usage(
           "--file-id needs 32 hexadecimal digits", advice: "`latewood info` prints the id of a sound file.")
       }
       return SalvageIdentity(fileID: bytes)
     }
     guard let path = try arguments.text(of: .headerOf) else { return nil }
-    do throws(StorageError) {
+    return try Failure.amending {
       let device = try FileVolume().open(path, .readOnly)
       defer { device.close() }
       return try SalvageIdentity(headerOf: device)
-    } catch {
-      var failure = Failure(error)
-      failure.path = path
-      throw failure
+    } by: {
+      $0.path = path
     }
   }
 }

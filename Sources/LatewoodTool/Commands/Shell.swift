@@ -33,7 +33,7 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood shell my.latewood < commands.txt", explanation: "Runs the lines of a file."),
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let path = try arguments.text(0)
     let history = try ShellHistory(path: arguments.text(of: .historyFile))
     let session = ShellSession(console, database: path, history: history)

@@ -59,7 +59,7 @@ extension CommandDescription {
       "to fileBytes. bytes are those in the newest checkpoint. faults are in live",
       "data; incomplete are keyspaces and collections counted only up to a fault.",
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let limit = Int(clamping: try arguments.number(of: .limit) ?? 10)
     let report = try SizeReport.of(try arguments.text(0), limit: limit)
     if console.printsJSON {

@@ -38,13 +38,13 @@ extension CommandDescription {
       #"  "isOpenForWriting":true|false,"fileID":"HEX"}"#,
       "The rates are null in the first line. entries is of the newest checkpoint.",
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     for option in [OptionDescription.interval, .sampleCount] where arguments.has(option) {
-      guard arguments.has(.watch) else { throw .usage("\(option.name) requires --watch") }
+      guard arguments.has(.watch) else { throw Failure.usage("\(option.name) requires --watch") }
     }
     let interval = try arguments.milliseconds(of: .interval) ?? 1000
     let count = arguments.has(.watch) ? try arguments.number(of: .sampleCount) ?? .max : 1
-    try Database.reading(arguments).closing { (database) throws(Failure) in
+    try Database.reading(arguments).closing { database in
       var watch = StatisticsWatch(database)
       var line: UInt64 = 0
       while line < count {
@@ -68,10 +68,10 @@ extension CommandDescription {
 
 extension Arguments {
   /// Parses a number of seconds, which may have a fraction.
-  fileprivate func milliseconds(of option: OptionDescription) throws(Failure) -> UInt64? {
+  fileprivate func milliseconds(of option: OptionDescription) throws -> UInt64? {
     guard let text = try text(of: option) else { return nil }
     guard let seconds = Double(text), seconds >= 0.01, seconds <= 86_400 else {
-      throw .usage(
+      throw Failure.usage(
         "\(option.name) needs a number of seconds from 0.01 to 86400, not \(Self.quoted(Array(text.utf8)))")
     }
     return UInt64(seconds * 1000)

@@ -38,18 +38,17 @@ extension CommandDescription {
       #"    "offset":BYTES,"length":BYTES,"entries":NUMBER,"liveBytes":BYTES},"#,
       #"    ...]. A KEY is a full key, text or {"base64":"TEXT"}."#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let file = try InspectedFile.opened(arguments)
     defer { file.close() }
     if let offset = try arguments.offset(of: .node) {
       guard try arguments.text(of: .keyspace) == nil else {
-        throw .usage("--node and --keyspace cannot be given together")
+        throw Failure.usage("--node and --keyspace cannot be given together")
       }
       try NodeListing(at: offset, in: file).show(on: console)
       return .success
     }
-    let tree: LiveTree
-    do { tree = try LiveTree(file.checkpoint?.record.root, file.units) } catch { throw Failure(error) }
+    let tree = try LiveTree(file.checkpoint?.record.root, file.units)
     let keyspace = try number(of: arguments.text(of: .keyspace), in: tree, file.path)
     let listing = TreeListing(
       tree: tree, shape: TreeShape(tree, keyspace: keyspace), keyspace: keyspace,
@@ -67,7 +66,7 @@ extension CommandDescription {
   /// Returns the number of the keyspace with a name.
   private static func number(
     of name: String?, in tree: LiveTree, _ path: String
-  ) throws(Failure) -> UInt32? {
+  ) throws -> UInt32? {
     guard let name else { return nil }
     // A keyspace of the user with this name takes precedence over the catalog.
     if let found = tree.names.filter({ $0.value == name }).map(\.key).max() { return found }

@@ -18,14 +18,11 @@ extension CommandDescription {
         line: "latewood upgrade films.latewood", explanation: "Use the newest format from now on.")
     ],
     json: [#"{"before":NUMBER,"after":NUMBER}"#]
-  ) { arguments, console throws(Failure) in
-    let (before, after) = try DocumentDatabase.open(arguments, .openExisting).closing {
-      (database) throws(Failure) in
-      do throws(DatabaseError) {
-        let before = try database.store.format()
-        try database.store.upgradeFormat()
-        return (before, try database.store.format())
-      } catch { throw Failure(error) }
+  ) { arguments, console in
+    let (before, after) = try DocumentDatabase.open(arguments, .openExisting).closing { database in
+      let before = try database.store.format()
+      try database.store.upgradeFormat()
+      return (before, try database.store.format())
     }
     if console.printsJSON {
       try console.object { writer in

@@ -42,11 +42,11 @@ extension CommandDescription {
       #"      "sequence":NUMBER,"blob":"HEX","what":"TEXT"}, ...]}},"#,
       #"the last member only if there are documents; a fault has the known members"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let start = MonotonicClock.nanoseconds
     let (report, documents): (VerifyReport, DocumentVerification?)
-    do throws(Failure) { (report, documents) = try check(arguments, on: console) } catch {
-      if error.exitCode == .damaged, !console.printsJSON {
+    do { (report, documents) = try check(arguments, on: console) } catch {
+      if Failure(error).exitCode == .damaged, !console.printsJSON {
         try DamageReport(unopenable: arguments.text(0))?.show(on: console)
       }
       throw error
@@ -63,24 +63,20 @@ extension CommandDescription {
   /// Returns the report on the bytes, and the report on the documents, if there are any.
   private static func check(
     _ arguments: Arguments, on console: Console
-  ) throws(Failure) -> (VerifyReport, DocumentVerification?) {
+  ) throws -> (VerifyReport, DocumentVerification?) {
     let progress = Progress("Verifying", on: console)
     // The callback cannot throw, and failing to write a progress line does not justify stopping.
     func show(_ state: VerifyProgress) {
       do { try progress.update(state.bytesChecked, of: state.bytesTotal, unit: Quantity.bytes) } catch {}
     }
-    let (report, holdsDocuments) = try Database.reading(arguments).closing { (database) throws(Failure) in
-      do {
-        return (try database.store.verify { show($0) }, try database.holdsDocuments())
-      } catch { throw Failure(error) }
+    let (report, holdsDocuments) = try Database.reading(arguments).closing { database in
+      return (try database.store.verify { show($0) }, try database.holdsDocuments())
     }
     var documents: DocumentVerification?
     // If the bytes are damaged, faults in the documents are only consequences.
     if holdsDocuments, report.isSound {
-      documents = try DocumentDatabase.reading(arguments).closing { (database) throws(Failure) in
-        do throws(DatabaseError) {
-          return try database.store.verify(deep: arguments.has(.deep), includesStore: false)
-        } catch { throw Failure(error) }
+      documents = try DocumentDatabase.reading(arguments).closing { database in
+        try database.store.verify(deep: arguments.has(.deep), includesStore: false)
       }
     }
     try progress.finish()
@@ -90,7 +86,7 @@ extension CommandDescription {
   private static func print(
     _ report: VerifyReport, _ damage: DamageReport, _ documents: DocumentVerification?, nanoseconds: UInt64,
     on console: Console
-  ) throws(Failure) {
+  ) throws {
     for fault in documents?.faults ?? [] {
       try console.output.write(HelpText.paragraph("\(fault)", indent: 2, width: console.proseWidth))
     }

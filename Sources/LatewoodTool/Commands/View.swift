@@ -35,7 +35,7 @@ extension CommandDescription {
       #"  "failures":[{"id":"ID","reason":"TEXT"}, ...]}"#,
       #"drop: {"collection":"NAME","name":"NAME"}"#,
     ]
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let words = try ActionArguments(
       arguments, of: "view",
       [
@@ -46,7 +46,7 @@ extension CommandDescription {
       ], usual: "list")
     let path = try words.text(0)
     if words.action == "list" {
-      try DocumentDatabase.open(path: path, .readOnly).closing { (database) throws(Failure) in
+      try DocumentDatabase.open(path: path, .readOnly).closing { database in
         try ViewListing.show(try database.collection(arguments), of: database, on: console)
       }
       return .success
@@ -58,11 +58,10 @@ extension CommandDescription {
     }
     let limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
     let skip = words.action == "rows" ? Int(clamping: try arguments.number(of: .skip) ?? 0) : 0
-    try DocumentDatabase.open(path: path, .readOnly).closing { (database) throws(Failure) in
+    try DocumentDatabase.open(path: path, .readOnly).closing { database in
       let collection = try database.collection(arguments)
       let reads = try database.reads(collection)
-      let stored: ViewReads?
-      do throws(DatabaseError) { stored = try reads.stored(view: name) } catch { throw Failure(error) }
+      let stored = try reads.stored(view: name)
       guard let stored else { throw ViewListing.missing(name, database.path) }
       if words.action == "rows" {
         try ViewListing.showRows(of: stored, name, collection, skip: skip, limit: limit, on: console)
@@ -84,10 +83,9 @@ private enum ViewListing {
 
   static func show(
     _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
-  ) throws(Failure) {
-    let views: [ViewInfo]
+  ) throws {
     let reads = try database.reads(collection)
-    do throws(DatabaseError) { views = try reads.viewList() } catch { throw Failure(error) }
+    let views = try reads.viewList()
     guard console.printsJSON else {
       if views.isEmpty {
         try console.noteEmpty("The collection \(collection.name) has no views; a program makes them.")
@@ -119,15 +117,12 @@ private enum ViewListing {
 
   static func drop(
     _ name: String, _ path: String, _ arguments: Arguments, on console: Console
-  ) throws(Failure) {
+  ) throws {
     try DocumentDatabase.open(
       path: path, .openExisting, waiting: arguments.lockTimeout()
-    ).closing { (database) throws(Failure) in
+    ).closing { database in
       let collection = try database.collection(arguments)
-      let isDone: Bool
-      do throws(DatabaseError) { isDone = try database.store.dropView(name, of: collection) } catch {
-        throw Failure(error)
-      }
+      let isDone = try database.store.dropView(name, of: collection)
       guard isDone else { throw missing(name, database.path) }
       guard console.printsJSON else { return }
       try console.object { writer in
@@ -147,19 +142,17 @@ private enum ViewListing {
   static func showRows(
     of view: ViewReads, _ name: String, _ collection: CollectionHandle, skip: Int, limit: Int,
     on console: Console
-  ) throws(Failure) {
+  ) throws {
     var rows: [Row] = []
-    do {
-      try view.forEachRow(skip: skip) { row in
-        guard rows.count < limit else { return false }
-        let value = row.copiedValue
-        rows.append(
-          Row(
-            id: row.id, key: try JSON.text(of: row.emittedKey()),
-            value: value.isEmpty ? Array("null".utf8) : try JSON.text(of: value)))
-        return true
-      }
-    } catch { throw Failure(error) }
+    try view.forEachRow(skip: skip) { row in
+      guard rows.count < limit else { return false }
+      let value = row.copiedValue
+      rows.append(
+        Row(
+          id: row.id, key: try JSON.text(of: row.emittedKey()),
+          value: value.isEmpty ? Array("null".utf8) : try JSON.text(of: value)))
+      return true
+    }
     guard console.printsJSON else {
       if rows.isEmpty { try console.noteEmpty("The view \(KeyText.shown(name.utf8)) has no rows here.") }
       for row in rows {
@@ -184,9 +177,8 @@ private enum ViewListing {
 
   static func showFailures(
     of view: ViewReads, _ name: String, _ collection: CollectionHandle, limit: Int, on console: Console
-  ) throws(Failure) {
-    let failures: [(id: String, reason: String)]
-    do throws(DatabaseError) { failures = try view.failures(limit: limit) } catch { throw Failure(error) }
+  ) throws {
+    let failures = try view.failures(limit: limit)
     guard console.printsJSON else {
       if failures.isEmpty {
         try console.noteEmpty("No document has failed in the view \(KeyText.shown(name.utf8)).")

@@ -6,57 +6,51 @@ extension Completion.Names {
   /// so an unreadable file has no names.
   static let fromFile = Completion.Names(
     keyspaces: { path in
-      entries(path) { (database) throws(Failure) in
-        do { return try database.store.keyspaces().map(\.name) } catch { throw Failure(error) }
+      entries(path) { database in
+        try database.store.keyspaces().map(\.name)
       }
     },
     collections: { path in
-      documents(path) { (database) throws(Failure) in
-        do throws(DatabaseError) { return try database.store.snapshot().collectionNames() } catch {
-          throw Failure(error)
-        }
+      documents(path) { database in
+        try database.store.snapshot().collectionNames()
       }
     },
     indexes: { path, collection in
-      documents(path) { (database) throws(Failure) in
+      documents(path) { database in
         let reads = try database.reads(try database.collection(collection))
-        do throws(DatabaseError) { return try reads.indexList().map(\.name) } catch { throw Failure(error) }
+        return try reads.indexList().map(\.name)
       }
     },
     views: { path, collection in
-      documents(path) { (database) throws(Failure) in
+      documents(path) { database in
         let reads = try database.reads(try database.collection(collection))
-        do throws(DatabaseError) { return try reads.viewList().map(\.name) } catch { throw Failure(error) }
+        return try reads.viewList().map(\.name)
       }
     },
     documentIDs: { path, collection, prefix in
-      documents(path) { (database) throws(Failure) in
+      documents(path) { database in
         let reads = try database.reads(try database.collection(collection))
         var query = AllDocumentsQuery()
         query.range = KeyRange.prefix(Array(prefix.utf8))
         query.limit = limit
         var ids: [String] = []
-        do {
-          try reads.forEachDocument(query) { id, _ in
-            ids.append(id)
-            return true
-          }
-        } catch { throw Failure(error) }
+        try reads.forEachDocument(query) { id, _ in
+          ids.append(id)
+          return true
+        }
         return ids
       }
     },
     keys: { path, keyspace, prefix in
-      entries(path) { (database) throws(Failure) in
+      entries(path) { database in
         var keys: [String] = []
-        do {
-          guard let keyspace = try database.store.existingKeyspace(keyspace) else { return [] }
-          try database.store.forEach(in: keyspace, .prefix(Array(prefix.utf8))) { key, _ in
-            let text = key.withUnsafeBytes { KeyText.shown($0) }
-            // Others are shown in hexadecimal.
-            if text.hasPrefix(prefix), !text.hasPrefix("0x") { keys.append(text) }
-            return keys.count < limit
-          }
-        } catch { throw Failure(error) }
+        guard let keyspace = try database.store.existingKeyspace(keyspace) else { return [] }
+        try database.store.forEach(in: keyspace, .prefix(Array(prefix.utf8))) { key, _ in
+          let text = key.withUnsafeBytes { KeyText.shown($0) }
+          // Others are shown in hexadecimal.
+          if text.hasPrefix(prefix), !text.hasPrefix("0x") { keys.append(text) }
+          return keys.count < limit
+        }
         return keys
       }
     })
@@ -73,15 +67,15 @@ extension Completion.Names {
   }
 
   private static func entries(
-    _ path: String, _ names: (Database) throws(Failure) -> [String]
+    _ path: String, _ names: (Database) throws -> [String]
   ) -> [String] {
-    do throws(Failure) { return try Database.reading(path).closing(names) } catch { return [] }
+    do { return try Database.reading(path).closing(names) } catch { return [] }
   }
 
   private static func documents(
-    _ path: String, _ names: (DocumentDatabase) throws(Failure) -> [String]
+    _ path: String, _ names: (DocumentDatabase) throws -> [String]
   ) -> [String] {
-    do throws(Failure) { return try DocumentDatabase.open(path: path, .readOnly).closing(names) } catch {
+    do { return try DocumentDatabase.open(path: path, .readOnly).closing(names) } catch {
       return []
     }
   }

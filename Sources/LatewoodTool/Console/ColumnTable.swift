@@ -18,7 +18,7 @@ struct ColumnTable {
   }
 
   /// - Parameter row: a cell for each heading, without line breaks and tabs.
-  mutating func add(_ row: [String]) throws(Failure) {
+  mutating func add(_ row: [String]) throws {
     guard console.isOutputTerminal else { return try console.line(row.joined(separator: "\t")) }
     let row = row.map(TerminalText.escaped)
     if let widths { return try print(row, widths) }
@@ -27,7 +27,7 @@ struct ColumnTable {
   }
 
   /// Prints the pending rows.
-  mutating func end() throws(Failure) {
+  mutating func end() throws {
     guard widths == nil, !waiting.isEmpty else { return }
     let widths = headings.indices.map { column in
       let cells = waiting.map { DisplayWidth.of($0[column]) }
@@ -39,7 +39,7 @@ struct ColumnTable {
     self.widths = widths
   }
 
-  private func print(_ row: [String], _ widths: [Int]) throws(Failure) {
+  private func print(_ row: [String], _ widths: [Int]) throws {
     try console.row(line(row, widths))
   }
 

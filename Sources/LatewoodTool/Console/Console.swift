@@ -58,39 +58,39 @@ final class Console {
   var proseWidth: Int { min(width, HelpText.width) }
 
   /// Returns the next bytes of standard input; an empty array at its end.
-  func readInput() throws(Failure) -> [UInt8] {
-    do { return try input.readSome() } catch { throw Failure(error) }
+  func readInput() throws -> [UInt8] {
+    try input.readSome()
   }
 
-  func line(_ text: String) throws(Failure) { try output.line(text) }
+  func line(_ text: String) throws { try output.line(text) }
 
   /// Prints a line of a table; a narrow terminal shows only its beginning.
-  func row(_ text: String) throws(Failure) {
+  func row(_ text: String) throws {
     try line(
       isOutputTerminal ? DisplayWidth.fitted(styled: TerminalText.escaped(text), to: width) : text)
   }
 
   /// Prints a sentence or two, broken into lines on a terminal.
-  func sentence(_ text: String) throws(Failure) {
+  func sentence(_ text: String) throws {
     guard isOutputTerminal else { return try line(text) }
     try output.write(HelpText.paragraph(TerminalText.escaped(text), indent: 0, width: proseWidth))
   }
 
   /// Chooses the layout of JSON documents: readable on a terminal and compact elsewhere, unless an
   /// option specifies it.
-  func chooseLayout(_ arguments: Arguments) throws(Failure) {
+  func chooseLayout(_ arguments: Arguments) throws {
     let isPretty = arguments.has(.pretty)
     let isCompact = arguments.has(.compactJSON)
-    if isPretty, isCompact { throw .usage("--pretty and --compact do not go together") }
+    if isPretty, isCompact { throw Failure.usage("--pretty and --compact do not go together") }
     let isReadable = isPretty || (isOutputTerminal && !isCompact)
     documents = JSONOutput(isReadable ? .readable(style.jsonColours) : .canonical)
   }
 
   /// Prints the JSON of documents that has been built since the last call.
-  func writeDocuments() throws(Failure) { try output.write(documents.take()) }
+  func writeDocuments() throws { try output.write(documents.take()) }
 
   /// Prints one JSON document.
-  func json(_ build: (inout JSONOutput) -> Void) throws(Failure) {
+  func json(_ build: (inout JSONOutput) -> Void) throws {
     var writer = JSONOutput()
     build(&writer)
     writer.lineBreak()
@@ -98,7 +98,7 @@ final class Console {
   }
 
   /// Prints one JSON object.
-  func object(_ members: (inout JSONOutput) -> Void) throws(Failure) {
+  func object(_ members: (inout JSONOutput) -> Void) throws {
     try json { writer in
       writer.beginDictionary()
       members(&writer)
@@ -107,7 +107,7 @@ final class Console {
   }
 
   /// Prints names and their values in two columns.
-  func fields(_ rows: [(name: String, value: String)]) throws(Failure) {
+  func fields(_ rows: [(name: String, value: String)]) throws {
     let column = (rows.map { DisplayWidth.of($0.name) }.max() ?? 0) + 2
     for row in rows {
       let value = isOutputTerminal ? TerminalText.escaped(row.value) : row.value
@@ -116,30 +116,30 @@ final class Console {
   }
 
   /// Prints a remark on standard error.
-  func note(_ text: String) throws(Failure) {
+  func note(_ text: String) throws {
     try error.line(text)
     try error.flush()
   }
 
   /// Prints a sentence or two on standard error, broken into lines on a terminal.
-  func noteSentence(_ text: String) throws(Failure) {
+  func noteSentence(_ text: String) throws {
     try paragraph(text)
     try error.flush()
   }
 
   /// Reports an empty list on standard error, because standard output contains only the listed
   /// items, for the next program of a pipe. JSON output contains an empty array instead.
-  func noteEmpty(_ text: String) throws(Failure) {
+  func noteEmpty(_ text: String) throws {
     if !printsJSON { try noteSentence(text) }
   }
 
-  func flush() throws(Failure) {
+  func flush() throws {
     try output.flush()
     try error.flush()
   }
 
   /// Reports a failure: as two lines for people, as one object for programs.
-  func report(_ failure: Failure) throws(Failure) {
+  func report(_ failure: Failure) throws {
     if printsJSON {
       var writer = JSONOutput()
       failure.write(to: &writer)
@@ -170,7 +170,7 @@ extension OptionDescription {
 extension Console {
   /// Prints a sentence on standard error, broken into lines only on a terminal: elsewhere programs
   /// may search for it.
-  private func paragraph(_ text: String) throws(Failure) {
+  private func paragraph(_ text: String) throws {
     try error.write(
       isErrorTerminal
         ? HelpText.paragraph(text, indent: 0, width: min(errorWidth, HelpText.width)) : text + "\n")

@@ -4,7 +4,8 @@ import LatewoodTerminal
 /// Buffered output to a stream of this process, or to a new file.
 ///
 /// Only `flush` ensures that all bytes have been written. Unlike the underlying stream, this throws
-/// at the first failed write, so that long work stops when its result would be lost.
+/// at the first failed write, so that long work stops when its result would be lost. It throws
+/// failures, because a store whose closure writes to it would take other errors for its own.
 final class Output {
   private enum Target {
     case stream(ByteOutput)
@@ -76,13 +77,11 @@ final class Output {
       try check(stream)
     case .file(let device):
       guard !pending.isEmpty else { return }
-      var failure: Failure?
-      // SAFETY: the device reads the bytes only during the call.
-      pending.withUnsafeBytes { bytes in
-        do { try device.write(bytes, at: length - UInt64(bytes.count)) } catch { failure = Failure(error) }
-      }
-      pending.removeAll(keepingCapacity: true)
-      if let failure { throw failure }
+      defer { pending.removeAll(keepingCapacity: true) }
+      do {
+        // SAFETY: the device reads the bytes only during the call.
+        try pending.withUnsafeBytes { try device.write($0, at: length - UInt64($0.count)) }
+      } catch { throw Failure(error) }
     case .memory: break
     }
   }

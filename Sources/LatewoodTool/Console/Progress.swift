@@ -18,7 +18,7 @@ final class Progress {
   }
 
   /// - Parameter total: 0 if it is not known.
-  func update(_ done: UInt64, of total: UInt64, unit: (UInt64) -> String) throws(Failure) {
+  func update(_ done: UInt64, of total: UInt64, unit: (UInt64) -> String) throws {
     guard console.isErrorTerminal else { return }
     let now = MonotonicClock.nanoseconds
     guard now >= nextTime else { return }
@@ -32,7 +32,7 @@ final class Progress {
   }
 
   /// Erases the line.
-  func finish() throws(Failure) {
+  func finish() throws {
     guard isShown else { return }
     isShown = false
     try console.error.control("\r\u{1B}[K")

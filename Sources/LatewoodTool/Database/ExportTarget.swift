@@ -10,11 +10,11 @@ enum ExportTarget {
   ///
   /// - Parameter path: the path of the file; `-` for standard output.
   static func write<R>(
-    to path: String, on console: Console, _ body: (Output) throws(Failure) -> R
-  ) throws(Failure) -> R {
+    to path: String, on console: Console, _ body: (Output) throws -> R
+  ) throws -> R {
     guard path != "-" else { return try body(console.output) }
     let unfinished = path + unfinishedSuffix
-    return try TerminationSignals.removing([unfinished]) { () throws(Failure) in
+    return try TerminationSignals.removing([unfinished]) {
       let device = try create(unfinished, for: path)
       let volume = FileVolume()
       do {
@@ -31,23 +31,21 @@ enum ExportTarget {
       } catch {
         device.close()
         do { try volume.remove(unfinished) } catch {}
-        throw Failure(error)
+        throw error
       }
     }
   }
 
-  private static func create(_ unfinished: String, for path: String) throws(Failure) -> any Device {
+  private static func create(_ unfinished: String, for path: String) throws -> any Device {
     let volume = FileVolume()
-    do {
+    return try Failure.amending {
       try checkAbsence(of: path, on: volume)
       // The remains of a killed run are useless.
       try volume.removeIfPresent(unfinished)
       return try volume.open(unfinished, .createExclusive(permissions: 0o600))
-    } catch {
-      var failure = Failure(error)
+    } by: { failure in
       failure.path = path
       if failure.advice.isEmpty { failure.advice = "Check the directory, and whether you may write there." }
-      throw failure
     }
   }
 

@@ -21,31 +21,29 @@ struct Exporter {
   mutating func run(
     wanted: ImportRecord.Shape?, record: ImportRecord?, fallback: ImportRecord.Shape, total: UInt64,
     entries: (_ take: (_ key: [UInt8], _ value: [UInt8]) throws -> Void) throws -> Void
-  ) throws(Failure) {
-    do {
-      shape = wanted ?? record?.shape ?? fallback
-      if shape == .document, total != 1 {
-        // Several documents in a keyspace cannot be exported as a single document any more, but as
-        // entries.
-        guard wanted == nil else {
-          throw Failure.badInput(
-            "there are \(Quantity.count(total, "entry", "entries")), and a document is one",
-            advice: "Choose --format array, lines or entries, or get a single key.")
-        }
-        shape = fallback
+  ) throws {
+    shape = wanted ?? record?.shape ?? fallback
+    if shape == .document, total != 1 {
+      // Several documents in a keyspace cannot be exported as a single document any more, but as
+      // entries.
+      guard wanted == nil else {
+        throw Failure.badInput(
+          "there are \(Quantity.count(total, "entry", "entries")), and a document is one",
+          advice: "Choose --format array, lines or entries, or get a single key.")
       }
-      if shape == .array { try output.write("[") }
-      try entries { key, value in
-        try add(key, value)
-        try progress.update(count, of: total) { Quantity.count($0) }
-      }
-      if shape == .array { try output.write(count == 0 ? "]\n" : "\n]\n") }
-      try output.flush()
-      try progress.finish()
-    } catch { throw Failure(error) }
+      shape = fallback
+    }
+    if shape == .array { try output.write("[") }
+    try entries { key, value in
+      try add(key, value)
+      try progress.update(count, of: total) { Quantity.count($0) }
+    }
+    if shape == .array { try output.write(count == 0 ? "]\n" : "\n]\n") }
+    try output.flush()
+    try progress.finish()
   }
 
-  private mutating func add(_ key: [UInt8], _ value: [UInt8]) throws(Failure) {
+  private mutating func add(_ key: [UInt8], _ value: [UInt8]) throws {
     if shape == .array { try output.write(count == 0 ? "\n" : ",\n") }
     count += 1
     if shape == .entries {
@@ -54,7 +52,7 @@ struct Exporter {
       try output.write(writer.take())
     } else {
       guard let text = JSON.compact(value) else {
-        throw .badInput(
+        throw Failure.badInput(
           "the value of \(Arguments.quoted(key)) is not JSON",
           advice: "--format entries exports values of any kind.")
       }

@@ -16,13 +16,13 @@ struct ImportKeyCheck: ImportTarget {
 
   init(ofDocuments: Bool) { documents = ofDocuments ? BodyReader() : nil }
 
-  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws {
     let number = numbers.count + 1
-    do throws(Failure) { try check(key, value) } catch {
-      var failure = error
+    try Failure.amending {
+      try check(key, value)
+    } by: { failure in
       failure.line = line
       failure.advice = "Nothing was imported. " + failure.advice
-      throw failure
     }
     guard let earlier = numbers.updateValue(number, forKey: key) else { return }
     var failure = Failure(
@@ -35,13 +35,13 @@ struct ImportKeyCheck: ImportTarget {
   }
 
   /// Throws if the import would refuse an entry.
-  private func check(_ key: [UInt8], _ value: UnsafeRawBufferPointer) throws(Failure) {
+  private func check(_ key: [UInt8], _ value: UnsafeRawBufferPointer) throws {
     if let documents {
       try DocumentImport.check(id: key)
       try documents.prepare(value)
       _ = try documents.body()
     } else if key.isEmpty || key.count > Self.longestKey {
-      throw .badInput(
+      throw Failure.badInput(
         "the key is \(key.count) bytes long",
         advice: "Keys have 1 to \(Self.longestKey) bytes: choose others with --key.")
     }
@@ -53,10 +53,10 @@ struct ImportKeyCheck: ImportTarget {
 extension Importer {
   /// Reads the source once and writes nothing, so that a duplicate key, a key that is not allowed,
   /// or text that is not JSON, is refused before anything is changed.
-  static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws(Failure) {
+  static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws {
     let path = try arguments.text(1)
     guard path != "-" else {
-      throw .usage(
+      throw Failure.usage(
         "--unique reads SOURCE twice, and standard input can be read only once",
         advice: "Write it into a file, and import that.")
     }

@@ -13,7 +13,7 @@ enum ImportKeys: Equatable {
 
   /// Parses the value of an option: paths separated by plus signs. A backslash escapes a plus sign
   /// that belongs to a name.
-  init(_ text: String, of option: OptionDescription) throws(Failure) {
+  init(_ text: String, of option: OptionDescription) throws {
     var parts = [""]
     var isEscaped = false
     for character in text.unicodeScalars {
@@ -31,11 +31,11 @@ enum ImportKeys: Equatable {
 
   /// Parses a path: `a.b` is the member `b` of the member `a`. A backslash escapes a dot that
   /// belongs to a name.
-  static func path(_ text: String, of option: OptionDescription) throws(Failure) -> [[UInt8]] {
+  static func path(_ text: String, of option: OptionDescription) throws -> [[UInt8]] {
     do throws(QueryError) {
       return try FieldPath(parsing: text).steps.map { Array($0.name.utf8) }
     } catch {
-      throw .usage(
+      throw Failure.usage(
         "\(option.name): \(error.description)",
         advice: option == .at
           ? "Write the names of the members on the way with dots between: result.films"
@@ -95,18 +95,18 @@ enum ImportKeys: Equatable {
   ) throws(Failure) -> [UInt8] {
     let name = path.map { String(decoding: $0, as: UTF8.self) }.joined(separator: ".")
     guard let member = value.value(at: path) else {
-      throw .badInput(
+      throw Failure.badInput(
         "value \(index + 1) has no member \(Arguments.quoted(Array(name.utf8)))",
         advice: "Every value needs it for its key or id; without --key or --id they are counted.")
     }
     switch member.first {
     case UInt8(ascii: "\""):
       guard let part = member.string(), !part.isEmpty else {
-        throw .badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
+        throw Failure.badInput("\(name) of value \(index + 1) is empty, or has half of a surrogate pair")
       }
       return part
     case UInt8(ascii: "{"), UInt8(ascii: "["), UInt8(ascii: "n"):
-      throw .badInput("\(name) of value \(index + 1) is not text, a number, true or false")
+      throw Failure.badInput("\(name) of value \(index + 1) is not text, a number, true or false")
     default: return Array(member.bytes)
     }
   }

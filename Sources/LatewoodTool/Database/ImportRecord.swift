@@ -61,12 +61,10 @@ struct ImportRecord: Equatable {
   }
 
   /// Returns the record about `keyspace`; nil if nothing was imported into it.
-  static func read(about keyspace: Keyspace, in database: Database) throws(Failure) -> ImportRecord? {
-    do {
-      guard let records = try database.store.existingKeyspace(keyspaceName),
-        let bytes = try database.store.get(keyspace.name, in: records)
-      else { return nil }
-      return ImportRecord(bytes)
-    } catch { throw Failure(error) }
+  static func read(about keyspace: Keyspace, in database: Database) throws -> ImportRecord? {
+    guard let records = try database.store.existingKeyspace(keyspaceName),
+      let bytes = try database.store.get(keyspace.name, in: records)
+    else { return nil }
+    return ImportRecord(bytes)
   }
 }

@@ -15,7 +15,7 @@ final class ImportSource {
   /// Bytes of standard input that did not fit into the last buffer.
   private var rest: ArraySlice<UInt8> = []
 
-  init(path: String, console: Console) throws(Failure) {
+  init(path: String, console: Console) throws {
     self.console = console
     guard path != "-" else {
       self.path = "standard input"
@@ -26,18 +26,15 @@ final class ImportSource {
     }
     self.path = path
     name = path.split(separator: "/").last.map(String.init) ?? path
-    do {
+    (device, length) = try Failure.amending {
       let file = try FileVolume().open(path, .readOnly)
-      device = file
-      length = try file.size()
-    } catch {
-      var failure = Failure(error)
+      return (file, try file.size())
+    } by: { failure in
       failure.path = path
       failure.advice =
         Self.isCouchbaseLite(path)
         ? Self.couchbaseLiteAdvice
         : "Check the path. For a pipe, give - as SOURCE and let it be standard input."
-      throw failure
     }
     if try holdsSQLite() {
       var failure = Failure.badInput("this is a SQLite database, not text", advice: Self.couchbaseLiteAdvice)
@@ -54,31 +51,27 @@ final class ImportSource {
     path.split(separator: "/").last?.hasSuffix(".cblite2") ?? false
   }
 
-  private func holdsSQLite() throws(Failure) -> Bool {
+  private func holdsSQLite() throws -> Bool {
     let magic = Array("SQLite format 3\0".utf8)
     var start = [UInt8](repeating: 0, count: magic.count)
     guard let device, length >= UInt64(magic.count) else { return false }
-    do {
-      let count = try start.withUnsafeMutableBytes { bytes throws(StorageError) in
-        try device.read(into: bytes, at: 0)
-      }
-      return count == magic.count && start == magic
-    } catch {
-      var failure = Failure(error)
-      failure.path = path
-      throw failure
+    let count = try Failure.amending {
+      try start.withUnsafeMutableBytes { try device.read(into: $0, at: 0) }
+    } by: {
+      $0.path = path
     }
+    return count == magic.count && start == magic
   }
 
   deinit { device?.close() }
 
-  func read(into target: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
+  func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
     var count = 0
     if let device {
-      do { count = try device.read(into: target, at: position) } catch {
-        var failure = Failure(error)
-        failure.path = path
-        throw failure
+      count = try Failure.amending {
+        try device.read(into: target, at: position)
+      } by: {
+        $0.path = path
       }
     } else {
       if rest.isEmpty { rest = try console.readInput()[...] }
@@ -91,14 +84,14 @@ final class ImportSource {
   }
 
   /// Reads everything to the end, for texts that are kept in memory anyway.
-  func readAll() throws(Failure) -> [UInt8] {
+  func readAll() throws -> [UInt8] {
     var text: [UInt8] = []
     while true {
-      var failure: Failure?
+      var failure: (any Error)?
       let piece = [UInt8](unsafeUninitializedCapacity: 64 << 10) { target, count in
         // SAFETY: the reader writes within the buffer, and returns the number of bytes that it has
         // written.
-        do throws(Failure) { count = try read(into: UnsafeMutableRawBufferPointer(target)) } catch {
+        do { count = try read(into: UnsafeMutableRawBufferPointer(target)) } catch {
           failure = error
         }
       }

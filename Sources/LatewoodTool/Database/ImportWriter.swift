@@ -9,25 +9,25 @@ protocol ImportTarget {
   /// Puts a value, together with `settle`.
   ///
   /// - Parameter line: the line in the source, for messages.
-  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure)
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws
   /// Ends a `put`, after which the memory of the value has been given up.
-  mutating func settle() throws(Failure)
+  mutating func settle() throws
   /// Puts a value that has not been parsed. Does nothing and returns false if this target parses no
   /// texts itself, if it is not one JSON text, or if it has no key.
   ///
   /// - Parameter key: returns the key of the value, or nil.
   mutating func put(
     text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
-  ) throws(Failure) -> Bool
-  mutating func finish() throws(Failure)
+  ) throws -> Bool
+  mutating func finish() throws
 }
 
 extension ImportTarget {
-  mutating func settle() throws(Failure) {}
+  mutating func settle() throws {}
 
   mutating func put(
     text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
-  ) throws(Failure) -> Bool { false }
+  ) throws -> Bool { false }
 }
 
 /// Puts entries into a keyspace, many in each transaction, so that memory stays bounded regardless
@@ -64,7 +64,7 @@ struct ImportWriter: ImportTarget {
   }
 
   /// - Parameter line: the line in the source, for messages.
-  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws {
     // A large value is not copied.
     guard value.count < Self.batchBytes else { return try commit(.relaxed, (key, value, line)) }
     batch.append((key, Array(value), line))
@@ -72,7 +72,7 @@ struct ImportWriter: ImportTarget {
     if pendingBytes >= Self.batchBytes || batch.count >= Self.batchEntries { try commit(.relaxed) }
   }
 
-  mutating func finish() throws(Failure) {
+  mutating func finish() throws {
     record.isComplete = true
     try commit(.synchronous)
   }
@@ -80,37 +80,35 @@ struct ImportWriter: ImportTarget {
   /// - Parameter large: an entry after the entries of the batch.
   private mutating func commit(
     _ durability: Durability, _ large: (key: [UInt8], value: UnsafeRawBufferPointer, line: Int)? = nil
-  ) throws(Failure) {
+  ) throws {
     let work = (batch: batch, record: record, existing: existing, removesOld: removesOld, name: keyspaceName)
     var counts = (added: 0, replaced: 0, kept: 0)
-    do {
-      try store.write(durability: durability) { transaction in
-        let keyspace = try transaction.keyspace(work.name)
-        if work.removesOld { try transaction.deleteRange(.all, in: keyspace) }
-        let records = try transaction.keyspace(ImportRecord.keyspaceName)
-        try transaction.put(work.name, work.record.encoded, in: records)
-        func put(_ key: [UInt8], _ value: some ByteSource, line: Int) throws {
-          if try transaction.contains(key, in: keyspace) {
-            switch work.existing {
-            case .fail: throw Self.exists(key, line: line)
-            case .keep:
-              counts.kept += 1
-              return
-            case .replace: counts.replaced += 1
-            }
-          } else {
-            counts.added += 1
+    try store.write(durability: durability) { transaction in
+      let keyspace = try transaction.keyspace(work.name)
+      if work.removesOld { try transaction.deleteRange(.all, in: keyspace) }
+      let records = try transaction.keyspace(ImportRecord.keyspaceName)
+      try transaction.put(work.name, work.record.encoded, in: records)
+      func put(_ key: [UInt8], _ value: some ByteSource, line: Int) throws {
+        if try transaction.contains(key, in: keyspace) {
+          switch work.existing {
+          case .fail: throw Self.exists(key, line: line)
+          case .keep:
+            counts.kept += 1
+            return
+          case .replace: counts.replaced += 1
           }
-          do { try transaction.put(key, value, in: keyspace) } catch {
-            var failure = Failure(error)
-            failure.line = line
-            throw failure
-          }
+        } else {
+          counts.added += 1
         }
-        for entry in work.batch { try put(entry.key, entry.value, line: entry.line) }
-        if let large { try put(large.key, large.value, line: large.line) }
+        try Failure.amending {
+          try transaction.put(key, value, in: keyspace)
+        } by: {
+          $0.line = line
+        }
       }
-    } catch { throw Failure(error) }
+      for entry in work.batch { try put(entry.key, entry.value, line: entry.line) }
+      if let large { try put(large.key, large.value, line: large.line) }
+    }
     added += counts.added
     replaced += counts.replaced
     kept += counts.kept

@@ -22,40 +22,41 @@ struct Importer {
   /// The parts of a dump of CouchDB that have been left out.
   private var leftOut = ImportReport.LeftOut()
 
-  init(from source: ImportSource, keyspaceName: String, progress: Progress) throws(Failure) {
+  init(from source: ImportSource, keyspaceName: String, progress: Progress) throws {
     self.source = source
     self.keyspaceName = keyspaceName
     self.progress = progress
-    elements = JSONElements(try TextWindow { target throws(Failure) in try source.read(into: target) })
+    elements = JSONElements(try TextWindow { target in try source.read(into: target) })
   }
 
   /// Reads the first value and determines the form of the source.
-  mutating func begin(_ arguments: Arguments) throws(Failure) {
+  mutating func begin(_ arguments: Arguments) throws {
     let wanted = try arguments.importForm(of: source)
     isOfDocuments = arguments.has(.documents)
     let option = isOfDocuments ? OptionDescription.idField : .keyField
     let field = try arguments.text(of: option)
-    let path = try arguments.text(of: .at).map { (text) throws(Failure) in
+    let path = try arguments.text(of: .at).map { text in
       try ImportKeys.path(text, of: .at)
     }
     if wanted == .couchdb, field != nil {
-      throw .usage(
+      throw Failure.usage(
         "--id and --format couchdb do not go together", advice: "The documents bring their ids along.")
     }
     guard path == nil || wanted == nil || wanted == .array else {
-      throw .usage(
+      throw Failure.usage(
         "--at and --format \(wanted?.rawValue ?? "") do not go together", advice: "--at names an array.")
     }
     guard wanted != .entries || field == nil else {
-      throw .usage("--key and --format entries do not go together", advice: "Entries bring their keys along.")
+      throw Failure.usage(
+        "--key and --format entries do not go together", advice: "Entries bring their keys along.")
     }
-    let named = try field.map { (text) throws(Failure) in try ImportKeys(text, of: option) }
-    do throws(Failure) {
+    let named = try field.map { text in try ImportKeys(text, of: option) }
+    do {
       if wanted == .csv {
         let types = try arguments.text(of: .cellTypes).flatMap(CSVRecords.Types.init(rawValue:))
         let source = source
         var records = CSVRecords(
-          try TextWindow { target throws(Failure) in try source.read(into: target) }, types ?? .infer)
+          try TextWindow { target in try source.read(into: target) }, types ?? .infer)
         try records.begin()
         self.records = records
         form = .csv
@@ -71,7 +72,7 @@ struct Importer {
         try readNext()
         form = if let wanted { wanted } else { try seen(layout, hasKeys: named != nil) }
         if wanted == nil, isOfDocuments, form == .document, CouchDBRow.isResponse(elements.element) {
-          throw .badInput(
+          throw Failure.badInput(
             "this looks like CouchDB's response to _all_docs",
             advice: "--format couchdb imports the documents in it, --format document all of it as one.")
         }
@@ -88,17 +89,17 @@ struct Importer {
   }
 
   /// Imports all values.
-  mutating func run(_ database: Database, _ arguments: Arguments) throws(Failure) -> ImportReport {
+  mutating func run(_ database: Database, _ arguments: Arguments) throws -> ImportReport {
     var writer = try makeWriter(database, arguments)
     return try run(into: &writer)
   }
 
-  mutating func run(into writer: inout some ImportTarget) throws(Failure) -> ImportReport {
-    do throws(Failure) {
+  mutating func run(into writer: inout some ImportTarget) throws -> ImportReport {
+    do {
       while hasValue {
         if form == .csv {
           let record = record
-          try record.withContents { (record) throws(Failure) in try put(JSONSlice(record), into: &writer) }
+          try record.withContents { record in try put(JSONSlice(record), into: &writer) }
         } else {
           try put(elements.element, into: &writer)
           elements.forgetElement()
@@ -116,7 +117,7 @@ struct Importer {
       leftOut: leftOut)
   }
 
-  private mutating func readNext() throws(Failure) {
+  private mutating func readNext() throws {
     hasValue =
       if form == .csv { try records?.next(into: &record) ?? false } else { try elements.next() }
   }
@@ -132,12 +133,12 @@ struct Importer {
     return failure
   }
 
-  private mutating func beginRows() throws(Failure) {
+  private mutating func beginRows() throws {
     form = .couchdb
-    do throws(Failure) { try elements.begin(at: CouchDBRow.rows) } catch {
-      var failure = error
+    try Failure.amending {
+      try elements.begin(at: CouchDBRow.rows)
+    } by: { failure in
       if failure.code != "invalidJSON" { failure.advice = CouchDBRow.advice }
-      throw failure
     }
     try readNext()
   }
@@ -146,7 +147,7 @@ struct Importer {
   /// follows.
   private mutating func seen(
     _ layout: JSONElements.Layout?, hasKeys: Bool
-  ) throws(Failure) -> ImportForm {
+  ) throws -> ImportForm {
     if layout == .array { return .array }
     // An empty source is the export of an empty keyspace.
     guard hasValue else { return isOfDocuments ? .lines : .entries }
@@ -154,7 +155,7 @@ struct Importer {
     return try elements.isAtEnd() ? .document : .lines
   }
 
-  private mutating func check(_ layout: JSONElements.Layout?) throws(Failure) {
+  private mutating func check(_ layout: JSONElements.Layout?) throws {
     if form == .array, layout != .array {
       throw elements.failure(
         "this is not an array", advice: "Leave --format away, or choose lines or document.")
@@ -171,19 +172,17 @@ struct Importer {
     }
   }
 
-  private func makeWriter(_ database: Database, _ arguments: Arguments) throws(Failure) -> ImportWriter {
+  private func makeWriter(_ database: Database, _ arguments: Arguments) throws -> ImportWriter {
     let existing =
       try arguments.text(of: .existing).flatMap(ImportWriter.Existing.init(rawValue:)) ?? .replace
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
     var isEmpty = true
-    do {
-      if !arguments.has(.replace), let keyspace = try database.store.existingKeyspace(keyspaceName) {
-        isEmpty = try database.store.count(in: keyspace) == 0
-        let old = try ImportRecord.read(about: keyspace, in: database)
-        // A keyspace that was filled in different forms can only be exported as entries.
-        if !isEmpty, old?.shape != shape { record.shape = .entries }
-      }
-    } catch { throw Failure(error) }
+    if !arguments.has(.replace), let keyspace = try database.store.existingKeyspace(keyspaceName) {
+      isEmpty = try database.store.count(in: keyspace) == 0
+      let old = try ImportRecord.read(about: keyspace, in: database)
+      // A keyspace that was filled in different forms can only be exported as entries.
+      if !isEmpty, old?.shape != shape { record.shape = .entries }
+    }
     if form != .entries, keys == .place, !isEmpty {
       throw Failure(
         .badInput, code: "keyspaceInUse", "the keyspace \(KeyText.shown(keyspaceName.utf8)) is not empty",
@@ -197,7 +196,7 @@ struct Importer {
   }
 
   /// Throws if the process cannot get the memory for copies of a large value.
-  private func checkMemory(for value: JSONSlice) throws(Failure) {
+  private func checkMemory(for value: JSONSlice) throws {
     let length = value.bytes.count
     guard length >= 1 << 20, form == .entries || form == .couchdb || leavesOutID else { return }
     do throws(StorageError) { try MemoryRange.check(3 * length) } catch {
@@ -205,12 +204,12 @@ struct Importer {
     }
   }
 
-  private mutating func put(_ value: JSONSlice, into writer: inout some ImportTarget) throws(Failure) {
+  private mutating func put(_ value: JSONSlice, into writer: inout some ImportTarget) throws {
     try checkMemory(for: value)
     if form == .couchdb { return try putRow(value, into: &writer) }
     guard form == .entries else {
       let key: [UInt8]
-      do throws(Failure) { key = try keys.key(of: value, at: count - 1) } catch {
+      do { key = try keys.key(of: value, at: count - 1) } catch {
         throw failure(error.message, advice: error.advice)
       }
       guard leavesOutID, let members = value.members() else {
@@ -229,8 +228,8 @@ struct Importer {
 
   private func put(
     _ key: [UInt8], _ value: [UInt8], into writer: inout some ImportTarget
-  ) throws(Failure) {
-    try value.withContents { (value) throws(Failure) in try writer.put(key, value, line: line) }
+  ) throws {
+    try value.withContents { value in try writer.put(key, value, line: line) }
   }
 
   private static let idMember = Array("_id".utf8)
@@ -241,19 +240,19 @@ struct Importer {
 
   /// Passes on the following values as long as each is on a separate line and the target parses it.
   /// Their text is then read only once. Leaves everything else to `readNext`.
-  private mutating func putLines(into writer: inout some ImportTarget) throws(Failure) {
+  private mutating func putLines(into writer: inout some ImportTarget) throws {
     guard form == .lines, !leavesOutID else { return }
     let keys = keys
-    while try elements.nextLine({ (text, index, line) throws(Failure) in
+    while try elements.nextLine({ text, index, line in
       try writer.put(text: text, line: line) { keys.key(of: $0, at: index) }
     }) {
       try progress.update(source.position, of: source.length, unit: Quantity.bytes)
     }
   }
 
-  private mutating func putRow(_ value: JSONSlice, into writer: inout some ImportTarget) throws(Failure) {
+  private mutating func putRow(_ value: JSONSlice, into writer: inout some ImportTarget) throws {
     let row: CouchDBRow
-    do throws(Failure) { row = try CouchDBRow(value) } catch {
+    do { row = try CouchDBRow(value) } catch {
       throw failure(error.message, advice: error.advice)
     }
     guard let document = row.document else {
@@ -266,9 +265,9 @@ struct Importer {
 
   /// Adds the name of the source to a failure, and the number of values that were imported before
   /// it.
-  private func explained(_ failure: Failure, imported: Int) -> Failure {
-    do throws(Failure) { try progress.finish() } catch {}
-    var failure = failure
+  private func explained(_ error: any Error, imported: Int) -> Failure {
+    do { try progress.finish() } catch {}
+    var failure = Failure(error)
     if failure.line != nil { failure.path = source.path }
     if imported > 0 {
       failure.advice += " \(Quantity.count(imported, "value", "values")) before it are in the database."

@@ -31,7 +31,7 @@ struct JSONElements {
   /// called once, before `next`.
   ///
   /// - Parameter asSequence: whether an array at the top level is itself an element.
-  mutating func begin(asSequence: Bool) throws(Failure) -> Layout? {
+  mutating func begin(asSequence: Bool) throws -> Layout? {
     try window.skipByteOrderMark()
     guard let first = try window.skipSpace() else {
       isComplete = true
@@ -48,7 +48,7 @@ struct JSONElements {
   /// `begin(asSequence:)`.
   ///
   /// - Throws: `Failure` with the existing names, or if the value is not an array.
-  mutating func begin(at path: [[UInt8]]) throws(Failure) {
+  mutating func begin(at path: [[UInt8]]) throws {
     try window.skipByteOrderMark()
     for (depth, name) in path.enumerated() {
       let before = Array(path[..<depth])
@@ -71,7 +71,7 @@ struct JSONElements {
   }
 
   /// Reads the next element; returns false at the end.
-  mutating func next() throws(Failure) -> Bool {
+  mutating func next() throws -> Bool {
     guard !isComplete else { return false }
     window.forgetValue()
     let found = layout == .array ? try nextOfArray() : try nextOfSequence()
@@ -87,8 +87,8 @@ struct JSONElements {
   /// - Parameter body: receives the line, which need not be JSON or a single element; the index of
   ///   the element; and the number of the line.
   mutating func nextLine(
-    _ body: (_ text: UnsafeRawBufferPointer, _ index: Int, _ line: Int) throws(Failure) -> Bool
-  ) throws(Failure) -> Bool {
+    _ body: (_ text: UnsafeRawBufferPointer, _ index: Int, _ line: Int) throws -> Bool
+  ) throws -> Bool {
     window.forgetValue()
     guard layout == .sequence, !isComplete, try !isAtEnd(), count == 0 || window.offset > endOfLast
     else { return false }
@@ -98,7 +98,7 @@ struct JSONElements {
     line = window.line
     let (index, number) = (count, line)
     guard
-      try window.takeLine({ (text) throws(Failure) in try body(text, index, number) })
+      try window.takeLine({ text in try body(text, index, number) })
     else { return false }
     endOfLast = window.offset
     count += 1
@@ -106,7 +106,7 @@ struct JSONElements {
   }
 
   /// Returns whether only white space follows the last element.
-  func isAtEnd() throws(Failure) -> Bool {
+  func isAtEnd() throws -> Bool {
     try window.skipSpace() == nil
   }
 
@@ -117,7 +117,7 @@ struct JSONElements {
     return failure
   }
 
-  private mutating func nextOfArray() throws(Failure) -> Bool {
+  private mutating func nextOfArray() throws -> Bool {
     let byte = try window.skipSpace()
     if byte == UInt8(ascii: "]") {
       window.advance()
@@ -141,7 +141,7 @@ struct JSONElements {
     return true
   }
 
-  private mutating func nextOfSequence() throws(Failure) -> Bool {
+  private mutating func nextOfSequence() throws -> Bool {
     guard try !isAtEnd() else { return false }
     if count > 0, window.offset == endOfLast {
       throw window.failure("a value must be followed by white space, best a line break")
@@ -154,7 +154,7 @@ struct JSONElements {
 
 extension JSONElements {
   /// Reads to the ends of the objects around the array.
-  private func endObjects() throws(Failure) {
+  private func endObjects() throws {
     for name in path.reversed() {
       while let member = try nextMember(isFirst: false) {
         guard member != name else {
@@ -167,7 +167,7 @@ extension JSONElements {
 
   /// Returns the name of the next member of an object, which is empty if it is not Unicode; nil at
   /// the end of the object.
-  private func nextMember(isFirst: Bool) throws(Failure) -> [UInt8]? {
+  private func nextMember(isFirst: Bool) throws -> [UInt8]? {
     let byte = try window.skipSpace()
     if byte == UInt8(ascii: "}") {
       window.advance()
@@ -184,11 +184,11 @@ extension JSONElements {
     return try window.readName()
   }
 
-  private func skipValue() throws(Failure) { try window.skipValue(depthLimit: FleeceLimits.depth - 1) }
+  private func skipValue() throws { try window.skipValue(depthLimit: FleeceLimits.depth - 1) }
 
   private mutating func expect(
     _ bracket: Unicode.Scalar, _ path: [[UInt8]], is what: String
-  ) throws(Failure) {
+  ) throws {
     let byte = try window.skipSpace()
     line = window.line
     guard byte == UInt8(ascii: bracket) else {

@@ -16,7 +16,7 @@ import LatewoodFleece
 ///    lacks the white space between its tokens.
 final class TextWindow {
   /// Fills the buffer with the next bytes and returns their number; 0 at the end.
-  typealias Refill = (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+  typealias Refill = (UnsafeMutableRawBufferPointer) throws -> Int
 
   /// The least length of the memory.
   private static let leastLength: UInt64 = 64 << 10
@@ -35,17 +35,15 @@ final class TextWindow {
   private var check = JSONCheck()
   private let refill: Refill
 
-  init(_ refill: @escaping Refill) throws(Failure) {
-    do throws(StorageError) { memory = try MemoryRange(capacities: [Self.leastLength]) } catch {
-      throw Failure(error)
-    }
+  init(_ refill: @escaping Refill) throws {
+    memory = try MemoryRange(capacities: [Self.leastLength])
     self.refill = refill
   }
 
   /// Creates a window on a text in memory, which arrives in pieces.
-  convenience init(_ text: [UInt8], pieceLength: Int = 65536) throws(Failure) {
+  convenience init(_ text: [UInt8], pieceLength: Int = 65536) throws {
     var rest = text[...]
-    try self.init { target throws(Failure) in
+    try self.init { target in
       let piece = rest.prefix(min(target.count, pieceLength))
       target.copyBytes(from: piece)
       rest = rest.dropFirst(piece.count)
@@ -73,7 +71,7 @@ final class TextWindow {
   }
 
   /// Returns the next byte without consuming it; nil at the end.
-  func peek() throws(Failure) -> UInt8? {
+  func peek() throws -> UInt8? {
     if position == count, try !readMore() { return nil }
     // SAFETY: `position` is less than `count`, and invariant 1.
     return UnsafeRawPointer(memory.base).u8(position)
@@ -86,7 +84,7 @@ final class TextWindow {
   }
 
   /// Skips white space, and returns the byte after it; nil at the end.
-  @discardableResult func skipSpace() throws(Failure) -> UInt8? {
+  @discardableResult func skipSpace() throws -> UInt8? {
     while let byte = try peek() {
       switch byte {
       case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"), UInt8(ascii: "\n"): advance()
@@ -97,7 +95,7 @@ final class TextWindow {
   }
 
   /// Skips a byte order mark, which RFC 8259 lets a reader ignore. Returns whether there was one.
-  @discardableResult func skipByteOrderMark() throws(Failure) -> Bool {
+  @discardableResult func skipByteOrderMark() throws -> Bool {
     guard offset == 0, try peek() == 0xEF else { return false }
     while count < 3, try readMore() {}
     guard unread.starts(with: [0xEF, 0xBB, 0xBF]) else { return false }
@@ -106,7 +104,7 @@ final class TextWindow {
   }
 
   /// Reads a value, which is then `value`, with the white space before it.
-  func readValue(depthLimit: Int) throws(Failure) {
+  func readValue(depthLimit: Int) throws {
     forgetValue()
     let (start, extent) = try found { (text, check, isComplete) throws(FleeceError) in
       try check.value(of: text, isComplete: isComplete, depthLimit: depthLimit)
@@ -121,7 +119,7 @@ final class TextWindow {
   }
 
   /// Checks and skips a value, with the white space before it.
-  func skipValue(depthLimit: Int) throws(Failure) {
+  func skipValue(depthLimit: Int) throws {
     _ = try found { (text, check, isComplete) throws(FleeceError) in
       try check.value(of: text, isComplete: isComplete, depthLimit: depthLimit)
     }
@@ -129,7 +127,7 @@ final class TextWindow {
 
   /// Reads the name of a member and the colon after it. Returns the name; it is empty if it is not
   /// Unicode.
-  func readName() throws(Failure) -> [UInt8] {
+  func readName() throws -> [UInt8] {
     let (start, extent) = try found { (text, check, isComplete) throws(FleeceError) in
       try check.name(of: text, isComplete: isComplete)
     }
@@ -143,7 +141,7 @@ final class TextWindow {
   private func found(
     _ find: (UnsafeRawBufferPointer, inout JSONCheck, _ isComplete: Bool) throws(FleeceError)
       -> JSONCheck.Extent?
-  ) throws(Failure) -> (start: Int, JSONCheck.Extent) {
+  ) throws -> (start: Int, JSONCheck.Extent) {
     try skipSpace()
     while true {
       let extent: JSONCheck.Extent?
@@ -166,7 +164,7 @@ final class TextWindow {
   /// Passes the rest of the line, without its line break, to a closure, and skips the line if the
   /// closure returns true. Returns false if the closure does, or if the end of the line is not in
   /// memory.
-  func takeLine(_ body: (UnsafeRawBufferPointer) throws(Failure) -> Bool) throws(Failure) -> Bool {
+  func takeLine(_ body: (UnsafeRawBufferPointer) throws -> Bool) throws -> Bool {
     // SAFETY: invariant 1.
     let end = UnsafeRawPointer(memory.base).firstOffset(of: UInt8(ascii: "\n"), from: position, before: count)
     guard end < count,
@@ -191,7 +189,7 @@ final class TextWindow {
 /// Memory.
 extension TextWindow {
   /// Reads more of the text. Returns false at its end.
-  private func readMore() throws(Failure) -> Bool {
+  private func readMore() throws -> Bool {
     guard !hasEnded else { return false }
     if count == Int(memory.capacity) || keptLength == 0 && position == count { try makeRoom() }
     let room = UnsafeMutableRawBufferPointer(start: memory.base + count, count: Int(memory.capacity) - count)
@@ -203,7 +201,7 @@ extension TextWindow {
   }
 
   /// Makes room for more of the text.
-  private func makeRoom() throws(Failure) {
+  private func makeRoom() throws {
     let used = UInt64(keptLength + count - position)
     if used > memory.capacity / 2 { move(to: try larger()) } else { move() }
   }
@@ -231,7 +229,7 @@ extension TextWindow {
     count = keptLength + unread
   }
 
-  private func larger() throws(Failure) -> MemoryRange {
+  private func larger() throws -> MemoryRange {
     guard memory.capacity < 2 * UInt64(Self.valueLimit) else {
       var failure = Failure(
         .badInput, code: "valueTooLarge",

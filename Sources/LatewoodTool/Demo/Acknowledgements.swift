@@ -9,9 +9,8 @@ struct Acknowledgements {
   private(set) var isInOrder = true
 
   /// Waits for more output and reads it; returns false at the end.
-  mutating func read(from child: ChildProcess) throws(Failure) -> Bool {
-    let bytes: [UInt8]
-    do { bytes = try child.output.readSome() } catch { throw Failure(error) }
+  mutating func read(from child: ChildProcess) throws -> Bool {
+    let bytes = try child.output.readSome()
     take(bytes)
     return !bytes.isEmpty
   }

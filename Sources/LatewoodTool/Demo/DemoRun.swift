@@ -12,23 +12,21 @@ final class DemoRun {
   private(set) var steps: [DemoStep] = []
   var isKept: Bool { steps.allSatisfy(\.isKept) }
 
-  init(on console: Console) throws(Failure) {
+  init(on console: Console) throws {
     self.console = console
-    do { directory = try Directories.makeTemporary("latewood-demo") } catch { throw Failure(error) }
+    directory = try Directories.makeTemporary("latewood-demo")
     path = "\(directory)/demo.latewood"
   }
 
-  func run() throws(Failure) {
-    do {
-      var store = try DocumentStore.open(at: path, mode: .createNew, options: options)
-      try useDocuments(store)
-      try store.close()
-      let acknowledged = try killWriter()
-      store = try reopen()
-      try checkAcknowledged(acknowledged, in: store)
-      try checkSoundness(of: store)
-      try store.close()
-    } catch { throw Failure(error) }
+  func run() throws {
+    var store = try DocumentStore.open(at: path, mode: .createNew, options: options)
+    try useDocuments(store)
+    try store.close()
+    let acknowledged = try killWriter()
+    store = try reopen()
+    try checkAcknowledged(acknowledged, in: store)
+    try checkSoundness(of: store)
+    try store.close()
   }
 
   private var options: DocumentOptions {
@@ -40,8 +38,8 @@ final class DemoRun {
   }
 
   /// Removes the directory.
-  func cleanUp() throws(Failure) {
-    do { try Directories.removeTree(directory) } catch { throw Failure(error) }
+  func cleanUp() throws {
+    try Directories.removeTree(directory)
   }
 
   // MARK: The kill

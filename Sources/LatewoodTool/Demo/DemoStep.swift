@@ -7,7 +7,7 @@ struct DemoStep: Equatable {
   var text: String
   var nanoseconds: UInt64
 
-  func print(on console: Console) throws(Failure) {
+  func print(on console: Console) throws {
     let mark = isKept ? console.style.good("ok   ") : console.style.bad("FAIL ")
     let time = Quantity.duration(nanoseconds: nanoseconds)
     let lines = HelpText.paragraph("\(text) (\(time))", indent: 5).dropFirst(5)

@@ -26,24 +26,22 @@ extension CommandDescription {
     summary: "write documents endlessly, and print those that are durable",
     operands: [.database],
     isHidden: true
-  ) { arguments, console throws(Failure) in
+  ) { arguments, console in
     let database = try DocumentDatabase.open(arguments, .openExisting)
-    do {
-      let collection = try database.store.createCollection(DemoWriter.collectionName)
-      var number = 1
-      while true {
-        try database.store.write { writer in
-          for half in DemoWriter.halves {
-            try writer.save(
-              DemoWriter.id(half, number), in: collection, body: try DemoWriter.body(half, number),
-              parent: nil)
-          }
+    let collection = try database.store.createCollection(DemoWriter.collectionName)
+    var number = 1
+    while true {
+      try database.store.write { writer in
+        for half in DemoWriter.halves {
+          try writer.save(
+            DemoWriter.id(half, number), in: collection, body: try DemoWriter.body(half, number),
+            parent: nil)
         }
-        // The batch is durable. If the demo has ended, this write fails and ends the loop.
-        try console.line("\(number)")
-        try console.flush()
-        number += 1
       }
-    } catch { throw Failure(error) }
+      // The batch is durable. If the demo has ended, this write fails and ends the loop.
+      try console.line("\(number)")
+      try console.flush()
+      number += 1
+    }
   }
 }

@@ -14,7 +14,7 @@ struct DifferenceListing {
     self.limit = limit
   }
 
-  mutating func take(_ difference: StateComparison.Difference) throws(Failure) {
+  mutating func take(_ difference: StateComparison.Difference) throws {
     switch difference.kind {
     case .added: added += 1
     case .changed: changed += 1
@@ -33,7 +33,7 @@ struct DifferenceListing {
     try console.line(line(of: difference))
   }
 
-  func finish() throws(Failure) {
+  func finish() throws {
     if console.printsJSON {
       try console.object { writer in
         writer.member("added", added)
@@ -79,7 +79,7 @@ struct DifferenceListing {
     value.map { $0.withUnsafeBytes { ValueText.shown($0.bytes, in: width) } }
   }
 
-  private func write(_ difference: StateComparison.Difference) throws(Failure) {
+  private func write(_ difference: StateComparison.Difference) throws {
     try console.object { writer in
       if let records = difference.records {
         writer.member(

@@ -40,33 +40,29 @@ struct StateComparison {
   static let documentsPrefix = "documents/"
 
   /// Calls `body` with each difference in a keyspace of either state, until it returns false.
-  func run(in name: String, _ body: (Difference) throws -> Bool) throws(Failure) {
-    do {
-      let (before, after) = (try old.existingKeyspace(name), try new.existingKeyspace(name))
-      if areOfOneFile, let before, let after, before.id == after.id {
-        try new.changes(since: old, in: after) { change in
-          guard let difference = try difference(name, change.key, change.old, change.new) else { return true }
-          return try body(difference)
-        }
-      } else {
-        try merge(name, before, after, body)
+  func run(in name: String, _ body: (Difference) throws -> Bool) throws {
+    let (before, after) = (try old.existingKeyspace(name), try new.existingKeyspace(name))
+    if areOfOneFile, let before, let after, before.id == after.id {
+      try new.changes(since: old, in: after) { change in
+        guard let difference = try difference(name, change.key, change.old, change.new) else { return true }
+        return try body(difference)
       }
-    } catch { throw Failure(error) }
+    } else {
+      try merge(name, before, after, body)
+    }
   }
 
   /// Returns the names of the keyspaces in both states.
-  func keyspaces() throws(Failure) -> [String] {
-    do {
-      let names = try Set(old.keyspaces().map(\.name)).union(new.keyspaces().map(\.name))
-      return names.filter { !areDocuments || $0.hasPrefix(Self.documentsPrefix) }.sorted()
-    } catch { throw Failure(error) }
+  func keyspaces() throws -> [String] {
+    let names = try Set(old.keyspaces().map(\.name)).union(new.keyspaces().map(\.name))
+    return names.filter { !areDocuments || $0.hasPrefix(Self.documentsPrefix) }.sorted()
   }
 
   private func merge(
     _ name: String, _ before: Keyspace?, _ after: Keyspace?, _ body: (Difference) throws -> Bool
   ) throws {
-    let mine = try before.map { (keyspace) throws in try old.cursor(in: keyspace) }
-    let theirs = try after.map { (keyspace) throws in try new.cursor(in: keyspace) }
+    let mine = try before.map { keyspace in try old.cursor(in: keyspace) }
+    let theirs = try after.map { keyspace in try new.cursor(in: keyspace) }
     var hasMine = try mine?.seekFirst() ?? false
     var hasTheirs = try theirs?.seekFirst() ?? false
     while hasMine || hasTheirs {
@@ -92,8 +88,8 @@ struct StateComparison {
   ) throws -> Difference? {
     var difference = Difference(keyspace: name, key: key, old: old, new: new)
     guard areDocuments else { return difference }
-    let before = try old.map { (bytes) throws in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
-    let after = try new.map { (bytes) throws in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
+    let before = try old.map { bytes in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
+    let after = try new.map { bytes in try bytes.withUnsafeBytes { try DocumentRecord($0) } }
     func leaves(_ record: DocumentRecord?) -> [String]? {
       record?.tree.leaves.map { "\($0.id) \($0.isDeleted)" }
     }

@@ -12,13 +12,13 @@ final class BodyReader {
   private var isLarge = false
 
   /// Returns the stored form of a document's text.
-  func body(of text: [UInt8]) throws(Failure) -> [UInt8] {
-    try text.withContents { (text) throws(Failure) in try prepare(text) }
+  func body(of text: [UInt8]) throws -> [UInt8] {
+    try text.withContents { text in try prepare(text) }
     return try body()
   }
 
   /// Parses a document's text. `body` then returns its stored form.
-  func prepare(_ text: UnsafeRawBufferPointer) throws(Failure) {
+  func prepare(_ text: UnsafeRawBufferPointer) throws {
     isLarge = text.count >= Self.largeLength
     do throws(FleeceError) {
       if isLarge { try Self.checkMemory(for: text) }
@@ -34,7 +34,7 @@ final class BodyReader {
   }
 
   /// Returns the stored form of the document that `prepare` has parsed.
-  func body() throws(Failure) -> [UInt8] {
+  func body() throws -> [UInt8] {
     let body = parser.converted
     // The memory for a large document is not kept.
     if isLarge { parser = JSONParser() }
@@ -61,12 +61,12 @@ final class BodyReader {
     do throws(FleeceError) { return try FleeceBody(parser.parse(text)).root } catch { return nil }
   }
 
-  private func root(of body: [UInt8]) throws(Failure) -> FleeceElement {
+  private func root(of body: [UInt8]) throws -> FleeceElement {
     do throws(FleeceError) { return try FleeceBody(body).root } catch { throw Self.refused(error) }
   }
 
   /// Throws if a value cannot be a document.
-  static func check(_ root: FleeceElement) throws(Failure) {
+  static func check(_ root: FleeceElement) throws {
     let isDictionary: Bool
     let marked: [String]
     do throws(FleeceError) {
@@ -94,5 +94,5 @@ final class BodyReader {
   }
 
   /// Returns the body of a document without members.
-  static func empty() throws(Failure) -> [UInt8] { try BodyReader().body(of: Array("{}".utf8)) }
+  static func empty() throws -> [UInt8] { try BodyReader().body(of: Array("{}".utf8)) }
 }

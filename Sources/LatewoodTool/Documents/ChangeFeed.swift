@@ -29,7 +29,7 @@ struct ChangeFeed {
     self.withLeaves = withLeaves
   }
 
-  mutating func list(descending: Bool) throws(Failure) {
+  mutating func list(descending: Bool) throws {
     let reads = try database.reads(collection)
     if console.printsJSON {
       console.documents.beginDictionary()
@@ -46,9 +46,7 @@ struct ChangeFeed {
       return
     }
     console.documents.endArray()
-    do throws(DatabaseError) {
-      console.documents.member("lastSequence", try reads.lastSequence())
-    } catch { throw Failure(error) }
+    console.documents.member("lastSequence", try reads.lastSequence())
     console.documents.endDictionary()
     console.documents.lineBreak()
     try console.writeDocuments()
@@ -58,7 +56,7 @@ struct ChangeFeed {
   /// the next page always begins after the last printed sequence.
   ///
   /// - Parameter timeoutMilliseconds: the time without a change after which to stop; nil for never.
-  mutating func follow(timeoutMilliseconds: UInt64?) throws(Failure) {
+  mutating func follow(timeoutMilliseconds: UInt64?) throws {
     var quiet: UInt64 = 0
     while true {
       let before = count
@@ -74,26 +72,20 @@ struct ChangeFeed {
     }
   }
 
-  private func refresh() throws(Failure) -> Bool {
-    do throws(DatabaseError) { return try database.store.refresh() } catch {
-      var failure = Failure(error)
-      failure.path = failure.path ?? database.path
-      throw failure
-    }
+  private func refresh() throws -> Bool {
+    try Failure.naming(database.path) { try database.store.refresh() }
   }
 
   private mutating func take(
     _ reads: DocumentReads, descending: Bool, isFollowing: Bool = false
-  ) throws(Failure) {
+  ) throws {
     guard count < limit else { return }
-    do {
-      try reads.forEachChange(since: since, descending: descending) { entry in
-        count += 1
-        if isFollowing { since = entry.sequence }
-        try print(entry, reads, isLine: isFollowing)
-        return count < limit
-      }
-    } catch { throw Failure(error) }
+    try reads.forEachChange(since: since, descending: descending) { entry in
+      count += 1
+      if isFollowing { since = entry.sequence }
+      try print(entry, reads, isLine: isFollowing)
+      return count < limit
+    }
   }
 
   private mutating func print(_ entry: SequenceEntry, _ reads: DocumentReads, isLine: Bool) throws {

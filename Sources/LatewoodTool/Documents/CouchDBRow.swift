@@ -28,14 +28,14 @@ struct CouchDBRow {
   /// - Throws: `Failure` without a position if `row` does not have this form.
   init(_ row: JSONSlice) throws(Failure) {
     guard let members = row.members() else {
-      throw .badInput("this row is not an object", advice: Self.advice)
+      throw Failure.badInput("this row is not an object", advice: Self.advice)
     }
     func member(_ name: String) -> JSONSlice? {
       members.last { $0.name.string()?.elementsEqual(name.utf8) ?? false }?.value
     }
     let doc = member("doc")
     guard doc != nil || member("error") != nil else {
-      throw .badInput("this row has no document", advice: Self.advice)
+      throw Failure.badInput("this row has no document", advice: Self.advice)
     }
     guard let doc, !doc.isEqual("null") else {
       id = []
@@ -44,7 +44,7 @@ struct CouchDBRow {
       return
     }
     guard let parts = doc.members() else {
-      throw .badInput("the document of this row is not an object", advice: Self.advice)
+      throw Failure.badInput("the document of this row is not an object", advice: Self.advice)
     }
     var kept: [(name: JSONSlice, value: JSONSlice)] = []
     var found: JSONSlice?
@@ -63,7 +63,7 @@ struct CouchDBRow {
       }
     }
     guard let id = (found ?? member("id"))?.string(), !id.isEmpty else {
-      throw .badInput("the document of this row has no id", advice: Self.advice)
+      throw Failure.badInput("the document of this row has no id", advice: Self.advice)
     }
     self.id = id
     let isDesign = id.starts(with: "_design/".utf8)

@@ -8,103 +8,91 @@ struct DocumentDatabase {
   let path: String
 
   /// Opens a database read-only, which is possible while another process writes.
-  static func reading(_ arguments: Arguments) throws(Failure) -> DocumentDatabase {
+  static func reading(_ arguments: Arguments) throws -> DocumentDatabase {
     try open(arguments, .readOnly)
   }
 
-  static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws(Failure) -> DocumentDatabase {
+  static func open(_ arguments: Arguments, _ mode: Store.OpenMode) throws -> DocumentDatabase {
     try open(path: try arguments.text(0), mode, waiting: try arguments.lockTimeout())
   }
 
   static func open(
     path: String, _ mode: Store.OpenMode, waiting timeout: Duration = .zero
-  ) throws(Failure) -> DocumentDatabase {
+  ) throws -> DocumentDatabase {
     var options = DocumentOptions()
     options.store.lockTimeout = timeout
     options.store.compaction = .manual
     options.store.keepsBoundsWhenClosed = true
     options.expiresByItself = false
-    do throws(DatabaseError) {
-      return DocumentDatabase(
-        store: try DocumentStore.open(at: path, mode: mode, options: options), path: path)
-    } catch {
-      var failure = Failure(error)
-      failure.path = failure.path ?? path
-      throw failure
+    let store = try Failure.naming(path) {
+      try DocumentStore.open(at: path, mode: mode, options: options)
     }
+    return DocumentDatabase(store: store, path: path)
   }
 
   /// Opens a database read-only as `Database.inspecting` does.
   static func inspecting(
     _ path: String, on volume: any Volume = FileVolume()
-  ) throws(Failure) -> DocumentDatabase {
+  ) throws -> DocumentDatabase {
     var options = DocumentOptions()
     options.store.compaction = .manual
     options.store.reading = .buffered(cacheBytes: 64 << 20)
     options.expiresByItself = false
-    do throws(DatabaseError) {
-      return DocumentDatabase(
-        store: try DocumentStore.open(at: path, on: volume, mode: .readOnly, options: options), path: path)
-    } catch {
-      var failure = Failure(error)
-      failure.path = failure.path ?? path
-      throw failure
+    let store = try Failure.naming(path) {
+      try DocumentStore.open(at: path, on: volume, mode: .readOnly, options: options)
     }
+    return DocumentDatabase(store: store, path: path)
   }
 
   /// Runs `body` and closes the database. An error of `body` takes precedence over an error of
   /// closing.
-  func closing<R>(_ body: (DocumentDatabase) throws(Failure) -> R) throws(Failure) -> R {
+  func closing<R>(_ body: (DocumentDatabase) throws -> R) throws -> R {
     let result: R
-    do throws(Failure) { result = try body(self) } catch {
+    do { result = try body(self) } catch {
       do throws(DatabaseError) { try store.close() } catch {}
       throw error
     }
-    do throws(DatabaseError) { try store.close() } catch { throw Failure(error) }
+    try store.close()
     return result
   }
 
-  static func collectionName(_ arguments: Arguments) throws(Failure) -> String {
+  static func collectionName(_ arguments: Arguments) throws -> String {
     let name = try arguments.text(of: .collection) ?? CollectionHandle.defaultName
     if let objection = NameRules.objection(toCollection: name) {
-      throw .usage("the name of the collection \(objection)")
+      throw Failure.usage("the name of the collection \(objection)")
     }
     return name
   }
 
   /// Returns the collection named by the arguments, which must exist.
-  func collection(_ arguments: Arguments) throws(Failure) -> CollectionHandle {
+  func collection(_ arguments: Arguments) throws -> CollectionHandle {
     try collection(Self.collectionName(arguments))
   }
 
-  func collection(_ name: String) throws(Failure) -> CollectionHandle {
-    do throws(DatabaseError) {
-      if let collection = try store.collection(name) { return collection }
-    } catch { throw Failure(error) }
+  func collection(_ name: String) throws -> CollectionHandle {
+    if let collection = try store.collection(name) { return collection }
     throw Failure(
       .no, code: "noSuchCollection", "no collection is named \(KeyText.shown(name.utf8))",
       advice: "`latewood collections` lists the collections of the file.", path: path)
   }
 
-  func reads(_ collection: CollectionHandle) throws(Failure) -> DocumentReads {
-    do throws(DatabaseError) { return try store.reads(collection) } catch { throw Failure(error) }
+  func reads(_ collection: CollectionHandle) throws -> DocumentReads {
+    try store.reads(collection)
   }
 }
 
 extension Database {
   /// Returns whether the file belongs to the document engine, whose keyspaces must not be written
   /// to directly.
-  func holdsDocuments() throws(Failure) -> Bool {
-    do {
-      return try store.existingKeyspace("documents/\(CollectionHandle.defaultName)") != nil
-        && store.existingKeyspace("database") != nil
-    } catch { throw Failure(error) }
+  func holdsDocuments() throws -> Bool {
+    return try store.existingKeyspace("documents/\(CollectionHandle.defaultName)") != nil
+      && store.existingKeyspace("database") != nil
   }
 
   /// Refuses a file of documents, for commands that write plain entries.
   ///
   /// - Parameter instead: the command for documents and its effect.
-  func refusingDocuments(instead: String) throws(Failure) {
+  func refusingDocuments(instead: String) throws {
     guard try holdsDocuments() else { return }
     throw Failure(
       .badInput, code: "holdsDocuments", "the file holds documents, and this command writes plain entries",
@@ -124,29 +112,29 @@ extension OptionDescription {
 
 extension Arguments {
   /// Refuses options that require `--documents`, or cannot be combined with it.
-  func checkDocumentOptions() throws(Failure) {
+  func checkDocumentOptions() throws {
     let wrong: [OptionDescription] =
       has(.documents) ? [.keyspace, .keyField, .asOf] : [.collection, .idField]
     for option in wrong where has(option) {
-      throw .usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
+      throw Failure.usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
     }
     if has(.documents), try text(of: .importFormat) == ImportForm.entries.rawValue {
-      throw .usage("--format entries cannot be used with --documents")
+      throw Failure.usage("--format entries cannot be used with --documents")
     }
   }
 
   /// Returns the form according to `--format` or the extension of the source's name; nil to
   /// recognize it from the text.
-  func importForm(of source: ImportSource) throws(Failure) -> ImportForm? {
+  func importForm(of source: ImportSource) throws -> ImportForm? {
     var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
     if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }
     if let form, form.needsDocuments, !has(.documents) {
-      throw .usage(
+      throw Failure.usage(
         "a source of the form \(form.rawValue) has documents, and without --documents import makes entries",
         advice: "Add --documents.")
     }
     if has(.cellTypes), form != .csv {
-      throw .usage("--types requires CSV", advice: "Add --format csv if SOURCE is CSV.")
+      throw Failure.usage("--types requires CSV", advice: "Add --format csv if SOURCE is CSV.")
     }
     return form
   }

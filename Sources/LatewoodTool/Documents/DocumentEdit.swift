@@ -15,21 +15,22 @@ struct DocumentEdit {
   /// Reads and checks all input before a database is created or opened.
   init(
     _ id: String, _ words: ActionArguments, _ arguments: Arguments, _ console: Console
-  ) throws(Failure) {
+  ) throws {
     self.id = id
     self.console = console
     collectionName = try DocumentDatabase.collectionName(arguments)
     revision = try arguments.text(of: .revision)
     isForced = arguments.has(.force)
-    if isForced, revision != nil { throw .usage("--force and --revision do not go together") }
-    body = try Self.json(words, arguments, console).map { (text) throws(Failure) in
+    if isForced, revision != nil { throw Failure.usage("--force and --revision do not go together") }
+    body = try Self.json(words, arguments, console).map { text in
       try BodyReader().body(of: text)
     }
     if words.action == "put", body == nil {
-      throw .usage("JSON is missing", advice: "Give it as an argument, - for standard input, or --file FILE.")
+      throw Failure.usage(
+        "JSON is missing", advice: "Give it as an argument, - for standard input, or --file FILE.")
     }
     if words.action == "resolve", body == nil, revision == nil {
-      throw .usage(
+      throw Failure.usage(
         "there is nothing to resolve the conflict with",
         advice: "Name the revision to keep with --revision, or give the merged document as JSON.")
     }
@@ -37,22 +38,24 @@ struct DocumentEdit {
 
   private static func json(
     _ words: ActionArguments, _ arguments: Arguments, _ console: Console
-  ) throws(Failure) -> [UInt8]? {
+  ) throws -> [UInt8]? {
     if let path = try arguments.text(of: .file) {
-      guard words.operand(2) == nil else { throw .usage("JSON is given twice, in --file and as an argument") }
+      guard words.operand(2) == nil else {
+        throw Failure.usage("JSON is given twice, in --file and as an argument")
+      }
       return try ImportSource(path: path, console: console).readAll()
     }
     guard let text = words.operand(2) else { return nil }
     if text == [UInt8(ascii: "-")] { return try ImportSource(path: "-", console: console).readAll() }
     if let first = text.first, first != UInt8(ascii: "{"), first != UInt8(ascii: " ") {
-      throw .badInput(
+      throw Failure.badInput(
         "\(Arguments.quoted(text)) is not the JSON of a document",
         advice: "It starts with {. The content of a file is read with --file FILE.")
     }
     return text
   }
 
-  func run(_ action: String, in database: DocumentDatabase) throws(Failure) {
+  func run(_ action: String, in database: DocumentDatabase) throws {
     switch action {
     case "put": try put(in: database)
     case "delete": try delete(in: database)
@@ -61,13 +64,10 @@ struct DocumentEdit {
     }
   }
 
-  private func put(in database: DocumentDatabase) throws(Failure) {
-    let collection: CollectionHandle
-    do throws(DatabaseError) { collection = try database.store.createCollection(collectionName) } catch {
-      throw Failure(error)
-    }
+  private func put(in database: DocumentDatabase) throws {
+    let collection = try database.store.createCollection(collectionName)
     let body = body ?? []
-    let saved = try write(database) { writer throws in
+    let saved = try write(database) { writer in
       let record = try writer.reads(collection).record(of: id)
       if !isForced { try check(record) }
       return try writer.save(
@@ -78,14 +78,14 @@ struct DocumentEdit {
     try report(saved)
   }
 
-  private func parent(in record: DocumentRecord?) throws(Failure) -> RevisionID? {
+  private func parent(in record: DocumentRecord?) throws -> RevisionID? {
     guard let revision else { return nil }
     guard let record else { throw DocumentView.missing(id, "no document has the id") }
     return try DocumentView.revision(revision, in: record.tree)
   }
 
   /// Refuses an edit that would be a conflict, with advice on what to do.
-  private func check(_ record: DocumentRecord?) throws(Failure) {
+  private func check(_ record: DocumentRecord?) throws {
     guard let record, let winner = record.tree.winner else { return }
     let shown = Arguments.quoted(Array(id.utf8))
     if let parent = try parent(in: record) {
@@ -101,11 +101,11 @@ struct DocumentEdit {
       advice: "Pass that revision with --revision to replace it, or replace any revision with --force.")
   }
 
-  private func delete(in database: DocumentDatabase) throws(Failure) {
+  private func delete(in database: DocumentDatabase) throws {
     let collection = try database.collection(collectionName)
     let empty = try BodyReader.empty()
     let body = body ?? empty
-    let saved = try write(database) { writer throws in
+    let saved = try write(database) { writer in
       guard let record = try writer.reads(collection).record(of: id), let winner = record.tree.winner else {
         throw DocumentView.missing(id, "no document has the id")
       }
@@ -118,9 +118,9 @@ struct DocumentEdit {
     try report(saved)
   }
 
-  private func purge(in database: DocumentDatabase) throws(Failure) {
+  private func purge(in database: DocumentDatabase) throws {
     let collection = try database.collection(collectionName)
-    let purged = try write(database) { writer throws in
+    let purged = try write(database) { writer in
       guard let record = try writer.reads(collection).record(of: id) else {
         throw DocumentView.missing(id, "no document has the id")
       }
@@ -146,10 +146,10 @@ struct DocumentEdit {
     }
   }
 
-  private func resolve(in database: DocumentDatabase) throws(Failure) {
+  private func resolve(in database: DocumentDatabase) throws {
     let collection = try database.collection(collectionName)
     let tombstone = try BodyReader.empty()
-    let saved = try write(database) { writer throws in
+    let saved = try write(database) { writer in
       guard let record = try writer.reads(collection).record(of: id) else {
         throw DocumentView.missing(id, "no document has the id")
       }
@@ -167,15 +167,11 @@ struct DocumentEdit {
 
   private func write<R>(
     _ database: DocumentDatabase, _ body: (DocumentWriter) throws -> R
-  ) throws(Failure) -> R {
-    do { return try database.store.write { writer in try body(writer) } } catch {
-      var failure = Failure(error)
-      failure.path = failure.path ?? database.path
-      throw failure
-    }
+  ) throws -> R {
+    try Failure.naming(database.path) { try database.store.write { writer in try body(writer) } }
   }
 
-  private func report(_ saved: SavedRevision) throws(Failure) {
+  private func report(_ saved: SavedRevision) throws {
     guard console.printsJSON else { return try console.line("\(saved.revision)") }
     try console.object { writer in
       writer.member("id", id)

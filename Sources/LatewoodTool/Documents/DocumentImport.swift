@@ -44,39 +44,38 @@ struct DocumentImport: ImportTarget {
     self.removesOld = removesOld
   }
 
-  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws(Failure) {
-    do throws(Failure) {
+  mutating func put(_ key: [UInt8], _ value: UnsafeRawBufferPointer, line: Int) throws {
+    try Failure.amending {
       try Self.check(id: key)
       try reader.prepare(value)
-    } catch {
-      var failure = error
-      failure.line = line
-      throw failure
+    } by: {
+      $0.line = line
     }
     prepared = (String(decoding: key, as: UTF8.self), value.count, line)
   }
 
-  mutating func settle() throws(Failure) {
+  mutating func settle() throws {
     guard let (id, length, line) = prepared else { return }
     prepared = nil
-    do throws(Failure) { batch.append((id, try reader.body(), line)) } catch {
-      var failure = error
-      failure.line = line
-      throw failure
+    let body = try Failure.amending {
+      try reader.body()
+    } by: {
+      $0.line = line
     }
+    batch.append((id, body, line))
     try added(bytes: length)
   }
 
   mutating func put(
     text: UnsafeRawBufferPointer, line: Int, key: (FleeceElement) -> [UInt8]?
-  ) throws(Failure) -> Bool {
+  ) throws -> Bool {
     guard let value = reader.value(ofText: text), let key = key(value) else { return false }
     let id = String(decoding: key, as: UTF8.self)
     guard NameRules.objection(toID: id) == nil else { return false }
-    do throws(Failure) { try BodyReader.check(value) } catch {
-      var failure = error
-      failure.line = line
-      throw failure
+    try Failure.amending {
+      try BodyReader.check(value)
+    } by: {
+      $0.line = line
     }
     batch.append((id, value.body.bytes, line))
     try added(bytes: text.count)
@@ -84,54 +83,50 @@ struct DocumentImport: ImportTarget {
   }
 
   /// Throws if documents cannot have an id.
-  static func check(id: [UInt8]) throws(Failure) {
+  static func check(id: [UInt8]) throws {
     guard let objection = NameRules.objection(toID: String(decoding: id, as: UTF8.self)) else { return }
-    throw .badInput(
+    throw Failure.badInput(
       "the document id \(Arguments.quoted(id)) \(objection)",
       advice: "Ids have 1 to \(NameRules.longestID) bytes and no underscore at the start: choose another "
         + "member, or several such as title+year, with --id.")
   }
 
-  private mutating func added(bytes: Int) throws(Failure) {
+  private mutating func added(bytes: Int) throws {
     pendingBytes += bytes
     guard batch.count >= growth * Self.batchDocuments || pendingBytes >= growth * Self.batchBytes else {
       return
     }
-    do throws(Failure) { try commit(.relaxed) } catch {
-      guard error.code == Failure.word(for: .notUnique), pendingBytes < Self.grownBytes else {
-        throw error
-      }
+    do { try commit(.relaxed) } catch let error as DatabaseError where error.code == .notUnique {
+      guard pendingBytes < Self.grownBytes else { throw error }
       growth *= 2
     }
   }
 
-  mutating func finish() throws(Failure) {
+  mutating func finish() throws {
     record.isComplete = true
     try commit(.synchronous)
   }
 
-  private mutating func commit(_ durability: Durability) throws(Failure) {
+  private mutating func commit(_ durability: Durability) throws {
     let (batch, existing, collection, removesOld) = (batch, existing, collection, removesOld)
     var counts = (added: 0, replaced: 0, kept: 0)
-    do {
-      let note = try JSON.fleece(from: record.encoded)
-      try store.write(durability: durability, uniqueness: .atEnd) { writer in
-        if removesOld { try Self.removeAll(writer, collection) }
-        try writer.putLocal(ImportRecord.localName, in: collection, body: note)
-        for document in batch {
-          // A save that may replace documents does not need this check.
-          if existing != .replace, try writer.reads(collection).head(of: document.id)?.isDeleted == false {
-            if existing == .fail { throw ImportWriter.exists(Array(document.id.utf8), line: document.line) }
-            counts.kept += 1
-            continue
-          }
-          let saved = try writer.save(
-            document.id, in: collection, body: document.body, parent: nil,
-            blobs: BlobReferences.find(in: document.body), policy: .lastWriteWins)
-          if saved.isReplacement { counts.replaced += 1 } else { counts.added += 1 }
+    let note = try JSON.fleece(from: record.encoded)
+    try store.write(durability: durability, uniqueness: .atEnd) { writer in
+      if removesOld { try Self.removeAll(writer, collection) }
+      try writer.putLocal(ImportRecord.localName, in: collection, body: note)
+      for document in batch {
+        // A save that may replace documents does not need this check.
+        if existing != .replace, try writer.reads(collection).head(of: document.id)?.isDeleted == false {
+          if existing == .fail { throw ImportWriter.exists(Array(document.id.utf8), line: document.line) }
+          counts.kept += 1
+          continue
         }
+        let saved = try writer.save(
+          document.id, in: collection, body: document.body, parent: nil,
+          blobs: BlobReferences.find(in: document.body), policy: .lastWriteWins)
+        if saved.isReplacement { counts.replaced += 1 } else { counts.added += 1 }
       }
-    } catch { throw Failure(error) }
+    }
     added += counts.added
     replaced += counts.replaced
     kept += counts.kept
@@ -158,25 +153,21 @@ extension ImportRecord {
   static let localName = "latewood.import"
 
   /// Returns the record of a collection; nil if nothing was imported into it.
-  static func read(_ reads: DocumentReads) throws(Failure) -> ImportRecord? {
-    do {
-      guard let body = try reads.local(localName) else { return nil }
-      return ImportRecord(try JSON.text(of: body))
-    } catch { throw Failure(error) }
+  static func read(_ reads: DocumentReads) throws -> ImportRecord? {
+    guard let body = try reads.local(localName) else { return nil }
+    return ImportRecord(try JSON.text(of: body))
   }
 }
 
 extension Importer {
   /// Imports all values as documents.
-  mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws(Failure) -> ImportReport {
+  mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws -> ImportReport {
     let name = try DocumentDatabase.collectionName(arguments)
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
     let collection: CollectionHandle
     var isEmpty = true
-    do throws(DatabaseError) {
-      collection = try database.store.createCollection(name)
-      isEmpty = try database.store.reads(collection).count() == 0
-    } catch { throw Failure(error) }
+    collection = try database.store.createCollection(name)
+    isEmpty = try database.store.reads(collection).count() == 0
     if !isEmpty, !arguments.has(.replace) {
       if keys == .place {
         throw Failure(

@@ -24,15 +24,15 @@ struct DocumentListing {
   private var last: (id: String, sequence: UInt64)?
   private var hasMore = false
 
-  init(_ words: ActionArguments, _ arguments: Arguments, _ console: Console) throws(Failure) {
+  init(_ words: ActionArguments, _ arguments: Arguments, _ console: Console) throws {
     self.console = console
     if words.operand(1) != nil {
       if arguments.has(.documentCollection) {
-        throw .usage("the collection is given twice, as an argument and in --collection")
+        throw Failure.usage("the collection is given twice, as an argument and in --collection")
       }
       collectionName = try words.text(1)
       if let objection = NameRules.objection(toCollection: collectionName) {
-        throw .usage("the name of the collection \(objection)")
+        throw Failure.usage("the name of the collection \(objection)")
       }
     } else {
       collectionName = try DocumentDatabase.collectionName(arguments)
@@ -42,12 +42,12 @@ struct DocumentListing {
     before = try arguments.number(of: .beforeSequence)
     isBySequence = arguments.has(.bySequence)
     if isBySequence, startAfter != nil {
-      throw .usage(
+      throw Failure.usage(
         "--start-after continues in id order, so it cannot be combined with --by-sequence",
         advice: "With --by-sequence, continue with --before SEQUENCE.")
     }
     if !isBySequence, before != nil {
-      throw .usage(
+      throw Failure.usage(
         "--before requires --by-sequence", advice: "In id order, continue with --start-after ID.")
     }
     limit = try arguments.number(of: .listLimit) ?? (console.isOutputTerminal ? Self.screenful : .max)
@@ -58,7 +58,7 @@ struct DocumentListing {
       console, headings: ["id"] + (fields.map { $0.map(\.text) } ?? ["revision", "", "document"]))
   }
 
-  mutating func run(_ database: DocumentDatabase) throws(Failure) {
+  mutating func run(_ database: DocumentDatabase) throws {
     let reads = try database.reads(try database.collection(collectionName))
     if console.printsJSON {
       console.documents.beginDictionary()
@@ -66,18 +66,16 @@ struct DocumentListing {
       console.documents.key("documents")
       console.documents.beginArray()
     }
-    do {
-      try forEach(reads) { id, head, body in
-        guard count < limit else {
-          hasMore = true
-          return false
-        }
-        count += 1
-        last = (id, head.sequence)
-        try add(id, head, body)
-        return true
+    try forEach(reads) { id, head, body in
+      guard count < limit else {
+        hasMore = true
+        return false
       }
-    } catch { throw Failure(error) }
+      count += 1
+      last = (id, head.sequence)
+      try add(id, head, body)
+      return true
+    }
     try end(reads)
   }
 
@@ -215,7 +213,7 @@ struct DocumentListing {
     writer.lineBreak()
   }
 
-  private mutating func end(_ reads: DocumentReads) throws(Failure) {
+  private mutating func end(_ reads: DocumentReads) throws {
     if console.printsJSON {
       endJSON(&console.documents)
       return try console.writeDocuments()
@@ -230,7 +228,7 @@ struct DocumentListing {
     if hasMore, console.isOutputTerminal { try printContinuationHint(reads) }
   }
 
-  private func printContinuationHint(_ reads: DocumentReads) throws(Failure) {
+  private func printContinuationHint(_ reads: DocumentReads) throws {
     guard let last else { return }
     try console.flush()
     if isBySequence {
@@ -238,8 +236,7 @@ struct DocumentListing {
     }
     var rest = query
     rest.range.lower = .excluded(Array(last.id.utf8))
-    let more: Int
-    do throws(DatabaseError) { more = try reads.count(rest) } catch { throw Failure(error) }
+    let more = try reads.count(rest)
     try console.noteSentence(
       "\(Quantity.count(more)) more: continue with --start-after \(ShellQuoting.quoted(last.id)).")
   }

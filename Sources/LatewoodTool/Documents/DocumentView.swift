@@ -8,20 +8,19 @@ struct DocumentView {
   private let reads: DocumentReads
 
   /// - Throws: `Failure` if the document does not exist.
-  init(_ id: String, _ reads: DocumentReads) throws(Failure) {
+  init(_ id: String, _ reads: DocumentReads) throws {
     self.id = id
     self.reads = reads
-    let record: DocumentRecord?
-    do throws(DatabaseError) { record = try reads.record(of: id) } catch { throw Failure(error) }
+    let record = try reads.record(of: id)
     guard let record else { throw Self.missing(id, "no document has the id") }
     self.record = record
   }
 
-  func show(_ action: String, revision: String?, on console: Console) throws(Failure) {
+  func show(_ action: String, revision: String?, on console: Console) throws {
     switch action {
     case "get":
       let body = FleeceBody(try body(of: revision))
-      do throws(FleeceError) { try console.documents.value(body) } catch { throw Failure(error) }
+      try console.documents.value(body)
       console.documents.lineBreak()
       try console.writeDocuments()
     case "revisions": try drawing().print(id, record.tree.nodes, on: console)
@@ -41,42 +40,39 @@ struct DocumentView {
   }
 
   /// Returns the revision with an id, or with an id that starts with the given digits.
-  static func revision(_ text: String, in tree: RevisionTree) throws(Failure) -> RevisionID {
+  static func revision(_ text: String, in tree: RevisionTree) throws -> RevisionID {
     let found = tree.nodes.map(\.id).filter { "\($0)".hasPrefix(text) }
     if let id = found.first, found.count == 1 { return id }
     if let id = found.first(where: { "\($0)" == text }) { return id }
     let quoted = Arguments.quoted(Array(text.utf8))
     guard found.isEmpty else {
-      throw .usage("\(found.count) revisions start with \(quoted)", advice: "Give more digits of the one.")
+      throw Failure.usage(
+        "\(found.count) revisions start with \(quoted)", advice: "Give more digits of the one.")
     }
     throw Failure(
       .no, code: "noSuchRevision", "the document has no revision \(quoted)",
       advice: "`latewood doc revisions` shows those that it has.")
   }
 
-  private func body(of wanted: String?) throws(Failure) -> [UInt8] {
+  private func body(of wanted: String?) throws -> [UInt8] {
     guard let winner = record.tree.winner else { throw Self.missing(id, "no document has the id") }
-    let revision = try wanted.map { (text) throws(Failure) in try Self.revision(text, in: record.tree) }
+    let revision = try wanted.map { text in try Self.revision(text, in: record.tree) }
     if revision == nil, winner.isDeleted {
       throw Self.missing(id, "there is only a tombstone of the document")
     }
-    do {
-      guard let body = try reads.body(of: revision ?? winner.id, in: record) else {
-        throw Failure(
-          .no, code: "noBody", "the content of the revision \(revision ?? winner.id) has been discarded",
-          advice: "A compaction drops the content of revisions that are not current.")
-      }
-      return body
-    } catch { throw Failure(error) }
+    guard let body = try reads.body(of: revision ?? winner.id, in: record) else {
+      throw Failure(
+        .no, code: "noBody", "the content of the revision \(revision ?? winner.id) has been discarded",
+        advice: "A compaction drops the content of revisions that are not current.")
+    }
+    return body
   }
 
-  private func drawing() throws(Failure) -> RevisionDrawing {
+  private func drawing() throws -> RevisionDrawing {
     var lengths: [RevisionID: Int] = [:]
-    do {
-      for node in record.tree.nodes {
-        lengths[node.id] = try reads.withBody(at: node.body) { $0.count }
-      }
-    } catch { throw Failure(error) }
+    for node in record.tree.nodes {
+      lengths[node.id] = try reads.withBody(at: node.body) { $0.count }
+    }
     return RevisionDrawing(record.tree, bodyLengths: lengths)
   }
 }

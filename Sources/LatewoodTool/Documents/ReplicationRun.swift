@@ -23,7 +23,7 @@ struct ReplicationRun {
   private let setup: ReplicationSetup
   private let creates: Bool
 
-  init(_ arguments: Arguments, _ console: Console) throws(Failure) {
+  init(_ arguments: Arguments, _ console: Console) throws {
     self.console = console
     creates = arguments.has(.create)
     var setup = ReplicationSetup()
@@ -37,10 +37,10 @@ struct ReplicationRun {
     let collection = try Self.collection(.documentCollection, arguments) ?? CollectionHandle.defaultName
     let targetCollection = try Self.collection(.targetCollection, arguments) ?? collection
     if arguments.operand(0) == arguments.operand(1), collection == targetCollection {
-      throw .usage("SOURCE and TARGET are the same collection")
+      throw Failure.usage("SOURCE and TARGET are the same collection")
     }
     source = try Side.open(arguments, console, 0, collection, .openExisting)
-    do throws(Failure) {
+    do {
       target = try Side.open(
         arguments, console, 1, targetCollection, creates ? .openOrCreate : .openExisting)
     } catch {
@@ -51,24 +51,24 @@ struct ReplicationRun {
 
   private static func collection(
     _ option: OptionDescription, _ arguments: Arguments
-  ) throws(Failure) -> String? {
+  ) throws -> String? {
     guard let name = try arguments.text(of: option) else { return nil }
     if let objection = NameRules.objection(toCollection: name) {
-      throw .usage("the name of the collection \(objection)")
+      throw Failure.usage("the name of the collection \(objection)")
     }
     return name
   }
 
   /// Replicates, and closes both sides.
-  func finish() throws(Failure) -> Outcome {
-    let result: Result<Outcome, Failure>
-    do throws(Failure) { result = .success(try replicate()) } catch { result = .failure(error) }
+  func finish() throws -> Outcome {
+    let result: Result<Outcome, any Error>
+    do { result = .success(try replicate()) } catch { result = .failure(error) }
     guard case .success(let outcome) = result else {
       source.abandon()
       target.abandon()
       return try result.get()
     }
-    do throws(Failure) { try source.close() } catch {
+    do { try source.close() } catch {
       target.abandon()
       throw error
     }
@@ -76,7 +76,7 @@ struct ReplicationRun {
     return outcome
   }
 
-  private func replicate() throws(Failure) -> Outcome {
+  private func replicate() throws -> Outcome {
     let failures = Guarded<[ReplicationFailure]>([])
     let status = Guarded(ReplicationStatus())
     let (from, to) = (try source.peer(creates: false), try target.peer(creates: creates))
@@ -96,7 +96,7 @@ struct ReplicationRun {
   private func waiting(
     _ status: Guarded<ReplicationStatus>,
     _ body: @escaping @Sendable () async throws -> ReplicationStatus
-  ) throws(Failure) -> ReplicationStatus {
+  ) throws -> ReplicationStatus {
     let result = Guarded<Result<ReplicationStatus, any Error>?>(nil)
     let done = DispatchSemaphore(value: 0)
     Task(executorPreference: QueueExecutor()) {
@@ -112,10 +112,8 @@ struct ReplicationRun {
       try progress.update(UInt64(now.compared), of: total) { Quantity.count($0, "change", "changes") }
     }
     try progress.finish()
-    do {
-      guard let ended = result.withLock({ $0 }) else { throw CancellationError() }
-      return try ended.get()
-    } catch let error as ReplicationError { throw Failure(error) } catch { throw Failure(error) }
+    guard let ended = result.withLock({ $0 }) else { throw CancellationError() }
+    return try ended.get()
   }
 }
 
@@ -127,7 +125,7 @@ extension ReplicationRun {
 
     static func open(
       _ arguments: Arguments, _ console: Console, _ index: Int, _ collection: String, _ mode: Store.OpenMode
-    ) throws(Failure) -> Side {
+    ) throws -> Side {
       let text = try arguments.text(index)
       guard text.utf8.starts(with: "http://".utf8) || text.utf8.starts(with: "https://".utf8) else {
         return .file(
@@ -135,9 +133,9 @@ extension ReplicationRun {
           collection: collection)
       }
       let url: HTTPURL
-      do throws(HTTPError) { url = try HTTPURL(parsing: text) } catch { throw .usage(error.reason) }
+      do throws(HTTPError) { url = try HTTPURL(parsing: text) } catch { throw Failure.usage(error.reason) }
       if url.credentials != nil {
-        throw .usage(
+        throw Failure.usage(
           "a URL on the command line can be seen by other users, so it must not contain credentials",
           advice: "Put NAME:PASSWORD into a file that only you can read, and give it by --credentials.")
       }
@@ -156,12 +154,12 @@ extension ReplicationRun {
 
     private static func credentials(
       _ arguments: Arguments, _ console: Console
-    ) throws(Failure) -> BasicCredentials? {
+    ) throws -> BasicCredentials? {
       let text: String
       if let path = try arguments.text(of: .credentials) {
         let file = try ImportSource(path: path, console: console)
         guard file.length <= 4096 else {
-          throw .badInput("the file with the credentials is \(Quantity.bytes(file.length)) long")
+          throw Failure.badInput("the file with the credentials is \(Quantity.bytes(file.length)) long")
         }
         text = String(decoding: try file.readAll(), as: UTF8.self)
       } else if let variable = CurrentProcess.environmentVariable("LATEWOOD_CREDENTIALS") {
@@ -171,34 +169,32 @@ extension ReplicationRun {
       }
       let line = text.prefix { !$0.isNewline }
       guard let colon = line.firstIndex(of: ":"), colon != line.startIndex else {
-        throw .badInput(
+        throw Failure.badInput(
           "the credentials have no name and password", advice: "The first line must be NAME:PASSWORD.")
       }
       return BasicCredentials(
         name: String(line[..<colon]), password: String(line[line.index(after: colon)...]))
     }
 
-    func peer(creates: Bool) throws(Failure) -> any ReplicationPeer {
+    func peer(creates: Bool) throws -> any ReplicationPeer {
       switch self {
       case .server(let peer, _): return peer
       case .file(let database, let name):
         guard creates else { return CollectionPeer(database.store, try database.collection(name)) }
-        do throws(DatabaseError) {
-          return CollectionPeer(database.store, try database.store.createCollection(name))
-        } catch { throw Failure(error) }
+        return CollectionPeer(database.store, try database.store.createCollection(name))
       }
     }
 
-    func close() throws(Failure) {
+    func close() throws {
       switch self {
       case .server(_, let client): client.close()
       case .file(let database, _):
-        do throws(DatabaseError) { try database.store.close() } catch { throw Failure(error) }
+        try database.store.close()
       }
     }
 
     /// Closes the side after an error, which takes precedence over an error of closing.
-    func abandon() { do throws(Failure) { try close() } catch {} }
+    func abandon() { do { try close() } catch {} }
   }
 }
 

@@ -27,15 +27,15 @@ struct ResultListing {
     console.documents.beginArray()
   }
 
-  mutating func add(_ result: FleeceBody) throws(Failure) {
+  mutating func add(_ result: FleeceBody) throws {
     count += 1
-    do throws(FleeceError) { try console.documents.value(result) } catch { throw Failure(error) }
+    try console.documents.value(result)
     if !console.printsJSON { console.documents.lineBreak() }
     try console.writeDocuments()
   }
 
   /// - Parameter read: the number of examined documents.
-  func end(read: Int) throws(Failure) {
+  func end(read: Int) throws {
     guard console.printsJSON else {
       if count == 0 { try console.noteEmpty(emptyNote) }
       return
@@ -49,14 +49,14 @@ extension Console {
   /// Prints the number of results alone.
   ///
   /// - Parameter read: the number of examined documents.
-  func resultCount(_ count: Int, read: Int, collection: String) throws(Failure) {
+  func resultCount(_ count: Int, read: Int, collection: String) throws {
     guard printsJSON else { return try line("\(count)") }
     documents.beginDictionary()
     documents.member("collection", collection)
     try endDocuments(count: count, read: read)
   }
 
-  fileprivate func endDocuments(count: Int, read: Int) throws(Failure) {
+  fileprivate func endDocuments(count: Int, read: Int) throws {
     documents.member("count", count)
     documents.member("read", read)
     documents.endDictionary()

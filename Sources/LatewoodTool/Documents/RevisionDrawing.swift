@@ -24,7 +24,7 @@ struct RevisionDrawing {
   }
 
   /// - Parameter shown: all revisions, or those to list without their tree.
-  func print(_ id: String, _ shown: [RevisionTree.Node], on console: Console) throws(Failure) {
+  func print(_ id: String, _ shown: [RevisionTree.Node], on console: Console) throws {
     guard !console.printsJSON else { return try console.json { write(id, shown, to: &$0) } }
     if shown.count == tree.nodes.count {
       for line in lines(in: console.width, console.style) { try console.line(line) }

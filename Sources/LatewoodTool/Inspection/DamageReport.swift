@@ -62,7 +62,7 @@ struct DamageReport {
   }
 
   /// The lines for people.
-  func show(on console: Console) throws(Failure) {
+  func show(on console: Console) throws {
     for entry in entries {
       try console.output.write(
         HelpText.paragraph("offset \(entry.offset): \(entry.what)", indent: 2, width: console.proseWidth))

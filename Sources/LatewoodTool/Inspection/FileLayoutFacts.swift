@@ -26,14 +26,12 @@ struct FileLayoutFacts {
   private let tree: TreeEstimate
   private let fixedBytes: UInt64
 
-  init(at path: String, on volume: any Volume = FileVolume()) throws(Failure) {
+  init(at path: String, on volume: any Volume = FileVolume()) throws {
     let file = try InspectedFile.opened(at: path, on: volume, badBlocks: .readAsZeros)
     defer { file.close() }
     let root = file.checkpoint?.record.root
-    do {
-      logBytes = try file.unmergedBytes()
-      hasWriter = try file.hasWriter()
-    } catch { throw Failure(error) }
+    logBytes = try file.unmergedBytes()
+    hasWriter = try file.hasWriter()
     tree = TreeEstimate(root, file.units)
     faults = [file.unreadableCheckpoint].compactMap(\.self) + tree.faults
     fixedBytes = min(file.size, FileLayout.logStart)

@@ -13,7 +13,7 @@ struct FrameFollower {
   var isDone: Bool { remaining == 0 }
 
   /// - Parameter from: the offset to start from; nil for the end of the log.
-  init(path: String, from: UInt64?, limit: UInt64) throws(Failure) {
+  init(path: String, from: UInt64?, limit: UInt64) throws {
     self.path = path
     position = from
     remaining = limit
@@ -23,7 +23,7 @@ struct FrameFollower {
     file.close()
   }
 
-  mutating func poll() throws(Failure) -> [FrameWalk.Step] {
+  mutating func poll() throws -> [FrameWalk.Step] {
     let file = try InspectedFile.opened(at: path)
     defer { file.close() }
     if Self.id(of: file) != fileID {
@@ -31,18 +31,16 @@ struct FrameFollower {
       position = file.log.start.offset
     }
     var steps: [FrameWalk.Step] = []
-    do {
-      var walk = FrameWalk(file, from: position ?? 0)
-      while remaining > 0, let step = try walk.next() {
-        // The bytes after the log may still become part of it.
-        guard step.frame != nil || step.state == .gap else { break }
-        // The byte before a frame may belong to the padding of a frame that has been shown.
-        if step.range.lowerBound < position ?? 0, !steps.isEmpty { continue }
-        steps.append(step)
-        remaining -= 1
-        position = step.range.upperBound
-      }
-    } catch { throw Failure(error) }
+    var walk = FrameWalk(file, from: position ?? 0)
+    while remaining > 0, let step = try walk.next() {
+      // The bytes after the log may still become part of it.
+      guard step.frame != nil || step.state == .gap else { break }
+      // The byte before a frame may belong to the padding of a frame that has been shown.
+      if step.range.lowerBound < position ?? 0, !steps.isEmpty { continue }
+      steps.append(step)
+      remaining -= 1
+      position = step.range.upperBound
+    }
     return steps
   }
 

@@ -7,13 +7,13 @@ struct FrameRow {
 
   init(_ step: FrameWalk.Step) { self.step = step }
 
-  static func heading(on console: Console) throws(Failure) {
+  static func heading(on console: Console) throws {
     if console.printsJSON { return }
     try console.row(
       console.style.bold(row("offset", "kind", "length", "transaction", "time (UTC)", "state")))
   }
 
-  func show(on console: Console) throws(Failure) {
+  func show(on console: Console) throws {
     if console.printsJSON { return try console.json { write(to: &$0) } }
     let transaction = step.frame.map { "\($0.transaction)\($0.continues ? "+" : "")" } ?? ""
     let state =

@@ -12,32 +12,30 @@ struct HexListing {
   private let rows: [AnnotatedRow]
   private let bytes: [UInt8]
 
-  init(_ file: InspectedFile, _ range: Range<UInt64>) throws(Failure) {
+  init(_ file: InspectedFile, _ range: Range<UInt64>) throws {
     self.file = file
     self.range = range
-    do {
-      rows = try Annotator(file).rows(in: range)
-      bytes = try file.reader.bytes(range)
-    } catch { throw Failure(error) }
+    rows = try Annotator(file).rows(in: range)
+    bytes = try file.reader.bytes(range)
   }
 
   /// Returns the value of `--length`; nil if it is not given.
-  static func length(_ arguments: Arguments) throws(Failure) -> UInt64? {
+  static func length(_ arguments: Arguments) throws -> UInt64? {
     guard let length = try arguments.number(of: .length) else { return nil }
     guard (1...mostBytes).contains(length) else {
-      throw .usage("--length is from 1 to \(Quantity.count(mostBytes)) bytes")
+      throw Failure.usage("--length is from 1 to \(Quantity.count(mostBytes)) bytes")
     }
     return length
   }
 
-  static func check(_ offset: UInt64, in file: InspectedFile) throws(Failure) {
+  static func check(_ offset: UInt64, in file: InspectedFile) throws {
     guard offset >= file.size else { return }
     throw Failure(
       .no, code: "beyondTheEnd", "the file has no byte at \(offset)",
       advice: "It has \(Quantity.count(file.size)) bytes.", path: file.path)
   }
 
-  func show(on console: Console) throws(Failure) {
+  func show(on console: Console) throws {
     if console.printsJSON { return try console.json { write(to: &$0) } }
     let perRow = console.width >= 120 ? 16 : 8
     for row in rows {

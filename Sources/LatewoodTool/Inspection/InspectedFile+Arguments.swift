@@ -7,44 +7,42 @@ extension InspectedFile {
   /// Opens the file of the first operand without a store, so that damage does not prevent it.
   static func opened(
     _ arguments: Arguments, badBlocks: FileReader.BadBlocks = .fail
-  ) throws(Failure) -> InspectedFile {
+  ) throws -> InspectedFile {
     try opened(at: arguments.text(0), badBlocks: badBlocks)
   }
 
   static func opened(
     at path: String, on volume: any Volume = FileVolume(), badBlocks: FileReader.BadBlocks = .fail
-  ) throws(Failure) -> InspectedFile {
-    do {
-      return try InspectedFile(path: path, on: volume, badBlocks: badBlocks)
-    } catch {
-      var failure = Failure(error)
+  ) throws -> InspectedFile {
+    try Failure.amending {
+      try InspectedFile(path: path, on: volume, badBlocks: badBlocks)
+    } by: { failure in
       failure.advice =
-        switch error.kind {
-        case .notFound: "Check the path."
-        case .notADatabase: "Only files that Latewood wrote can be looked into."
-        case .emptyFile: "Remove the file to start a new database at this path."
+        switch failure.code {
+        case "notFound": "Check the path."
+        case "notADatabase": "Only files that Latewood wrote can be looked into."
+        case "emptyFile": "Remove the file to start a new database at this path."
         default: ""
         }
-      throw failure
     }
   }
 }
 
 extension Arguments {
   /// Returns an operand that is an offset in the file, in decimal, or in hexadecimal after 0x.
-  func offset(_ index: Int) throws(Failure) -> UInt64 { try Self.offset(text(index), what: "the offset") }
+  func offset(_ index: Int) throws -> UInt64 { try Self.offset(text(index), what: "the offset") }
 
-  func offset(of option: OptionDescription) throws(Failure) -> UInt64? {
+  func offset(of option: OptionDescription) throws -> UInt64? {
     guard let text = try text(of: option) else { return nil }
     return try Self.offset(text, what: option.name)
   }
 
-  private static func offset(_ text: String, what: String) throws(Failure) -> UInt64 {
+  private static func offset(_ text: String, what: String) throws -> UInt64 {
     let digits = text.hasPrefix(KeyText.hexMark) ? text.dropFirst(KeyText.hexMark.count) : text[...]
     guard let first = digits.utf8.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-"),
       let offset = UInt64(digits, radix: digits.count == text.count ? 10 : 16), offset <= Int64.max
     else {
-      throw .usage(
+      throw Failure.usage(
         "\(what) needs a place in the file, not \(quoted(Array(text.utf8)))",
         advice: "Give bytes from the start of the file, as 16384 or 0x4000.")
     }
@@ -55,7 +53,7 @@ extension Arguments {
 extension Console {
   /// Reports faults on standard error, and refers to `verify` for details. JSON output already
   /// contains them.
-  func tell(_ faults: [StorageError], path: String) throws(Failure) {
+  func tell(_ faults: [StorageError], path: String) throws {
     guard !printsJSON, !faults.isEmpty else { return }
     // Write earlier output first, in case both streams have the same destination.
     try output.flush()

@@ -5,22 +5,20 @@ import LatewoodInspection
 struct NodeListing {
   let node: NodeContent
 
-  init(at offset: UInt64, in file: InspectedFile) throws(Failure) {
-    do {
-      guard let found = try file.units.node(at: offset) else {
-        var failure = Failure(
-          .no, code: "noSuchNode", "no sound node starts here",
-          advice:
-            "Nodes start at multiples of 64; `latewood map --json` lists them, `latewood hex` shows any bytes.",
-          path: file.path)
-        failure.offset = offset
-        throw failure
-      }
-      node = NodeContent(found)
-    } catch { throw Failure(error) }
+  init(at offset: UInt64, in file: InspectedFile) throws {
+    guard let found = try file.units.node(at: offset) else {
+      var failure = Failure(
+        .no, code: "noSuchNode", "no sound node starts here",
+        advice:
+          "Nodes start at multiples of 64; `latewood map --json` lists them, `latewood hex` shows any bytes.",
+        path: file.path)
+      failure.offset = offset
+      throw failure
+    }
+    node = NodeContent(found)
   }
 
-  func show(on console: Console) throws(Failure) {
+  func show(on console: Console) throws {
     if console.printsJSON { return try console.json { write(to: &$0) } }
     try console.fields([
       ("node", "\(node.isLeaf ? "leaf" : "branch"), level \(node.level)"),
@@ -35,7 +33,7 @@ struct NodeListing {
     if node.isLeaf { try showEntries(console) } else { try showChildren(console) }
   }
 
-  private func showEntries(_ console: Console) throws(Failure) {
+  private func showEntries(_ console: Console) throws {
     let keyWidth = max(16, (console.width - 16) / 2)
     try console.row(
       console.style.bold(" slot  head      " + DisplayWidth.padded("key", to: keyWidth - 2) + " value"))
@@ -51,7 +49,7 @@ struct NodeListing {
     }
   }
 
-  private func showChildren(_ console: Console) throws(Failure) {
+  private func showChildren(_ console: Console) throws {
     try console.row(console.style.bold("          child  length       entries        live  from key"))
     for child in node.children {
       let row =

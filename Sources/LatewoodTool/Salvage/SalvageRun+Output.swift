@@ -3,7 +3,7 @@ import LatewoodInspection
 
 extension SalvageRun {
   /// Prints the report for people, in lines of at most 80 columns.
-  func print(on console: Console) throws(Failure) {
+  func print(on console: Console) throws {
     let style = console.style
     try console.line(
       "\(isWhole ? style.good("Whole") : style.bad("Partial")): saved "
@@ -39,7 +39,7 @@ extension SalvageRun {
     }
   }
 
-  private func printList(on console: Console) throws(Failure) {
+  private func printList(on console: Console) throws {
     if listed.isEmpty { return }
     try console.line(console.style.bold("not certain"))
     for item in listed {
@@ -57,7 +57,7 @@ extension SalvageRun {
     if rest > 0 { try console.line("  … and \(Quantity.count(rest)) more; see --list-older.") }
   }
 
-  private func print(_ range: SalvageReport.LostRange, on console: Console) throws(Failure) {
+  private func print(_ range: SalvageReport.LostRange, on console: Console) throws {
     let what =
       switch range.what {
       case .leaf: "A leaf of the tree"
@@ -82,7 +82,7 @@ extension SalvageRun {
     try paragraph(text, on: console)
   }
 
-  private func print(_ damage: SalvageReport.DamagedLog, on console: Console) throws(Failure) {
+  private func print(_ damage: SalvageReport.DamagedLog, on console: Console) throws {
     var text = "The log is damaged from offset \(damage.range.lowerBound) to \(damage.range.upperBound): "
     text += "\(Quantity.count(damage.operations, "operation", "operations")) read beside the damage."
     if damage.isUnacknowledged {
@@ -97,7 +97,7 @@ extension SalvageRun {
     try paragraph(text, on: console)
   }
 
-  private func paragraph(_ text: String, on console: Console) throws(Failure) {
+  private func paragraph(_ text: String, on console: Console) throws {
     try console.output.write(HelpText.paragraph(text, indent: 0))
   }
 

@@ -42,29 +42,23 @@ struct SalvageRun {
   /// - Parameter listLimit: the number of uncertain entries to list.
   init(
     from path: String, to target: String, identity: SalvageIdentity?, listLimit: Int, on console: Console
-  ) throws(Failure) {
+  ) throws {
     let volume = FileVolume()
-    let source: any Device
-    do throws(StorageError) {
+    let source = try Failure.amending {
       try Self.checkAbsence(of: target, on: volume)
-      source = try volume.open(path, .readOnly)
-    } catch {
-      var failure = Failure(error)
-      if error.kind == .alreadyExists {
+      return try volume.open(path, .readOnly)
+    } by: { failure in
+      if failure.code == "alreadyExists" {
         failure.advice = "Give another name, or remove it first. Nothing was changed."
       }
-      throw failure
     }
     defer { source.close() }
     let unfinished = target + Self.unfinishedSuffix
-    do throws(StorageError) {
-      try source.lockForReading()
-      // The remains of a killed run are useless.
-      for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
-    } catch { throw Failure(error) }
-    do throws(Failure) {
+    try source.lockForReading()
+    // The remains of a killed run are useless.
+    for leftover in [unfinished, unfinished + ".lock"] { try volume.removeIfPresent(leftover) }
+    do {
       try TerminationSignals.removing([unfinished, unfinished + ".lock", unfinished + ".creating"]) {
-        () throws(Failure) in
         try run(source, identity, path, unfinished, listLimit, console)
         try finish(unfinished, target, volume)
       }
@@ -80,7 +74,7 @@ struct SalvageRun {
   private mutating func run(
     _ source: any Device, _ identity: SalvageIdentity?, _ path: String, _ unfinished: String,
     _ listLimit: Int, _ console: Console
-  ) throws(Failure) {
+  ) throws {
     let progress = Progress("Salvaging", on: console)
     let catalog = SalvagedCatalog()
     let salvage: Salvage
@@ -89,14 +83,11 @@ struct SalvageRun {
       report = try salvage.run(from: [], to: SalvagedCatalog.end, keyspaces: nil, into: catalog)
     } catch { throw Self.failure(error, path, isGiven: identity != nil) }
     catalog.read(report)
-    let store: Store
     var options = Store.Options()
     options.compaction = .manual
+    let store = try Store.open(at: unfinished, mode: .createNew, options: options)
     do {
-      store = try Store.open(at: unfinished, mode: .createNew, options: options)
-    } catch { throw Failure(error) }
-    do {
-      let target = try SalvageTarget(store, catalog) { (done, total) throws(Failure) in
+      let target = try SalvageTarget(store, catalog) { done, total in
         try progress.update(done, of: total, unit: Quantity.bytes)
       }
       let entries = try salvage.run(
@@ -111,7 +102,7 @@ struct SalvageRun {
       try store.close()
     } catch {
       do { try store.close() } catch {}
-      throw Failure(error)
+      throw error
     }
     try progress.finish()
     try checkDocuments(unfinished)
@@ -119,7 +110,7 @@ struct SalvageRun {
 
   private mutating func gather(
     _ target: SalvageTarget, _ catalog: SalvagedCatalog, _ listLimit: Int
-  ) throws(Failure) {
+  ) throws {
     dropped = target.dropped
     var facts: [String: KeyspaceResult] = [:]
     try target.forEachSuspect { keyspace, key, trust in
@@ -135,28 +126,25 @@ struct SalvageRun {
       var fact = facts[keyspace.name] ?? KeyspaceResult(name: keyspace.name)
       fact.number = number
       fact.isNameLost = catalog.names[number] == nil
-      do { fact.entries = try target.store.count(in: keyspace) } catch { throw Failure(error) }
+      fact.entries = try target.store.count(in: keyspace)
       keyspaces.append(fact)
     }
     keyspaces.sort { $0.name < $1.name }
   }
 
-  private mutating func checkDocuments(_ path: String) throws(Failure) {
+  private mutating func checkDocuments(_ path: String) throws {
     let names = Set(keyspaces.map(\.name))
     guard names.contains("database"), names.contains("documents/\(CollectionHandle.defaultName)") else {
       return
     }
-    do throws(Failure) {
+    do {
       if !isWhole {
-        try DocumentDatabase.open(path: path, .openExisting).closing { (database) throws(Failure) in
-          do throws(DatabaseError) { try database.store.rebuildDerivedData() } catch { throw Failure(error) }
+        try DocumentDatabase.open(path: path, .openExisting).closing { database in
+          try database.store.rebuildDerivedData()
         }
       }
-      documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing {
-        (database) throws(Failure) in
-        do throws(DatabaseError) { return try database.store.verify().faults.count } catch {
-          throw Failure(error)
-        }
+      documentFaults = try DocumentDatabase.open(path: path, .readOnly).closing { database in
+        try database.store.verify().faults.count
       }
     } catch {
       // All entries exist, but they no longer form a database of documents.
@@ -164,13 +152,11 @@ struct SalvageRun {
     }
   }
 
-  private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws(Failure) {
-    do throws(StorageError) {
-      try Self.checkAbsence(of: target, on: volume)
-      try volume.rename(unfinished, to: target)
-      try volume.removeIfPresent(unfinished + ".lock")
-      try volume.syncDirectory(containing: target)
-    } catch { throw Failure(error) }
+  private func finish(_ unfinished: String, _ target: String, _ volume: FileVolume) throws {
+    try Self.checkAbsence(of: target, on: volume)
+    try volume.rename(unfinished, to: target)
+    try volume.removeIfPresent(unfinished + ".lock")
+    try volume.syncDirectory(containing: target)
   }
 
   private static func checkAbsence(of target: String, on volume: FileVolume) throws(StorageError) {

@@ -23,14 +23,14 @@ final class SalvageTarget: SalvageSink {
   private var hasSuspects = false
   private var pending: [Operation] = []
   private var pendingBytes = 0
-  private let show: (UInt64, UInt64) throws(Failure) -> Void
+  private let show: (UInt64, UInt64) throws -> Void
 
   static let suspectsName = ".salvage"
   private static let batchBytes = 4 << 20
   private static let batchCount = 8192
 
   init(
-    _ store: Store, _ catalog: SalvagedCatalog, progress: @escaping (UInt64, UInt64) throws(Failure) -> Void
+    _ store: Store, _ catalog: SalvagedCatalog, progress: @escaping (UInt64, UInt64) throws -> Void
   ) throws {
     self.store = store
     self.catalog = catalog
@@ -89,7 +89,7 @@ final class SalvageTarget: SalvageSink {
   }
 
   func progress(_ done: UInt64, of total: UInt64) throws(StorageError) {
-    do { try show(done, total) } catch { throw StorageError(.cancelled, error.message) }
+    do { try show(done, total) } catch { throw StorageError(.cancelled, Failure(error).message) }
   }
 
   // MARK: Suspects
@@ -97,28 +97,24 @@ final class SalvageTarget: SalvageSink {
   /// Calls `body` with each uncertain entry, by keyspace and key, until it returns false.
   func forEachSuspect(
     _ body: (_ keyspace: Keyspace, _ key: [UInt8], _ trust: SalvageTrust) throws -> Bool
-  ) throws(Failure) {
-    do {
-      try flush()
-      let cursor = try store.cursor(in: suspects)
-      var more = try cursor.seekFirst()
-      while more {
-        let key = try cursor.key()
-        if let keyspace = keyspaces[Self.number(key)] {
-          guard try body(keyspace, Array(key.dropFirst(4)), Self.decode(try cursor.value())) else { return }
-        }
-        more = try cursor.next()
+  ) throws {
+    try flush()
+    let cursor = try store.cursor(in: suspects)
+    var more = try cursor.seekFirst()
+    while more {
+      let key = try cursor.key()
+      if let keyspace = keyspaces[Self.number(key)] {
+        guard try body(keyspace, Array(key.dropFirst(4)), Self.decode(try cursor.value())) else { return }
       }
-    } catch { throw Failure(error) }
+      more = try cursor.next()
+    }
   }
 
   /// Writes the pending entries, and removes everything else from the file.
-  func finish() throws(Failure) {
-    do {
-      try flush()
-      try store.dropKeyspace(suspects)
-      try store.sync()
-    } catch { throw Failure(error) }
+  func finish() throws {
+    try flush()
+    try store.dropKeyspace(suspects)
+    try store.sync()
   }
 
   func flush() throws(StorageError) {

@@ -24,9 +24,8 @@ final class LineReader {
   }
 
   /// Reads a line. The mode of the terminal is restored when this returns or throws.
-  func read(_ history: inout ShellHistory) throws(Failure) -> Outcome {
-    let terminal: RawTerminal
-    do throws(StorageError) { terminal = try RawTerminal() } catch { throw Failure(error) }
+  func read(_ history: inout ShellHistory) throws -> Outcome {
+    let terminal = try RawTerminal()
     defer { terminal.restore() }
     line = EditedLine()
     history.leave()
@@ -46,7 +45,7 @@ final class LineReader {
     }
   }
 
-  private func take(_ key: TerminalKey, _ history: inout ShellHistory) throws(Failure) -> Outcome? {
+  private func take(_ key: TerminalKey, _ history: inout ShellHistory) throws -> Outcome? {
     defer { if key != .tab { hasJustListed = false } }
     switch key {
     case .enter:
@@ -66,7 +65,7 @@ final class LineReader {
     return nil
   }
 
-  private func complete() throws(Failure) {
+  private func complete() throws {
     switch completion.complete(line.before) {
     case .replace(let count, let text): _ = line.replaceBefore(count, with: text)
     case .choose(let words):
@@ -82,7 +81,7 @@ final class LineReader {
 
   private var width: Int { max(console.output.terminalWidth ?? 80, 20) }
 
-  private func draw() throws(Failure) {
+  private func draw() throws {
     try console.output.control(view.drawn(line, in: width))
     try console.flush()
   }

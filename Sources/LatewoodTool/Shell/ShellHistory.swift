@@ -16,7 +16,7 @@ struct ShellHistory {
 
   /// - Parameter path: a file for the lines, which must be readable only by this user and not be a
   ///   link; nil to keep them for this session only.
-  init(path: String?) throws(Failure) {
+  init(path: String?) throws {
     self.path = path
     guard let path else { return }
     do {
@@ -42,7 +42,7 @@ struct ShellHistory {
   }
 
   /// Adds a line, unless it repeats the last one.
-  mutating func add(_ line: String) throws(Failure) {
+  mutating func add(_ line: String) throws {
     defer {
       position = lines.count
       unfinished = ""

@@ -4,18 +4,18 @@ import LatewoodBytes
 enum ShellLine {
   /// - Parameter hasInput: false if the lines come from standard input, so that commands cannot
   ///   read it.
-  static func arguments(_ words: [String], database: String, hasInput: Bool) throws(Failure) -> [[UInt8]] {
+  static func arguments(_ words: [String], database: String, hasInput: Bool) throws -> [[UInt8]] {
     let name = words.first ?? ""
     guard name != "latewood" else {
-      throw .usage(
+      throw Failure.usage(
         "the shell is inside latewood already", advice: "Leave out `latewood` and the path of the database.")
     }
     guard let command = CommandTable.command(named: name) else {
-      throw .usage(
+      throw Failure.usage(
         "unknown command \(Arguments.quoted(Array(name.utf8)))",
         advice: Suggestion.advice(for: name, among: known, otherwise: "`help` lists the commands."))
     }
-    if let refusal = command.refusalInShell { throw .usage("`\(name)` \(refusal)") }
+    if let refusal = command.refusalInShell { throw Failure.usage("`\(name)` \(refusal)") }
     var result = words.map { Array($0.utf8) }
     guard let place = command.databaseOperand else { return result }
     let (index, operands) = position(ofOperand: place, in: words, of: command)
@@ -26,7 +26,7 @@ enum ShellLine {
         guard described < command.operands.count else { continue }
         let kind = command.operands[described].kind
         guard kind != .file, kind != .value else {
-          throw .usage(
+          throw Failure.usage(
             "`\(name)` cannot read standard input here: the shell reads its commands from it",
             advice: "Give a path or a value in the place of -.")
         }

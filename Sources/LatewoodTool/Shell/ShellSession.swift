@@ -19,7 +19,7 @@ final class ShellSession {
   }
 
   /// Runs commands from a terminal until the user leaves.
-  func runInteractively() throws(Failure) -> ExitCode {
+  func runInteractively() throws -> ExitCode {
     let name = database.split(separator: "/").last.map(String.init) ?? database
     let prompt = DisplayWidth.fitted(KeyText.shown(name.utf8), to: max(console.width / 3, 12)) + "> "
     let reader = LineReader(console, prompt: prompt, completion: ShellCompletion(database: database))
@@ -31,33 +31,34 @@ final class ShellSession {
       case .end: return .success
       case .cancelled: continue
       case .line(let line):
-        do throws(Failure) {
+        do {
           try history.add(line)
           if try run(line, isAtTerminal: true) == nil { return .success }
         } catch {
-          if error.exitCode == .brokenPipe { throw error }
-          try console.report(error)
+          let failure = Failure(error)
+          if failure.exitCode == .brokenPipe { throw failure }
+          try console.report(failure)
         }
       }
     }
   }
 
   /// Runs commands from a file or pipe, to its end, or to the first command that fails.
-  func follow(keepsGoing: Bool) throws(Failure) -> ExitCode {
+  func follow(keepsGoing: Bool) throws -> ExitCode {
     var result = ExitCode.success
     var number = 0
     while let bytes = try nextLine() {
       number += 1
       var code = ExitCode.success
-      do throws(Failure) {
+      do {
         guard let line = String(validating: bytes, as: UTF8.self) else {
-          throw .usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
+          throw Failure.usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
         }
         guard let ended = try run(line, isAtTerminal: false) else { return result }
         code = ended
       } catch {
-        if error.exitCode == .brokenPipe { throw error }
-        var failure = error
+        var failure = Failure(error)
+        if failure.exitCode == .brokenPipe { throw failure }
         failure.line = number
         try console.report(failure)
         code = failure.exitCode
@@ -76,16 +77,14 @@ final class ShellSession {
     return result
   }
 
-  private func nextLine() throws(Failure) -> [UInt8]? {
-    do {
-      guard var line = try console.input.readLine() else { return nil }
-      if line.last == UInt8(ascii: "\r") { line.removeLast() }
-      return line
-    } catch { throw Failure(error) }
+  private func nextLine() throws -> [UInt8]? {
+    guard var line = try console.input.readLine() else { return nil }
+    if line.last == UInt8(ascii: "\r") { line.removeLast() }
+    return line
   }
 
   /// Runs a line; returns nil if it ends the shell.
-  private func run(_ line: String, isAtTerminal: Bool) throws(Failure) -> ExitCode? {
+  private func run(_ line: String, isAtTerminal: Bool) throws -> ExitCode? {
     guard line.first(where: { !$0.isWhitespace }) != "#" else { return .success }
     let words = try ShellWords.split(line)
     guard let name = words.first else { return .success }
@@ -97,11 +96,8 @@ final class ShellSession {
     }
     let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
     try console.flush()
-    let status: Int32?
-    do throws(StorageError) {
-      status = try ChildProcess.run(
-        CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
-    } catch { throw Failure(error) }
+    let status = try ChildProcess.run(
+      CurrentProcess.executablePath(), arguments: arguments, hasInput: isAtTerminal)
     guard let status else {
       // On a terminal this was an interrupt, and the screen already shows ^C.
       if isAtTerminal { try console.note("") }

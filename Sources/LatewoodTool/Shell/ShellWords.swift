@@ -48,15 +48,15 @@ struct ShellWords: Equatable {
   }
 
   /// Returns the words of a complete line.
-  static func split(_ line: String) throws(Failure) -> [String] {
+  static func split(_ line: String) throws -> [String] {
     let parsed = ShellWords(partial: line)
     if let quote = parsed.openQuote {
-      throw .usage(
+      throw Failure.usage(
         "the quote \(quote) in column \(parsed.openColumn + 1) is not closed",
         advice: "Close it with another \(quote), or write \\\(quote) for the character itself.")
     }
     if parsed.endsInBackslash {
-      throw .usage(
+      throw Failure.usage(
         "the line ends in a backslash", advice: "Write \\\\ for a backslash; a command is one line.")
     }
     return parsed.words + (parsed.last.map { [$0] } ?? [])

@@ -17,7 +17,7 @@ struct KeyspaceContent {
   /// - Parameter visit: called with each key and the length of its value.
   init(
     of keyspace: Keyspace, in snapshot: Snapshot, _ visit: (RawSpan, UInt64) -> Void = { _, _ in }
-  ) throws(Failure) {
+  ) throws {
     name = keyspace.name
     var (entries, keyBytes, valueBytes): (UInt64, UInt64, UInt64) = (0, 0, 0)
     do {
@@ -30,9 +30,7 @@ struct KeyspaceContent {
         return true
       }
     } catch {
-      let failure = Failure(error)
-      guard failure.isUnreadable else { throw failure }
-      fault = failure
+      fault = try Failure.ofUnreadablePart(error)
     }
     (self.entries, self.keyBytes, self.valueBytes) = (entries, keyBytes, valueBytes)
   }
@@ -78,7 +76,7 @@ struct CollectionTally {
   static func of(
     _ name: String, in snapshot: DocumentSnapshot, depths: [Int],
     _ largest: inout LargestItems<NotableDocument>, _ rewritten: inout LargestItems<NotableDocument>
-  ) throws(Failure) -> CollectionTally {
+  ) throws -> CollectionTally {
     var tally = CollectionTally(name: name, prunable: [UInt64](repeating: 0, count: depths.count))
     do {
       try snapshot.forEachSize(in: name, depths: depths) { size in
@@ -92,9 +90,7 @@ struct CollectionTally {
         return true
       }
     } catch {
-      let failure = Failure(error)
-      guard failure.isUnreadable else { throw failure }
-      tally.fault = failure
+      tally.fault = try Failure.ofUnreadablePart(error)
     }
     return tally
   }

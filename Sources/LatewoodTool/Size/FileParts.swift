@@ -32,7 +32,7 @@ struct FileParts {
   ///
   /// - Throws: ``Failure`` `damaged` if the file has no root slot, or if references to parts of the
   ///   tree overlap, so that sums are impossible.
-  init(at path: String, on volume: any Volume = FileVolume()) throws(Failure) {
+  init(at path: String, on volume: any Volume = FileVolume()) throws {
     let file = try InspectedFile.opened(at: path, on: volume, badBlocks: .readAsZeros)
     defer { file.close() }
     let map: FileMap

@@ -4,7 +4,7 @@ extension SizeReport {
     parts.allocatedBytes - min(parts.allocatedBytes, savings.compactedBytes)
   }
 
-  func print(on console: Console) throws(Failure) {
+  func print(on console: Console) throws {
     let style = console.style
     try console.row(style.bold(KeyText.shown(path.utf8)))
     try console.fields([
@@ -30,7 +30,7 @@ extension SizeReport {
     }
   }
 
-  private func printFaults(_ console: Console) throws(Failure) {
+  private func printFaults(_ console: Console) throws {
     try heading("live data that cannot be read", console)
     for fault in faults.prefix(10) { try console.row("  " + SizeAdvice.line(about: fault)) }
     if faults.count > 10 { try console.row("  and \(Quantity.count(faults.count - 10)) more") }
@@ -42,12 +42,12 @@ extension SizeReport {
         "Counted only up to these faults: \(names)\(rest).", indent: 2, width: console.proseWidth))
   }
 
-  private func heading(_ text: String, _ console: Console) throws(Failure) {
+  private func heading(_ text: String, _ console: Console) throws {
     try console.line("")
     try console.row(console.style.bold(text))
   }
 
-  private func row(_ words: String, _ bytes: UInt64, _ console: Console) throws(Failure) {
+  private func row(_ words: String, _ bytes: UInt64, _ console: Console) throws {
     try console.row(
       "  " + DisplayWidth.padded(DisplayWidth.fitted(words, to: 38), to: 40)
         + DisplayWidth.padded(Quantity.bytes(bytes), to: 12, right: true)
@@ -59,7 +59,7 @@ extension SizeReport {
       + rest.map { DisplayWidth.padded($0, to: 13, right: true) }.joined()
   }
 
-  private func printCollections(_ console: Console) throws(Failure) {
+  private func printCollections(_ console: Console) throws {
     try heading("by collection: bytes of contents now, and in the newest checkpoint", console)
     for collection in collections where !collection.kinds.isEmpty {
       let name = collection.name.map { KeyText.shown($0.utf8) } ?? "the database as a whole"
@@ -78,7 +78,7 @@ extension SizeReport {
     }
   }
 
-  private func printDocuments(_ console: Console) throws(Failure) {
+  private func printDocuments(_ console: Console) throws {
     try printDocuments(
       largestDocuments, "largest documents: bytes of bodies, of old bodies, of revision trees", console
     ) {
@@ -101,7 +101,7 @@ extension SizeReport {
   private func printDocuments(
     _ documents: LargestItems<NotableDocument>, _ title: String, _ console: Console,
     _ columns: (NotableDocument) -> [String]
-  ) throws(Failure) {
+  ) throws {
     guard !documents.items.isEmpty else { return }
     try heading(title, console)
     for (document, _) in documents.items {
@@ -110,7 +110,7 @@ extension SizeReport {
     }
   }
 
-  private func printKeyspaces(_ console: Console) throws(Failure) {
+  private func printKeyspaces(_ console: Console) throws {
     guard !keyspaces.isEmpty else { return }
     try heading("by keyspace: entries, bytes of keys, of values, in the newest checkpoint", console)
     for keyspace in keyspaces {
@@ -129,7 +129,7 @@ extension SizeReport {
     }
   }
 
-  private func printEntries(_ console: Console) throws(Failure) {
+  private func printEntries(_ console: Console) throws {
     guard !largestEntries.items.isEmpty else { return }
     try heading("largest entries: keyspace, bytes of the value, key", console)
     for (entry, _) in largestEntries.items {
@@ -142,9 +142,9 @@ extension SizeReport {
     }
   }
 
-  private func printSavings(_ console: Console) throws(Failure) {
+  private func printSavings(_ console: Console) throws {
     try heading("space that can be given back", console)
-    func line(_ words: String, _ value: String) throws(Failure) {
+    func line(_ words: String, _ value: String) throws {
       try console.row("  " + DisplayWidth.padded(words, to: 46) + value)
     }
     let after = "to \(Quantity.bytes(savings.compactedBytes)) or so"

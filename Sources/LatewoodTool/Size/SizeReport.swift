@@ -68,14 +68,14 @@ struct SizeReport {
   /// items and the map of the file.
   static func of(
     _ path: String, on volume: any Volume = FileVolume(), limit: Int
-  ) throws(Failure) -> SizeReport {
+  ) throws -> SizeReport {
     // Open the store first, because it has the best errors for a file that cannot be opened.
-    try Database.inspecting(path, on: volume).closing { (database) throws(Failure) in
+    try Database.inspecting(path, on: volume).closing { database in
       var report = SizeReport(path: path, parts: try FileParts(at: path, on: volume))
-      do throws(Failure) {
+      do {
         report.holdsDocuments = try database.holdsDocuments()
         if report.holdsDocuments {
-          try DocumentDatabase.inspecting(path, on: volume).closing { (documents) throws(Failure) in
+          try DocumentDatabase.inspecting(path, on: volume).closing { documents in
             try report.survey(documents, limit: limit)
           }
         } else {
@@ -97,9 +97,9 @@ struct SizeReport {
 
   /// Notes that some entries were not counted; rethrows any error that does not mean unreadable
   /// data.
-  private mutating func note(_ failure: Failure?, in name: String) throws(Failure) {
-    guard let failure else { return }
-    guard failure.isUnreadable else { throw failure }
+  private mutating func note(_ error: (any Error)?, in name: String) throws {
+    guard let error else { return }
+    let failure = try Failure.ofUnreadablePart(error)
     if !incomplete.contains(name) { incomplete.append(name) }
     // The faults of the file as a whole include this one, unless the disk has just lost it.
     if faults.isEmpty { faults.append(StorageError(.damaged, failure.message, offset: failure.offset)) }
@@ -107,12 +107,12 @@ struct SizeReport {
 
   // MARK: Entries
 
-  private mutating func survey(_ database: Database, limit: Int) throws(Failure) {
+  private mutating func survey(_ database: Database, limit: Int) throws {
     let snapshot = try database.newest()
     defer { snapshot.close() }
     var largest = LargestItems<LargeEntry>(limit: limit)
     let facts = Dictionary(parts.keyspaces.map { ($0.name, $0.facts) }, uniquingKeysWith: { $1 })
-    for keyspace in try Self.keyspaces(of: snapshot) {
+    for keyspace in try snapshot.keyspaces() {
       let content = try KeyspaceContent(of: keyspace, in: snapshot) { key, length in
         largest.add(
           UInt64(key.byteCount) &+ length,
@@ -127,19 +127,11 @@ struct SizeReport {
     keyspaces.sort { ($0.facts.bytes, $0.content.bytes) > ($1.facts.bytes, $1.content.bytes) }
   }
 
-  private static func keyspaces(of snapshot: Snapshot) throws(Failure) -> [Keyspace] {
-    do { return try snapshot.keyspaces() } catch { throw Failure(error) }
-  }
-
   // MARK: Documents
 
-  private mutating func survey(_ database: DocumentDatabase, limit: Int) throws(Failure) {
-    let snapshot: DocumentSnapshot
-    let names: [String]
-    do throws(DatabaseError) {
-      snapshot = try database.store.snapshot()
-      names = try snapshot.collectionNames()
-    } catch { throw Failure(error) }
+  private mutating func survey(_ database: DocumentDatabase, limit: Int) throws {
+    let snapshot = try database.store.snapshot()
+    let names = try snapshot.collectionNames()
     defer { snapshot.close() }
     let depth = database.store.depth
     let depths = [depth] + SizeSavings.triedDepths.filter { $0 < depth }
@@ -154,7 +146,7 @@ struct SizeReport {
     }
     (largestDocuments, rewrittenDocuments) = (largest, rewritten)
     var contents: [KeyspaceContent] = []
-    for keyspace in try Self.keyspaces(of: snapshot.stored) {
+    for keyspace in try snapshot.stored.keyspaces() {
       let content = try KeyspaceContent(of: keyspace, in: snapshot.stored)
       try note(content.fault, in: keyspace.name)
       contents.append(content)
@@ -163,7 +155,7 @@ struct SizeReport {
       savings.unneeded = try snapshot.unneededBlobs()
       let chunks = contents.first { $0.name == "chunks" }?.valueBytes ?? 0
       savings.unfinishedUploadBytes = chunks - min(chunks, savings.unneeded.blobBytes)
-    } catch { try note(Failure(error), in: "blobs") }
+    } catch { try note(error, in: "blobs") }
     collectionWithExpired = names.first { tallies[$0]?.expired ?? 0 > 0 }
     for tally in tallies.values {
       savings.expired += tally.expired

@@ -15,17 +15,15 @@ struct SpaceSample {
   /// Everything that is neither live nor log, without header and slots.
   let deadBytes: UInt64
 
-  init(at path: String) throws(Failure) {
+  init(at path: String) throws {
     let file = try InspectedFile.opened(at: path)
     defer { file.close() }
-    do throws(StorageError) {
-      fileBytes = file.size
-      allocatedBytes = try file.allocatedSize()
-      // The numbers in the file are untrusted.
-      liveBytes = min(file.checkpoint?.record.root?.liveBytes ?? 0, file.size)
-      logBytes = try file.unmergedBytes()
-      hasWriter = try file.hasWriter()
-    } catch { throw Failure(error) }
+    fileBytes = file.size
+    allocatedBytes = try file.allocatedSize()
+    // The numbers in the file are untrusted.
+    liveBytes = min(file.checkpoint?.record.root?.liveBytes ?? 0, file.size)
+    logBytes = try file.unmergedBytes()
+    hasWriter = try file.hasWriter()
     let rest = fileBytes - min(fileBytes, SizeSavings.fixedBytes + logBytes)
     deadBytes = rest - min(rest, liveBytes)
   }

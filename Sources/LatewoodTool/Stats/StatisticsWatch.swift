@@ -11,33 +11,31 @@ struct StatisticsWatch {
 
   init(_ database: Database) { self.database = database }
 
-  mutating func sample() throws(Failure) -> StatisticsSample {
-    do {
-      try database.store.refresh()
-      let now = MonotonicClock.nanoseconds
-      let statistics = try database.store.statistics()
-      let history = try database.store.history()
-      var sample = StatisticsSample(
-        statistics: statistics, space: try SpaceSample(at: database.path),
-        time: Environment.system.now())
-      if let before {
-        let isSameFile = before.statistics.fileID == statistics.fileID
-        let seconds = Double(max(now &- before.nanoseconds, 1)) / 1e9
-        let transactions = statistics.transaction - min(statistics.transaction, before.statistics.transaction)
-        sample.commitsPerSecond = UInt64((Double(transactions) / seconds).rounded())
-        // The bytes of a new file were copied by a compaction; later commits are in its log.
-        let appended =
-          isSameFile
-          ? statistics.logEnd - min(statistics.logEnd, before.statistics.logEnd) : statistics.logBytes
-        sample.bytesPerSecond = UInt64((Double(appended) / seconds).rounded())
-        checkpoints += UInt64(
-          history.count { !isSameFile ? !$0.isCompaction : $0.offset > before.checkpoint })
-        compactions += isSameFile ? 0 : 1
-      }
-      (sample.checkpoints, sample.compactions) = (checkpoints, compactions)
-      before = (statistics, now, history.first?.offset ?? 0)
-      return sample
-    } catch { throw Failure(error) }
+  mutating func sample() throws -> StatisticsSample {
+    try database.store.refresh()
+    let now = MonotonicClock.nanoseconds
+    let statistics = try database.store.statistics()
+    let history = try database.store.history()
+    var sample = StatisticsSample(
+      statistics: statistics, space: try SpaceSample(at: database.path),
+      time: Environment.system.now())
+    if let before {
+      let isSameFile = before.statistics.fileID == statistics.fileID
+      let seconds = Double(max(now &- before.nanoseconds, 1)) / 1e9
+      let transactions = statistics.transaction - min(statistics.transaction, before.statistics.transaction)
+      sample.commitsPerSecond = UInt64((Double(transactions) / seconds).rounded())
+      // The bytes of a new file were copied by a compaction; later commits are in its log.
+      let appended =
+        isSameFile
+        ? statistics.logEnd - min(statistics.logEnd, before.statistics.logEnd) : statistics.logBytes
+      sample.bytesPerSecond = UInt64((Double(appended) / seconds).rounded())
+      checkpoints += UInt64(
+        history.count { !isSameFile ? !$0.isCompaction : $0.offset > before.checkpoint })
+      compactions += isSameFile ? 0 : 1
+    }
+    (sample.checkpoints, sample.compactions) = (checkpoints, compactions)
+    before = (statistics, now, history.first?.offset ?? 0)
+    return sample
   }
 }
 

@@ -20,10 +20,10 @@ enum KeyText {
   }
 
   /// Returns the key for a command-line argument.
-  static func bytes(_ argument: [UInt8]) throws(Failure) -> [UInt8] {
+  static func bytes(_ argument: [UInt8]) throws -> [UInt8] {
     guard argument.starts(with: hexMark.utf8) else { return argument }
     guard let bytes = Hex.decode(argument.dropFirst(hexMark.utf8.count)) else {
-      throw .usage(
+      throw Failure.usage(
         "\(Arguments.quoted(argument)) starts with 0x but is not a sequence of bytes in hexadecimal",
         advice: "Give two digits for each byte; text that starts with 0x is written 0x3078 and so on.")
     }

@@ -24,7 +24,7 @@ enum Timestamp {
   /// `+15m`, `+12h`, `+7d`, or a number of seconds.
   ///
   /// - Parameter now: the time in seconds to which a `+` is relative.
-  static func seconds(_ text: String, now: UInt64) throws(Failure) -> UInt64 {
+  static func seconds(_ text: String, now: UInt64) throws -> UInt64 {
     var found: UInt64?
     if text.hasPrefix("+") {
       let units: [Character: UInt64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
@@ -39,7 +39,7 @@ enum Timestamp {
       found = UInt64(time.seconds)
     }
     guard let found, found < 1 << 40 else {
-      throw .usage(
+      throw Failure.usage(
         "\(Arguments.quoted(Array(text.utf8))) is not a time",
         advice: "Write 2026-03-01T09:30:00Z, or +90s, +15m, +12h, +7d from now, or seconds since 1970.")
     }

@@ -99,6 +99,17 @@ import Testing
     #expect(try store.body("a") == "outer")
   }
 
+  @Test func `an error of the store is one of documents, also in a batch inside a batch`() throws {
+    let store = try DocumentStore.inMemory()
+    let long = String(repeating: "a", count: 20_000)
+    refusal(.badDocumentID) { try store.save(long, "alone") }
+    try store.write { _ in
+      refusal(.badDocumentID) { try store.save(long, "inside") }
+      try store.save("a", "after it")
+    }
+    #expect(try store.body("a") == "after it")
+  }
+
   @Test func `eight threads that update one counter lose no increment`() throws {
     let directory = try TemporaryDirectory()
     let store = try DocumentStore.open(at: directory.database)
