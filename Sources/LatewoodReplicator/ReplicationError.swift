@@ -40,6 +40,7 @@ public struct ReplicationError: Error, Sendable, Equatable {
     case database
   }
 
+  /// The kind of the error.
   public var code: Code
   /// The description of the problem, in one sentence. Never contains credentials.
   public var message: String
