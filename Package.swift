@@ -25,7 +25,7 @@ let package = Package(
     layer("LatewoodCrypto", on: ["LatewoodBytes"]),
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     // The words of texts and queries for them, with tables of Unicode of its own.
-    layer("LatewoodText"),
+    layer("LatewoodText", on: ["LatewoodBytes"]),
     layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
     layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),

@@ -81,3 +81,15 @@
     return nil
   }
 }
+
+extension [UInt8] {
+  /// Appends an integer in the encoding of ``Varint``.
+  @inlinable package mutating func append(varint value: UInt64) {
+    var rest = value
+    while rest >= 0x80 {
+      append(UInt8(truncatingIfNeeded: rest) | 0x80)
+      rest &>>= 7
+    }
+    append(UInt8(truncatingIfNeeded: rest))
+  }
+}

@@ -103,15 +103,6 @@ struct UntrustedBytes {
 
 /// The encoding that ``UntrustedBytes`` reads.
 extension [UInt8] {
-  mutating func append(varint value: UInt64) {
-    var rest = value
-    while rest >= 0x80 {
-      append(UInt8(truncatingIfNeeded: rest) | 0x80)
-      rest &>>= 7
-    }
-    append(UInt8(truncatingIfNeeded: rest))
-  }
-
   mutating func append(_ digest: RevisionDigest) {
     let words = digest.bigEndianWords
     Swift.withUnsafeBytes(of: (words.0.bigEndian, words.1.bigEndian, words.2.bigEndian, words.3.bigEndian)) {

@@ -1,0 +1,102 @@
+/// The documents that a part of a query finds, in the order of their numbers.
+///
+/// A cursor begins before the first document and only moves forward. With scores, it skips
+/// documents that cannot be among the best: see ``advance(to:above:)``.
+protocol DocumentCursor: AnyObject {
+  /// The number of the current document: 0 before the first, ``TextIndexKey/infinite`` after the
+  /// last.
+  var number: UInt64 { get }
+  /// An upper bound of the number of documents.
+  var estimate: Int { get }
+
+  /// Moves to the first document whose number is not less than `target`, unless the cursor is there
+  /// already. May skip documents whose score is not greater than `threshold`.
+  func advance(to target: UInt64, above threshold: Double) throws
+
+  /// Returns an upper bound of the scores of documents from a number on, and the last number that
+  /// the bound is for. Does not read postings, and does not move the cursor. Targets may not
+  /// decrease.
+  func bound(at target: UInt64) throws -> ScoreBound
+
+  /// The score of the current document, which has `length` words.
+  func score(_ length: Int) -> Double
+
+  /// Calls a closure with each phrase that the current document has.
+  func forEachPhrase(_ body: (PhraseRank, ArraySlice<UInt32>) -> Void)
+}
+
+extension DocumentCursor {
+  /// Moves to the first document whose number is not less than `target`.
+  func advance(to target: UInt64) throws { try advance(to: target, above: -.infinity) }
+}
+
+/// An upper bound of the scores of documents up to a number.
+struct ScoreBound {
+  var score: Double
+  var through: UInt64
+
+  /// The bound behind the last document.
+  static let end = ScoreBound(score: 0, through: TextIndexKey.infinite)
+}
+
+/// A cursor that knows the places of a phrase.
+protocol PhraseOccurrences: DocumentCursor {
+  /// How often the phrase is in each field of the current document.
+  var frequencies: ArraySlice<UInt32> { get }
+  /// The places of the first term of the phrase.
+  var places: ArraySlice<Int> { get }
+}
+
+/// The part of a score that depends only on the query and the index.
+struct PhraseRank {
+  /// The number of the phrase in the query.
+  var phrase: Int
+  var ranking: BM25
+  /// The number of documents with the phrase.
+  var documentCount: Int
+  var idf: Double
+  var boost: Double
+  /// The weights of fields; 0 for a field that the phrase leaves out.
+  var weights: [Double]
+
+  init(phrase: Int, _ ranking: BM25, documentCount: Int, boost: Double, weights: [Double]) {
+    self.phrase = phrase
+    self.ranking = ranking
+    self.documentCount = documentCount
+    idf = ranking.idf(documentCount)
+    self.boost = boost
+    self.weights = weights
+  }
+
+  func frequency(_ frequencies: ArraySlice<UInt32>) -> Double {
+    var sum = 0.0
+    var field = 0
+    for frequency in frequencies {
+      if frequency > 0 { sum += weights[field] * Double(frequency) }
+      field += 1
+    }
+    return sum
+  }
+
+  func score(_ frequencies: ArraySlice<UInt32>, _ length: Int) -> Double {
+    boost * ranking.part(idf: idf, frequency: frequency(frequencies), length: length)
+  }
+}
+
+/// The documents that several cursors have in common.
+enum CommonDocuments {
+  /// Moves cursors to the first document, from a number on, that all of them have.
+  static func advance(_ cursors: [any DocumentCursor], to target: UInt64) throws -> UInt64 {
+    var target = target
+    var (agreeing, index) = (0, 0)
+    while agreeing < cursors.count {
+      let cursor = cursors[index]
+      try cursor.advance(to: target)
+      if cursor.number == TextIndexKey.infinite { return TextIndexKey.infinite }
+      agreeing = cursor.number == target ? agreeing + 1 : 1
+      target = cursor.number
+      index = index + 1 == cursors.count ? 0 : index + 1
+    }
+    return target
+  }
+}

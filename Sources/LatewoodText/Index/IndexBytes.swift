@@ -1,0 +1,60 @@
+import LatewoodBytes
+
+/// Reads the value of an entry sequentially. Throws if a read exceeds the end.
+///
+/// SAFETY: every access is checked against `end` first. A reader is used only in the closure of
+/// ``read(_:what:_:)``, and does not outlive its bytes.
+struct IndexBytes {
+  private var at: UnsafeRawPointer
+  private let end: UnsafeRawPointer
+  /// The description of the value in error messages.
+  private let what: StaticString
+
+  private init(_ start: UnsafeRawPointer, _ end: UnsafeRawPointer, _ what: StaticString) {
+    at = start
+    self.end = end
+    self.what = what
+  }
+
+  /// Calls a closure with a reader of bytes, beginning at an offset.
+  @inline(__always) static func read<Result>(
+    _ bytes: [UInt8], from offset: Int = 0, what: StaticString,
+    _ body: (inout IndexBytes) throws -> Result
+  ) throws -> Result {
+    try bytes.withUnsafeBytes { (buffer) in
+      // SAFETY: the offset is checked to be inside of the buffer, which lives during the closure.
+      guard let start = buffer.baseAddress, 0...buffer.count ~= offset else {
+        throw TextIndexDamage("\(what) is empty")
+      }
+      var reader = IndexBytes(start + offset, start + buffer.count, what)
+      return try body(&reader)
+    }
+  }
+
+  /// The number of bytes that are left.
+  var count: Int { end - at }
+
+  func damaged(_ reason: String) -> TextIndexDamage { TextIndexDamage("\(what): \(reason)") }
+
+  /// Reads an unsigned integer in variable length.
+  @inline(__always) mutating func number() throws -> UInt64 {
+    guard let (value, length) = Varint.read(at, end: end) else {
+      throw damaged("it ends in the middle of a number")
+    }
+    at += length
+    return value
+  }
+
+  /// Reads an integer that is at most `limit`.
+  @inline(__always) mutating func number(upTo limit: UInt64) throws -> Int {
+    let value = try number()
+    guard value <= limit, let value = Int(exactly: value) else {
+      throw damaged("the number \(value) is too large")
+    }
+    return value
+  }
+
+  func finish() throws {
+    guard at == end else { throw damaged("there are bytes after its end") }
+  }
+}

@@ -1,0 +1,321 @@
+import LatewoodBytes
+
+/// The documents with a term, and the places of the term in them: a block in memory, or all of a
+/// list that a query has put together.
+///
+/// A block is encoded as the number of its postings and a *body*. The body follows without that
+/// number in the entry of a term with few postings. All numbers have variable length (``Varint``).
+///
+/// ```
+/// body      = [ field ] { posting } { places }
+/// posting   = (gap - 1) * 2 + isUsual, then if it is not usual { shape }
+/// shape     = ((frequency - 1) * fieldCount + field) * 2 + isFollowed
+/// places    = first position { gap - 1 }                       for each field with the term
+/// ```
+///
+/// - `field`, the usual field of the block, is there only if the index has several fields. A usual
+///   posting has its term a single time, in this field.
+/// - The gap of a posting is the difference from the number of the previous document, or from 0.
+/// - The shapes of a posting are in the order of fields, one for each field with the term.
+/// - The gap of a place is the difference from the previous position in the same field.
+struct Postings: Equatable {
+  let fieldCount: Int
+  /// The numbers of the documents, in order.
+  private(set) var numbers: [UInt64] = []
+  /// How often the term is in each field of each document.
+  private(set) var frequencies: [UInt32] = []
+  /// The places in all documents, each with its field: see ``place(_:_:)``. Empty if only
+  /// frequencies are known.
+  private(set) var places: [Int] = []
+  /// The end in `places` of each document.
+  private(set) var ends: [Int] = []
+
+  init(fieldCount: Int) { self.fieldCount = fieldCount }
+
+  /// The greatest position in a field.
+  static let positionLimit = 1 << 40 - 1
+  /// The maximum number of fields of an index.
+  static let fieldLimit = 64
+  /// The maximum number of postings in a block that a reader accepts.
+  static let countLimit = 4096
+
+  /// A position together with its field. Places are in the order of fields, then positions.
+  static func place(_ field: Int, _ position: Int) -> Int { field << 40 + position }
+
+  var count: Int { numbers.count }
+  var isEmpty: Bool { numbers.isEmpty }
+
+  func frequencies(at index: Int) -> ArraySlice<UInt32> {
+    frequencies[(index * fieldCount)..<((index + 1) * fieldCount)]
+  }
+
+  func places(at index: Int) -> ArraySlice<Int> { places[(index == 0 ? 0 : ends[index - 1])..<ends[index]] }
+
+  /// Returns the index of the first document whose number is not less than `number`, beginning the
+  /// search at an index.
+  func index(of number: UInt64, from start: Int = 0) -> Int {
+    var (low, step) = (start, 1)
+    while low + step < count, numbers[low + step] < number { (low, step) = (low + step, step * 2) }
+    var high = min(count, low + step)
+    while low < high {
+      let middle = (low + high) / 2
+      if numbers[middle] < number { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+
+  // MARK: Putting together
+
+  /// Appends a document with its places.
+  mutating func append(_ number: UInt64, places new: some Collection<Int>) {
+    let start = frequencies.count
+    numbers.append(number)
+    frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
+    for place in new { frequencies[start + place >> 40] += 1 }
+    places.append(contentsOf: new)
+    ends.append(places.count)
+  }
+
+  /// Appends a document of other postings.
+  mutating func append(_ other: Postings, at index: Int) {
+    numbers.append(other.numbers[index])
+    frequencies.append(contentsOf: other.frequencies(at: index))
+    guard !other.ends.isEmpty else { return }
+    places.append(contentsOf: other.places(at: index))
+    ends.append(places.count)
+  }
+
+  /// Appends a document with frequencies only.
+  mutating func append(_ number: UInt64, frequencies new: some Collection<UInt32>) {
+    numbers.append(number)
+    frequencies.append(contentsOf: new)
+  }
+
+  /// Appends all documents of the next block.
+  ///
+  /// - Throws: ``TextIndexDamage`` if they do not follow the documents here.
+  mutating func append(_ next: Postings) throws {
+    if let last = numbers.last, let first = next.numbers.first, first <= last {
+      throw TextIndexDamage("a block has a document of an earlier block")
+    }
+    numbers += next.numbers
+    frequencies += next.frequencies
+    let start = places.count
+    places += next.places
+    ends.append(contentsOf: next.ends.lazy.map { start + $0 })
+  }
+
+  func range(_ range: Range<Int>) -> Postings {
+    var part = Postings(fieldCount: fieldCount)
+    for index in range { part.append(self, at: index) }
+    return part
+  }
+
+  /// Returns the postings of documents with one term or the other.
+  func union(_ other: Postings) -> Postings {
+    var result = Postings(fieldCount: fieldCount)
+    var (left, right) = (0, 0)
+    while left < count || right < other.count {
+      if right == other.count || (left < count && numbers[left] < other.numbers[right]) {
+        result.append(self, at: left)
+        left += 1
+      } else if left == count || other.numbers[right] < numbers[left] {
+        result.append(other, at: right)
+        right += 1
+      } else {
+        if ends.isEmpty {
+          let both = zip(frequencies(at: left), other.frequencies(at: right)).map { $0 &+ $1 }
+          result.append(numbers[left], frequencies: both)
+        } else {
+          result.append(numbers[left], places: (places(at: left) + other.places(at: right)).sorted())
+        }
+        left += 1
+        right += 1
+      }
+    }
+    return result
+  }
+
+  /// Returns the postings of documents with one of several terms.
+  ///
+  /// Always merges the two shortest lists, so that a posting of a long list is seldom copied.
+  static func union(_ lists: [Postings], fieldCount: Int) -> Postings {
+    var short = lists.sorted { $0.count > $1.count }
+    var merged: [Postings] = []
+    var first = 0
+    func next() -> Postings? {
+      // Both lists of lists are in the order of their lengths, the merged ones from the front.
+      if let last = short.last, first == merged.count || last.count <= merged[first].count {
+        return short.popLast()
+      }
+      guard first < merged.count else { return nil }
+      defer {
+        merged[first] = Postings(fieldCount: fieldCount)
+        first += 1
+      }
+      return merged[first]
+    }
+    while let left = next() {
+      guard let right = next() else { return left }
+      merged.append(left.union(right))
+    }
+    return Postings(fieldCount: fieldCount)
+  }
+
+  // MARK: Encoding
+
+  /// Appends the body of a block.
+  func encode(to bytes: inout [UInt8]) {
+    let usual = usualField
+    if fieldCount > 1 { bytes.append(varint: UInt64(usual)) }
+    var previous: UInt64 = 0
+    for index in numbers.indices {
+      let frequencies = frequencies(at: index)
+      var (last, total): (Int, UInt64) = (0, 0)
+      for (field, frequency) in zip(0..., frequencies) where frequency > 0 {
+        last = field
+        total += UInt64(frequency)
+      }
+      let isUsual = total == 1 && last == usual
+      bytes.append(varint: (numbers[index] - previous - 1) << 1 | (isUsual ? 1 : 0))
+      previous = numbers[index]
+      guard !isUsual else { continue }
+      for (field, frequency) in zip(0..., frequencies) where frequency > 0 {
+        let shape = UInt64(frequency - 1) * UInt64(fieldCount) + UInt64(field)
+        bytes.append(varint: shape << 1 | (field < last ? 1 : 0))
+      }
+    }
+    var before = 0
+    for index in numbers.indices {
+      before = -1
+      for place in places(at: index) {
+        // The first place of a field is a position, the others are gaps.
+        let isFirst = before < 0 || before >> 40 != place >> 40
+        bytes.append(varint: UInt64(isFirst ? place & Postings.positionLimit : place - before - 1))
+        before = place
+      }
+    }
+  }
+
+  /// The field that most of the documents with a single occurrence have it in.
+  private var usualField: Int {
+    guard fieldCount > 1 else { return 0 }
+    var counts = [Int](repeating: 0, count: fieldCount)
+    for index in numbers.indices {
+      let frequencies = frequencies(at: index)
+      if frequencies.reduce(0, +) == 1, let field = frequencies.firstIndex(of: 1) {
+        counts[field - frequencies.startIndex] += 1
+      }
+    }
+    return counts.indices.max { counts[$0] < counts[$1] } ?? 0
+  }
+
+  /// Reads a body.
+  ///
+  /// - Parameters:
+  ///   - count: the number of postings.
+  ///   - withPlaces: false to read only the frequencies.
+  init(_ reader: inout IndexBytes, count: Int, fieldCount: Int, withPlaces: Bool) throws {
+    self.fieldCount = fieldCount
+    guard count >= 1, count <= min(reader.count, Postings.countLimit) else {
+      throw reader.damaged("it has \(count) postings")
+    }
+    let usual = fieldCount > 1 ? try reader.number(upTo: UInt64(fieldCount - 1)) : 0
+    numbers.reserveCapacity(count)
+    frequencies.reserveCapacity(count * fieldCount)
+    var number: UInt64 = 0
+    /// Each place takes at least one byte.
+    var total = 0
+    for _ in 0..<count {
+      let code = try reader.number()
+      number += code >> 1 + 1
+      guard code >> 1 < TextIndexKey.numberLimit, number < TextIndexKey.numberLimit else {
+        throw reader.damaged("the number of a document is too large")
+      }
+      numbers.append(number)
+      if fieldCount == 1, code & 1 == 1 {
+        frequencies.append(1)
+        total += 1
+        continue
+      }
+      let start = frequencies.count
+      frequencies.append(contentsOf: repeatElement(0, count: fieldCount))
+      if code & 1 == 1 {
+        frequencies[start + usual] = 1
+        total += 1
+      } else {
+        try readShapes(&reader, start, &total)
+      }
+    }
+    guard total <= reader.count else { throw reader.damaged("it ends before its last place") }
+    if withPlaces { try readPlaces(&reader, total) }
+  }
+
+  private mutating func readShapes(_ reader: inout IndexBytes, _ start: Int, _ total: inout Int) throws {
+    var next = 0
+    while true {
+      let code = try reader.number()
+      let (frequency, field) = (code >> 1).quotientAndRemainder(dividingBy: UInt64(fieldCount))
+      guard Int(field) >= next, frequency < UInt64(reader.count) else {
+        throw reader.damaged("the frequencies of a posting are not in order")
+      }
+      guard frequency < UInt64(UInt32.max), total <= reader.count else {
+        throw reader.damaged("it ends before its last place")
+      }
+      frequencies[start + Int(field)] = UInt32(frequency) + 1
+      total += Int(frequency) + 1
+      next = Int(field) + 1
+      if code & 1 == 0 { return }
+    }
+  }
+
+  private mutating func readPlaces(_ reader: inout IndexBytes, _ total: Int) throws {
+    places.reserveCapacity(total)
+    ends.reserveCapacity(count)
+    for index in numbers.indices {
+      for field in 0..<fieldCount {
+        var position = -1
+        for _ in 0..<frequencies[index * fieldCount + field] {
+          let gap = try reader.number(upTo: UInt64(Postings.positionLimit))
+          position += gap + 1
+          guard position <= Postings.positionLimit else {
+            throw reader.damaged("a position is too large")
+          }
+          places.append(Postings.place(field, position))
+        }
+      }
+      ends.append(places.count)
+    }
+    try reader.finish()
+  }
+}
+
+/// A block of postings in a separate entry.
+enum PostingBlock {
+  static func encode(_ postings: Postings) -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.append(varint: UInt64(postings.count))
+    postings.encode(to: &bytes)
+    return bytes
+  }
+
+  static func decode(_ bytes: [UInt8], fieldCount: Int, withPlaces: Bool) throws -> Postings {
+    try IndexBytes.read(bytes, what: "a block of postings") { (reader) in
+      let count = try reader.number(upTo: UInt64(Postings.countLimit))
+      return try Postings(&reader, count: count, fieldCount: fieldCount, withPlaces: withPlaces)
+    }
+  }
+
+  static func read(
+    _ term: [UInt8], _ bound: UInt64, from space: any TextIndexSpace, fieldCount: Int, withPlaces: Bool
+  ) throws -> Postings {
+    guard let bytes = try space.value(of: TextIndexKey.block(term, bound)) else {
+      throw TextIndexDamage("a block of postings is missing")
+    }
+    let postings = try decode(bytes, fieldCount: fieldCount, withPlaces: withPlaces)
+    guard let last = postings.numbers.last, last <= bound else {
+      throw TextIndexDamage("a block has a document that does not belong to it")
+    }
+    return postings
+  }
+}

@@ -1,0 +1,151 @@
+/// Makes cursors for a query.
+///
+/// The score of a phrase depends on the number of documents that have it. For one term in all
+/// fields or in a single field, the entry of the term has that number, and the postings are read as
+/// far as they are needed. The documents with any other phrase are put into a list first, if there
+/// are to be scores.
+struct QueryPlan {
+  private let query: BoundTextQuery
+  private let reader: TextIndexReader
+  /// Nil to find documents without their scores.
+  private let weights: [Double]?
+  private let ranking: BM25
+
+  init(_ query: BoundTextQuery, _ reader: TextIndexReader, weights: [Double]?) {
+    self.query = query
+    self.reader = reader
+    self.weights = weights
+    ranking = BM25(
+      documentCount: reader.statistics.documentCount, totalLength: reader.statistics.totalLength)
+  }
+
+  private var space: any TextIndexSpace { reader.space }
+  private var fieldCount: Int { reader.fieldCount }
+
+  /// Returns a cursor for the query; nil if it has no words.
+  func cursor() throws -> (any DocumentCursor)? { try query.root.map { try cursor($0) } }
+
+  private func cursor(_ node: BoundTextQuery.Node) throws -> any DocumentCursor {
+    switch node {
+    case .phrase(let number): return try phrase(number, withPlaces: false).cursor
+    case .near(let numbers, let distance):
+      let phrases = try numbers.map { try phrase($0, withPlaces: true) }
+      return NearCursor(
+        phrases.map(\.cursor), lengths: numbers.map { query.phrases[$0].length }, distance: distance,
+        ranks: phrases.compactMap(\.rank), fieldCount: fieldCount)
+    case .all(let nodes): return AllCursor(try nodes.map { try cursor($0) })
+    case .any(let nodes): return AnyCursor(try nodes.map { try cursor($0) })
+    case .without(let node, let excluded):
+      // Excluded documents need no scores.
+      let plan = QueryPlan(query, reader, weights: nil)
+      return WithoutCursor(try cursor(node), try plan.cursor(excluded))
+    }
+  }
+
+  /// Returns the number of documents with a phrase, if an entry contains that number.
+  func knownCount(ofPhrase number: Int) throws -> Int? {
+    let phrase = query.phrases[number]
+    guard phrase.terms.count == 1, phrase.terms[0].prefix == nil else { return nil }
+    let entry = try entry(of: phrase.terms[0].bytes, withPlaces: false)
+    return knownCount(phrase, entry)
+  }
+
+  private func knownCount(_ phrase: BoundTextQuery.Phrase, _ entry: TermEntry) -> Int? {
+    guard let fields = phrase.fields, fields.count < fieldCount else { return entry.documentCount }
+    guard fields.count == 1, let field = fields.first else { return fields.isEmpty ? 0 : nil }
+    return entry.fieldDocumentCounts[field]
+  }
+
+  // MARK: Phrases
+
+  private func phrase(
+    _ number: Int, withPlaces: Bool
+  ) throws -> (cursor: any PhraseOccurrences, rank: PhraseRank?) {
+    let phrase = query.phrases[number]
+    let fields = phrase.fields.flatMap { (fields) in
+      fields.count < fieldCount ? (0..<fieldCount).map { fields.contains($0) } : nil
+    }
+    if phrase.terms.count == 1, phrase.terms[0].prefix == nil {
+      let term = phrase.terms[0].bytes
+      let entry = try entry(of: term, withPlaces: withPlaces)
+      if weights == nil || knownCount(phrase, entry) != nil, fields == nil || !withPlaces {
+        let rank = rank(number, knownCount(phrase, entry) ?? 0, fields)
+        let cursor = try TermCursor(
+          term, entry, in: space, fields: fields, withPlaces: withPlaces, rank: rank)
+        return (cursor, rank)
+      }
+    }
+    let cursor = try occurrences(of: phrase, fields, withPlaces: withPlaces)
+    guard weights != nil else { return (cursor, nil) }
+    var postings = Postings(fieldCount: fieldCount)
+    while true {
+      try cursor.advance(to: cursor.number + 1)
+      guard cursor.number < TextIndexKey.infinite else { break }
+      if withPlaces {
+        postings.append(cursor.number, places: cursor.places)
+      } else {
+        postings.append(cursor.number, frequencies: cursor.frequencies)
+      }
+    }
+    let rank = rank(number, postings.count, fields)
+    return (ListCursor(postings, rank: rank), rank)
+  }
+
+  private func rank(_ number: Int, _ count: Int, _ fields: [Bool]?) -> PhraseRank? {
+    guard let weights else { return nil }
+    return PhraseRank(
+      phrase: number, ranking, documentCount: count, boost: query.phrases[number].boost,
+      weights: zip(0..., weights).map { (field, weight) in fields?[field] == false ? 0 : weight })
+  }
+
+  /// Returns the occurrences of a phrase without scores.
+  private func occurrences(
+    of phrase: BoundTextQuery.Phrase, _ fields: [Bool]?, withPlaces: Bool
+  ) throws -> any PhraseOccurrences {
+    let needPlaces = withPlaces || phrase.terms.count > 1 || fields != nil
+    let parts = try phrase.terms.map { (term) -> (cursor: any PhraseOccurrences, offset: Int) in
+      if term.prefix != nil {
+        return (ListCursor(try postings(of: term, withPlaces: needPlaces), rank: nil), term.offset)
+      }
+      let entry = try entry(of: term.bytes, withPlaces: needPlaces)
+      let cursor = try TermCursor(
+        term.bytes, entry, in: space, fields: nil, withPlaces: needPlaces, rank: nil)
+      return (cursor, term.offset)
+    }
+    if parts.count == 1, fields == nil { return parts[0].cursor }
+    return PhraseCursor(parts, fields: fields, fieldCount: fieldCount)
+  }
+
+  private func entry(of term: [UInt8], withPlaces: Bool) throws -> TermEntry {
+    let bytes = try space.value(of: TextIndexKey.term(term))
+    let entry = try bytes.map { try TermEntry($0, fieldCount: fieldCount, withPlaces: withPlaces) }
+    return entry ?? TermEntry(Postings(fieldCount: fieldCount))
+  }
+
+  /// Returns the postings of all terms that a prefix matches.
+  private func postings(of term: BoundTextQuery.Term, withPlaces: Bool) throws -> Postings {
+    var lists: [Postings] = []
+    let prefix = term.prefix ?? term.bytes
+    try TextIndexKey.forEach("t", from: prefix, in: space) { (key, value) in
+      guard key.starts(with: prefix) else { return false }
+      lists.append(try postings(of: key, value, withPlaces: withPlaces))
+      return true
+    }
+    if !term.bytes.starts(with: prefix), let value = try space.value(of: TextIndexKey.term(term.bytes)) {
+      lists.append(try postings(of: term.bytes, value, withPlaces: withPlaces))
+    }
+    return Postings.union(lists, fieldCount: fieldCount)
+  }
+
+  private func postings(of term: [UInt8], _ value: [UInt8], withPlaces: Bool) throws -> Postings {
+    let entry = try TermEntry(value, fieldCount: fieldCount, withPlaces: withPlaces)
+    if let postings = entry.postings { return postings }
+    var postings = Postings(fieldCount: fieldCount)
+    try BlockDirectory.forEachBlock(of: term, in: space, fieldCount: fieldCount) { (block, _) in
+      try postings.append(
+        try PostingBlock.read(
+          term, block.bound, from: space, fieldCount: fieldCount, withPlaces: withPlaces))
+    }
+    return postings
+  }
+}
