@@ -171,10 +171,10 @@ private final class DocumentsRun {
   }
 
   private func refusal(of id: String, _ writer: DocumentWriter) -> DatabaseError.Code? {
-    do throws(DatabaseError) {
+    do {
       _ = try writer.save(id, in: documents, body: Self.tombstone, parent: nil, isDeleted: true)
       return nil
-    } catch { return error.code }
+    } catch { return (error as? DatabaseError)?.code }
   }
 
   private func purgeLeaf(
