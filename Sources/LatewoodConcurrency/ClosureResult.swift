@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The result of a closure that a function calls once, unless it throws, without passing on the
 /// result.
 ///
@@ -15,14 +13,5 @@ import Dispatch
   @inlinable @inline(__always) package func get() -> R {
     guard let value else { preconditionFailure("the function has not called its closure") }
     return value
-  }
-}
-
-extension DispatchQueue {
-  /// Runs a closure that may block on this queue instead of the caller's thread.
-  package func perform<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
-    try await withCheckedThrowingContinuation { continuation in
-      async { continuation.resume(with: Result { try body() }) }
-    }
   }
 }

@@ -5,18 +5,7 @@ extension Replicator {
   /// The state and progress of a replicator.
   public struct Status: Sendable, Equatable {
     /// The states of a replicator.
-    public enum Activity: Sendable, Equatable {
-      /// It connects, and looks for the change to start after.
-      case connecting
-      /// It transfers documents.
-      case busy
-      /// It has transferred everything, and waits for changes.
-      case idle
-      /// The other side cannot be reached. It waits, and tries again.
-      case offline
-      /// It is not running.
-      case stopped
-    }
+    public typealias Activity = ReplicationActivity
 
     /// The state.
     public var activity = Activity.stopped

@@ -3,8 +3,8 @@ import LatewoodDocuments
 import LatewoodReplicator
 
 /// A collection that resolves conflicts when revisions are inserted.
-struct ResolvingPeer: ReplicationPeer {
-  private let base: CollectionPeer
+struct ResolvingPeer: ForwardingPeer {
+  let base: CollectionPeer
   private let collection: DocumentCollection
   private let resolver: @Sendable (Replicator.Conflict) throws -> MutableDocument?
   private let onFailure: @Sendable (Replicator.DocumentFailure) -> Void
@@ -67,21 +67,5 @@ struct ResolvingPeer: ReplicationPeer {
       ancestor = try await collection.commonAncestor(newest, other)
     }
     return Replicator.Conflict(id: id, current: current, others: others, ancestor: ancestor)
-  }
-
-  // MARK: Calls that are passed on
-
-  func information() async throws -> PeerInformation { try await base.information() }
-  func changes(_ request: ChangesRequest) async throws -> any ChangeFeed { try await base.changes(request) }
-  func missing(_ asked: [DocumentRevisions]) async throws -> [MissingRevisions] {
-    try await base.missing(asked)
-  }
-  func revisions(_ requests: [RevisionRequest]) async throws -> [PeerRevision] {
-    try await base.revisions(requests)
-  }
-  func ensureDurable() async throws -> String? { try await base.ensureDurable() }
-  func localDocument(_ id: String) async throws -> LocalDocument? { try await base.localDocument(id) }
-  func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String {
-    try await base.putLocalDocument(id, body: body, revision: revision)
   }
 }

@@ -12,14 +12,40 @@ final class StatusBoard: Sendable {
     var status = Replicator.Status()
     var parts: [ReplicationStatus?]
     var failures: [Replicator.DocumentFailure] = []
-    var nextWatcher = 0
-    var watchers: [Int: Watcher<Replicator.Status>] = [:]
-    var failureWatchers: [Int: Watcher<Replicator.DocumentFailure>] = [:]
+    var watchers = Watchers<Replicator.Status>()
+    var failureWatchers = Watchers<Replicator.DocumentFailure>()
   }
 
-  private struct Watcher<Element: Sendable> {
-    var stream: AsyncStream<Element>.Continuation
-    var endsAtStop: Bool
+  /// Those who read a sequence of the board.
+  private struct Watchers<Element: Sendable> {
+    private var next = 0
+    private var ending: [Int: AsyncStream<Element>.Continuation] = [:]
+    private var lasting: [Int: AsyncStream<Element>.Continuation] = [:]
+
+    /// - Parameter endsAtStop: whether the sequence ends when the replicator stops.
+    mutating func add(_ stream: AsyncStream<Element>.Continuation, endsAtStop: Bool) -> Int {
+      next += 1
+      if endsAtStop { ending[next] = stream } else { lasting[next] = stream }
+      return next
+    }
+
+    mutating func remove(_ id: Int) {
+      ending[id] = nil
+      lasting[id] = nil
+    }
+
+    func yield(_ element: Element) {
+      for stream in ending.values { stream.yield(element) }
+      for stream in lasting.values { stream.yield(element) }
+    }
+
+    /// Removes the sequences that end when the replicator stops, and returns them.
+    mutating func takeEnding() -> [AsyncStream<Element>.Continuation] {
+      defer { ending = [:] }
+      return Array(ending.values)
+    }
+
+    var all: [AsyncStream<Element>.Continuation] { Array(ending.values) + Array(lasting.values) }
   }
 
   private let state: Guarded<State>
@@ -33,7 +59,7 @@ final class StatusBoard: Sendable {
 
   deinit {
     let (statuses, failures) = state.withLock {
-      ($0.watchers.values.map(\.stream), $0.failureWatchers.values.map(\.stream))
+      ($0.watchers.all, $0.failureWatchers.all)
     }
     for stream in statuses { stream.finish() }
     for stream in failures { stream.finish() }
@@ -66,23 +92,16 @@ final class StatusBoard: Sendable {
       state.status.activity = .stopped
       state.status.error = error
     }
-    let (statuses, failures) = state.withLock { state in
-      let ended = state.watchers.filter { $1.endsAtStop }
-      let endedFailures = state.failureWatchers.filter { $1.endsAtStop }
-      for id in ended.keys { state.watchers[id] = nil }
-      for id in endedFailures.keys { state.failureWatchers[id] = nil }
-      return (ended.values.map(\.stream), endedFailures.values.map(\.stream))
-    }
+    let (statuses, failures) = state.withLock { ($0.watchers.takeEnding(), $0.failureWatchers.takeEnding()) }
     for stream in statuses { stream.finish() }
     for stream in failures { stream.finish() }
   }
 
   func report(_ failure: Replicator.DocumentFailure) {
-    let streams = state.withLock { state in
+    state.withLock { state in
       if state.failures.count < Self.failureLimit { state.failures.append(failure) }
-      return state.failureWatchers.values.map(\.stream)
+      state.failureWatchers.yield(failure)
     }
-    for stream in streams { stream.yield(failure) }
   }
 
   /// Changes the status. It is yielded with the lock held, so that every reader sees the changes in
@@ -92,7 +111,7 @@ final class StatusBoard: Sendable {
       let old = state.status
       change(&state)
       guard state.status != old else { return }
-      for watcher in state.watchers.values { watcher.stream.yield(state.status) }
+      state.watchers.yield(state.status)
     }
   }
 
@@ -105,11 +124,11 @@ final class StatusBoard: Sendable {
       case .pull: status.pulled.add(part)
       case .push, .both: status.pushed.add(part)
       }
-      if let activity = Replicator.Status.Activity(part.activity) { found.insert(activity) }
+      found.insert(part.activity)
       status.error = status.error ?? part.error
     }
     let order: [Replicator.Status.Activity] = [.busy, .connecting, .offline, .idle]
-    // Between two replications of a run, the last state remains.
+    // A replication that has stopped does not count. Between two of a run, the last state remains.
     status.activity = order.first { found.contains($0) } ?? state.status.activity
     state.status = status
   }
@@ -117,42 +136,29 @@ final class StatusBoard: Sendable {
   // MARK: Watching
 
   func statuses(endsAtStop: Bool) -> AsyncStream<Replicator.Status> {
-    let (stream, continuation) = AsyncStream.makeStream(
-      of: Replicator.Status.self, bufferingPolicy: .bufferingNewest(1))
-    let id = state.withLock { state in
-      state.nextWatcher += 1
-      state.watchers[state.nextWatcher] = Watcher(stream: continuation, endsAtStop: endsAtStop)
-      if state.status.activity != .stopped || !endsAtStop { continuation.yield(state.status) }
-      return state.nextWatcher
+    watch(\.watchers, keeping: 1, endsAtStop: endsAtStop) { state in
+      state.status.activity != .stopped || !endsAtStop ? state.status : nil
     }
-    continuation.onTermination = { [weak self] _ in self?.state.withLock { $0.watchers[id] = nil } }
-    return stream
   }
 
   func failures(endsAtStop: Bool) -> AsyncStream<Replicator.DocumentFailure> {
+    watch(\.failureWatchers, keeping: 1000, endsAtStop: endsAtStop) { _ in nil }
+  }
+
+  /// - Parameter first: returns the first element, if the sequence has one at the beginning.
+  private func watch<Element>(
+    _ watchers: WritableKeyPath<State, Watchers<Element>> & Sendable, keeping count: Int, endsAtStop: Bool,
+    first: (State) -> Element?
+  ) -> AsyncStream<Element> {
     let (stream, continuation) = AsyncStream.makeStream(
-      of: Replicator.DocumentFailure.self, bufferingPolicy: .bufferingNewest(1000))
+      of: Element.self, bufferingPolicy: .bufferingNewest(count))
     let id = state.withLock { state in
-      state.nextWatcher += 1
-      state.failureWatchers[state.nextWatcher] = Watcher(stream: continuation, endsAtStop: endsAtStop)
-      return state.nextWatcher
+      if let element = first(state) { continuation.yield(element) }
+      return state[keyPath: watchers].add(continuation, endsAtStop: endsAtStop)
     }
     continuation.onTermination = { [weak self] _ in
-      self?.state.withLock { $0.failureWatchers[id] = nil }
+      self?.state.withLock { $0[keyPath: watchers].remove(id) }
     }
     return stream
-  }
-}
-
-extension Replicator.Status.Activity {
-  /// Returns nil for a replication that has ended, which says nothing about the others.
-  fileprivate init?(_ activity: ReplicationStatus.Activity) {
-    switch activity {
-    case .connecting: self = .connecting
-    case .busy: self = .busy
-    case .idle: self = .idle
-    case .offline: self = .offline
-    case .stopped: return nil
-    }
   }
 }

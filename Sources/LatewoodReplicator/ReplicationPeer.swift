@@ -71,6 +71,35 @@ package protocol ReplicationPeer: Sendable {
   func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String
 }
 
+/// A peer that passes on the calls to another one, except those that it implements itself.
+package protocol ForwardingPeer: ReplicationPeer {
+  associatedtype Base: ReplicationPeer
+  var base: Base { get }
+}
+
+extension ForwardingPeer {
+  package func information() async throws -> PeerInformation { try await base.information() }
+  package func changes(_ request: ChangesRequest) async throws -> any ChangeFeed {
+    try await base.changes(request)
+  }
+  package func missing(_ asked: [DocumentRevisions]) async throws -> [MissingRevisions] {
+    try await base.missing(asked)
+  }
+  package func revisions(_ requests: [RevisionRequest]) async throws -> [PeerRevision] {
+    try await base.revisions(requests)
+  }
+  package func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome] {
+    try await base.insert(revisions)
+  }
+  package func ensureDurable() async throws -> String? { try await base.ensureDurable() }
+  package func localDocument(_ id: String) async throws -> LocalDocument? {
+    try await base.localDocument(id)
+  }
+  package func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String {
+    try await base.putLocalDocument(id, body: body, revision: revision)
+  }
+}
+
 /// The position of a change in the feed of a peer: opaque text that only the peer that issued it
 /// can interpret. A peer that numbers its changes uses decimal digits.
 package struct PeerSequence: Sendable, Hashable, CustomStringConvertible {

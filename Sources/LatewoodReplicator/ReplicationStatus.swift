@@ -1,18 +1,22 @@
 import LatewoodDocuments
 
+/// What a replication, or a replicator that consists of several, does at a moment.
+public enum ReplicationActivity: Sendable, Equatable {
+  /// It connects, and looks for the change to start after.
+  case connecting
+  /// It transfers documents.
+  case busy
+  /// It has transferred everything, and waits for changes.
+  case idle
+  /// The other side cannot be reached. It waits, and tries again.
+  case offline
+  /// It is not running.
+  case stopped
+}
+
 /// The state of one replication.
 package struct ReplicationStatus: Sendable, Equatable {
-  package enum Activity: Sendable, Equatable {
-    /// It looks for the sequence to start after.
-    case connecting
-    /// It is transferring documents.
-    case busy
-    /// It has transferred everything, and waits for changes.
-    case idle
-    /// The other side could not be reached: it waits before it tries again.
-    case offline
-    case stopped
-  }
+  package typealias Activity = ReplicationActivity
 
   package var activity = Activity.connecting
   /// The number of revisions that the target has received.

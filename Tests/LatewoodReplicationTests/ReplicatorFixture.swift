@@ -63,8 +63,8 @@ func withDirectory(_ body: (URL) async throws -> Void) async throws {
 }
 
 /// A collection with a hook before each insertion, which may throw, and with ids that it refuses.
-struct HookedPeer: ReplicationPeer {
-  private let base: CollectionPeer
+struct HookedPeer: ForwardingPeer {
+  let base: CollectionPeer
   private let refuses: @Sendable (String) -> Bool
   private let beforeInsert: @Sendable () throws -> Void
 
@@ -81,18 +81,5 @@ struct HookedPeer: ReplicationPeer {
     try beforeInsert()
     var rest = try await base.insert(revisions.filter { !refuses($0.id) })[...]
     return revisions.map { refuses($0.id) ? .refused(.init(.forbidden, "no")) : rest.removeFirst() }
-  }
-  func information() async throws -> PeerInformation { try await base.information() }
-  func changes(_ request: ChangesRequest) async throws -> any ChangeFeed { try await base.changes(request) }
-  func missing(_ asked: [DocumentRevisions]) async throws -> [MissingRevisions] {
-    try await base.missing(asked)
-  }
-  func revisions(_ requests: [RevisionRequest]) async throws -> [PeerRevision] {
-    try await base.revisions(requests)
-  }
-  func ensureDurable() async throws -> String? { try await base.ensureDurable() }
-  func localDocument(_ id: String) async throws -> LocalDocument? { try await base.localDocument(id) }
-  func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String {
-    try await base.putLocalDocument(id, body: body, revision: revision)
   }
 }

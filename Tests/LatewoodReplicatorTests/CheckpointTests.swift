@@ -201,40 +201,26 @@ import Testing
 }
 
 /// A peer whose epoch changes between the beginning of a replication and its first checkpoint.
-private final class RestartingPeer: ReplicationPeer {
-  private let peer: CollectionPeer
+private final class RestartingPeer: ForwardingPeer {
+  let base: CollectionPeer
   private let times: Int
   private let epoch = Guarded(0)
 
-  init(_ peer: CollectionPeer, times: Int = 1) {
-    self.peer = peer
+  init(_ base: CollectionPeer, times: Int = 1) {
+    self.base = base
     self.times = times
   }
 
   func information() async throws -> PeerInformation {
-    var facts = try await peer.information()
+    var facts = try await base.information()
     facts.epoch = "\(epoch.withLock { $0 })"
     return facts
   }
   func ensureDurable() async throws -> String? {
-    _ = try await peer.ensureDurable()
+    _ = try await base.ensureDurable()
     return epoch.withLock { epoch in
       if epoch < times { epoch += 1 }
       return "\(epoch)"
     }
-  }
-  func changes(_ request: ChangesRequest) async throws -> any ChangeFeed { try await peer.changes(request) }
-  func missing(_ asked: [DocumentRevisions]) async throws -> [MissingRevisions] {
-    try await peer.missing(asked)
-  }
-  func revisions(_ requests: [RevisionRequest]) async throws -> [PeerRevision] {
-    try await peer.revisions(requests)
-  }
-  func insert(_ revisions: [PeerRevision]) async throws -> [InsertOutcome] {
-    try await peer.insert(revisions)
-  }
-  func localDocument(_ id: String) async throws -> LocalDocument? { try await peer.localDocument(id) }
-  func putLocalDocument(_ id: String, body: [UInt8], revision: String?) async throws -> String {
-    try await peer.putLocalDocument(id, body: body, revision: revision)
   }
 }

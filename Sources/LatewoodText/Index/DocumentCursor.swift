@@ -99,4 +99,17 @@ enum CommonDocuments {
     }
     return target
   }
+
+  /// Moves cursors to the first document, from a number on, that all of them have and that
+  /// satisfies a condition, which can read the cursors.
+  static func advance(
+    _ cursors: [any DocumentCursor], to target: UInt64, where isFound: () -> Bool
+  ) throws -> UInt64 {
+    var target = target
+    while true {
+      let number = try advance(cursors, to: target)
+      if number == TextIndexKey.infinite || isFound() { return number }
+      target = number + 1
+    }
+  }
 }

@@ -75,13 +75,9 @@ final class PhraseCursor: PhraseOccurrences {
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
-    var target = target
-    while true {
-      number = try CommonDocuments.advance(cursors, to: target)
-      guard number < TextIndexKey.infinite else { return }
+    number = try CommonDocuments.advance(cursors, to: target) {
       find()
-      if !found.isEmpty { return }
-      target = number + 1
+      return !found.isEmpty
     }
   }
 

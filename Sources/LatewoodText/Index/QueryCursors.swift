@@ -27,10 +27,7 @@ final class NearCursor: DocumentCursor {
 
   func advance(to target: UInt64, above threshold: Double) throws {
     guard number < target else { return }
-    var target = target
-    while true {
-      number = try CommonDocuments.advance(cursors, to: target)
-      guard number < TextIndexKey.infinite else { return }
+    number = try CommonDocuments.advance(cursors, to: target) {
       let found = TextOccurrences.near(
         phrases.map { (phrase) in
           phrase.places.map {
@@ -43,8 +40,7 @@ final class NearCursor: DocumentCursor {
         for occurrence in occurrences { counts[occurrence.field] += 1 }
         return counts
       }
-      if !found[0].isEmpty { return }
-      target = number + 1
+      return !found[0].isEmpty
     }
   }
 

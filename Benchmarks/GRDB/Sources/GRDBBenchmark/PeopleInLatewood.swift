@@ -1,8 +1,5 @@
 import Latewood
 
-/// A person that should be there is not.
-struct Missing: Error { var id: String }
-
 /// People in a typed collection, with relaxed durability.
 final class PeopleInLatewood: PeopleStore {
   static let name = "latewood"

@@ -64,3 +64,6 @@ protocol PeopleStore {
   /// Makes everything durable, and closes the store.
   func close() throws
 }
+
+/// A person that should be there is not.
+struct Missing: Error { var id: String }
