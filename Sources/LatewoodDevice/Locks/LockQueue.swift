@@ -15,7 +15,8 @@ import LatewoodConcurrency
 ///
 /// An open that stops waiting leaves the queue immediately. Its helper cannot be called back, so it
 /// stays for the next open that waits for the same file. If it gets the lock while nobody waits, it
-/// releases it and ends.
+/// releases it and ends. An open without patience that comes in between tries again: see
+/// `hasIdleHelper`.
 enum LockQueue {
   /// A fork leaves the helpers in the parent.
   private struct Key: Hashable {
@@ -30,6 +31,14 @@ enum LockQueue {
     queues.withLock { queues in
       // Usually there is no queue at all.
       !queues.isEmpty && queues[Key(path: path)]?.isEmpty == false
+    }
+  }
+
+  /// Whether a helper of this process may take the lock although nobody waits for it. It still
+  /// counts until it has released the lock.
+  static func hasIdleHelper(for path: String) -> Bool {
+    queues.withLock { queues in
+      !queues.isEmpty && queues[Key(path: path)]?.isEmpty == true
     }
   }
 
@@ -72,18 +81,19 @@ enum LockQueue {
     }
   }
 
-  /// Gives the lock to the first open that still wants it. Returns whether others wait; if not, the
-  /// helper must end.
+  /// Gives the lock to the first open that still wants it, or releases it. Returns whether the
+  /// helper must look for others that wait.
   private static func handOver(_ lock: HeldLock, _ key: Key) -> Bool {
     let (isTaken, hasMore) = queues.withLock { queues in
       var waiters = (queues[key] ?? [])[...]
       var isTaken = false
       while !isTaken, let first = waiters.popFirst() { isTaken = first.take(lock) }
-      queues[key] = waiters.isEmpty ? nil : Array(waiters)
+      queues[key] = isTaken && waiters.isEmpty ? nil : Array(waiters)
       return (isTaken, !waiters.isEmpty)
     }
-    if !isTaken { WriterLock.release(lock) }
-    return hasMore
+    if isTaken { return hasMore }
+    WriterLock.release(lock)
+    return true
   }
 
   private static func fail(_ key: Key, _ error: StorageError) {
@@ -130,6 +140,7 @@ private final class LockWaiter: @unchecked Sendable {
   func take(_ lock: HeldLock) -> Bool {
     monitor.withLock {
       guard case .waiting = state else { return false }
+      WriterLock.register(lock)
       state = .given(lock)
       monitor.broadcast()
       return true

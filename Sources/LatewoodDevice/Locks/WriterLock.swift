@@ -60,17 +60,29 @@ final class WriterLock: FileLock {
   private static func tryToTake(
     _ path: String, of database: String, _ didOpen: () -> Void = {}
   ) throws(StorageError) -> HeldLock {
-    for _ in 0..<attempts {
+    var removals = 0
+    var unknown = 0
+    while removals < attempts {
+      // Before the attempt: a helper that ends after it has released the lock by then.
+      let mayBeHelper = LockQueue.hasIdleHelper(for: path)
       let lock = try open(path, of: database)
       didOpen()
       do throws(StorageError) {
         try take(lock, SystemCalls.forkGeneration, path)
       } catch {
         SystemCalls.closeFile(lock.number)
-        throw error
+        guard mayBeHelper, error.kind == .lockedByOtherProcess else { throw error }
+        // A helper that nobody needs any more releases the lock as soon as it runs. If the system
+        // does not tell who has the lock, this waits for at most as many milliseconds.
+        let holder = LockHolder.process(of: lock.identity)
+        if holder == nil { unknown += 1 }
+        guard holder == nil ? unknown < attempts : holder == SystemCalls.ownProcess else { throw error }
+        Monitor.sleep(milliseconds: 1)
+        continue
       }
       if isFile(lock.identity, at: path) { return lock }
       release(lock)
+      removals += 1
     }
     throw WriterLock.removedAgain(path)
   }
@@ -89,7 +101,6 @@ final class WriterLock: FileLock {
         SystemCalls.closeFile(lock.number)
         throw StorageError(error, "wait for the writer lock", path: path)
       }
-      held.withLock { $0[lock.identity] = SystemCalls.forkGeneration }
       if isFile(lock.identity, at: path) { return lock }
       release(lock)
     }
@@ -167,6 +178,11 @@ final class WriterLock: FileLock {
     // Before the lock is released, so that its next owner notices that the file is gone.
     if removing, WriterLock.isFile(identity, at: path) { _ = try? SystemCalls.removeFile(path) }
     WriterLock.release(HeldLock(number: number, identity: identity))
+  }
+
+  /// Notes that an open of this process has a lock that a helper took.
+  static func register(_ lock: HeldLock) {
+    held.withLock { $0[lock.identity] = SystemCalls.forkGeneration }
   }
 
   static func release(_ lock: HeldLock) {

@@ -387,6 +387,9 @@ extension SystemCalls {
     _ = watchesForks
     return forks.load(ordering: .relaxed)
   }
+
+  /// The number of this process.
+  static var ownProcess: Int { Int(getpid()) }
 }
 
 /// The system calls on a file's bytes, as closures, so that tests can inject interruptions and

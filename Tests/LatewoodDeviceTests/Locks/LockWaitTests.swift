@@ -70,6 +70,17 @@ import Testing
     #expect(Patience.wait { (try? WriterLock.isHeld(path: path + ".lock")) == false })
   }
 
+  @Test func `an open that gave up does not keep later ones from the lock`() throws {
+    for _ in 0..<200 {
+      let lock = try FileVolume().lockForWriting(path)
+      let fault = fault { _ = try FileVolume().lockForWriting(path, waiting: LockWait(.milliseconds(1))) }
+      #expect(fault?.kind == .lockedByThisProcess)
+      lock.unlock()
+      // The helper of the open that gave up may have the lock for a moment.
+      try FileVolume().lockForWriting(path).unlock()
+    }
+  }
+
   @Test func `an open that is cancelled stops waiting, and those behind it do not`() throws {
     let (order, failures) = (Guarded<[Int]>([]), Guarded<[StorageError]>([]))
     let lock = try FileVolume().lockForWriting(path)
