@@ -3,6 +3,7 @@
 
 usage: .ci/examples.py            extracts, builds and runs all
        .ci/examples.py NAME...    the same, and runs only the pages with these names
+       .ci/examples.py --extract  only writes the sources, without which the package does not build
 
 Each page becomes one async function of the target Examples of the package in .ci/client, and runs
 in an empty directory of its own. Its fences follow one another there, so that a later one can use
@@ -248,6 +249,8 @@ def refuse():
 
 def main():
     pages, count, skipped, in_comments = extract()
+    if sys.argv[1:] == ["--extract"]:
+        return
     build()
     refuse()
     with tempfile.TemporaryDirectory(prefix="latewood-examples-") as directory:

@@ -2,6 +2,8 @@
 # Builds and runs a package that depends on this one from outside, in debug and in release.
 set -euo pipefail
 cd "$(dirname "$0")"
+# The manifest names targets whose sources are the examples of the documentation.
+../examples.py --extract
 scratch=../../.build-client
 mkdir -p "$scratch"
 for configuration in debug release; do
