@@ -1,13 +1,13 @@
 import Dispatch
 
-/// A call that is made after a delay, unless this object is gone by then.
+/// A call that is made after a delay, unless this object has been released by then.
 ///
-/// A block that `asyncAfter` has queued stays in memory until its time, with all that it refers to,
-/// even if the file or database that asked for it was closed long ago. Here the owner keeps the
-/// object, and with it the call ends.
+/// A block that `asyncAfter` has queued stays in memory until its time, with everything that it
+/// refers to, even if the file or database that queued it was closed long ago. This object is kept
+/// by its owner, and releasing it cancels the call.
 ///
-/// Thread safety: any thread. The call runs on its queue, perhaps while the last reference goes
-/// away.
+/// Thread safety: any thread. The call runs on its queue, perhaps while the last reference is
+/// released.
 // SAFETY: the source is thread-safe, and the action is Sendable; both never change.
 package final class DelayedCall: @unchecked Sendable {
   private let source: any DispatchSourceTimer

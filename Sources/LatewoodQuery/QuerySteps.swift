@@ -2,9 +2,9 @@ import LatewoodFleece
 
 /// The steps of a query that can be cancelled: of its search, its matching and its sorting.
 ///
-/// Every loop counts its steps here, and so asks at least every ``interval`` steps whether the
-/// query is to end. It is bound to the thread that runs the query, because the deepest loops have
-/// no other way to it; there is none for a query that cannot be cancelled.
+/// Every loop counts its steps here, which checks at least every ``interval`` steps whether the
+/// query should end. The object is in a task-local value, because the innermost loops could not
+/// reach it otherwise. A query that cannot be cancelled has none.
 // SAFETY: only used by the thread that runs the query.
 package final class QuerySteps: @unchecked Sendable {
   @TaskLocal package static var current: QuerySteps?
@@ -19,10 +19,10 @@ package final class QuerySteps: @unchecked Sendable {
   /// The error of the check that ended the query.
   package private(set) var failure: (any Error)?
 
-  /// - Parameter check: throws if the query is to end.
+  /// - Parameter check: throws if the query should end.
   package init(_ check: @escaping @Sendable () throws -> Void) { self.check = check }
 
-  /// Counts steps. Throws `interrupted` if the query is to end; ``failure`` then has the reason.
+  /// Counts steps. Throws `interrupted` if the query should end; ``failure`` is then the reason.
   package func spend(_ count: Int) throws(FleeceError) {
     left -= count
     self.count += count
@@ -54,7 +54,7 @@ package final class QuerySteps: @unchecked Sendable {
 
 extension Array {
   /// Sorts, and counts each comparison as a step of the query of this thread. Throws `FleeceError`
-  /// `interrupted` if the query is to end; the order is undefined then.
+  /// `interrupted` if the query should end; the order is then undefined.
   package mutating func sortCounting(by precedes: (Element, Element) -> Bool) throws {
     guard let steps = QuerySteps.current else { return sort(by: precedes) }
     try sort { left, right in

@@ -122,7 +122,7 @@ public final class Database: Sendable {
       at: path, mode: mode, configuration: configuration, waiting: LockWait(configuration.lockTimeout))
   }
 
-  /// Opens a database with a patience for the writer lock that can be cancelled.
+  /// Opens a database; the wait for the writer lock can be cancelled.
   static func open(
     at path: String, mode: OpenMode, configuration: Configuration, waiting wait: LockWait
   ) throws -> Database {

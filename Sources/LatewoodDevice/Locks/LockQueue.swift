@@ -15,7 +15,7 @@ import LatewoodConcurrency
 ///
 /// An open that stops waiting leaves the queue immediately. Its helper cannot be called back, so it
 /// stays for the next open that waits for the same file. If it gets the lock while nobody waits, it
-/// releases it and ends. An open without patience that comes in between tries again: see
+/// releases it and ends. An open without a timeout that arrives in that moment tries again: see
 /// `hasIdleHelper`.
 enum LockQueue {
   /// A fork leaves the helpers in the parent.

@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodConcurrency
 
-/// The patience of one open for the writer lock of a database, which another one holds.
+/// The wait of one open for the writer lock of a database that another open holds: how long it may
+/// take, and whether it was cancelled.
 ///
 /// Thread safety: all calls from any thread.
 package final class LockWait: Sendable {
@@ -17,7 +18,7 @@ package final class LockWait: Sendable {
   private let clock: @Sendable () -> UInt64
   private let state = Guarded(State())
 
-  /// A patience that does not wait.
+  /// A wait of no time.
   package static var none: LockWait { LockWait(.zero) }
 
   /// - Parameters:

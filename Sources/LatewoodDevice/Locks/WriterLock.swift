@@ -28,7 +28,7 @@ final class WriterLock: FileLock {
   /// - Parameters:
   ///   - path: path of the lock file.
   ///   - database: path of the database, whose owner will own the lock file too.
-  ///   - wait: the patience if another open has the lock.
+  ///   - wait: how long to wait if another open has the lock.
   ///   - didOpen: called between opening the file and locking it, so that a test can let others do
   ///     something there.
   init(

@@ -12,13 +12,15 @@ import Synchronization
 /// Locks are taken in this order:
 /// 1. `sweeping`: held for a whole sweep, which is many batches. In a read-only database,
 ///    `following`: held by the one thread that looks for new commits.
-/// 2. The store's locks: compaction, checkpoints, the writer lock. The closure of a batch runs
-///    under the writer lock. It is the only code of a caller that runs under a lock of this
-///    library, so it must not wait for another thread that begins a batch.
+/// 2. The store's locks: checkpoints, the writer lock. The closure of a batch runs under the writer
+///    lock. It is the only code of a caller that runs under a lock of this library, so it must not
+///    wait for another thread that begins a batch. (A compaction is not a lock: a sweep is part of
+///    it.)
 /// 3. All others (`OpenStores`, listeners, pins, collections and so on) are held only for a moment
-///    and one at a time. Threads never wait while they hold one, and never run code of a caller:
-///    neither a handler nor a `deinit`. A reference that may be the last one to a caller's object
-///    (a handler, an error) is moved out of the lock before it is released.
+///    and one at a time, except that `ChangeHub` takes its listeners' locks under its own, and
+///    `OpenStores` the lock in a `LockWait`. Threads do no long work while they hold one, and never
+///    run code of a caller: neither a handler nor a `deinit`. A reference that may be the last one
+///    to a caller's object (a handler, an error) is moved out of the lock before it is released.
 ///
 /// Closing waits for the running batch without any lock. The thread of that batch does not wait for
 /// a database that is being closed: see `isWorkingHere`.

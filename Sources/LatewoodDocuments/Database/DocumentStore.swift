@@ -67,12 +67,12 @@ package final class DocumentStore: Sendable {
   /// options of the first open apply, except for the durability, which each handle has for its own
   /// writes.
   ///
+  /// - Parameter wait: how long to wait for the writer lock; default: the timeout of the options,
+  ///   from now.
   /// - Throws: ``DatabaseError``: any error of the store; `wrongFormat` if the file does not hold
-  ///   documents; `tooNew`; `badArgument` if the file is shared and `options` asks for a compaction
-  ///   policy that is neither the default nor the policy of the first open.
-  ///
-  /// - Parameter wait: the patience for the writer lock; default: the patience in the options, from
-  ///   now.
+  ///   documents; `tooNew`; `conflict` if the file is shared and `mode` is `createNew`;
+  ///   `invalidParameter` if the file is shared and `options` asks for a compaction policy that is
+  ///   neither the default nor the policy of the first open.
   package static func open(
     at path: String, mode: Store.OpenMode = .openOrCreate, options: DocumentOptions = DocumentOptions(),
     waiting wait: LockWait? = nil

@@ -30,8 +30,8 @@ final class OpenStores: @unchecked Sendable {
 
   /// Returns the database that is open at a path, with one more user, or else opens it with `make`.
   ///
-  /// - Parameter wait: the patience of this open for the writer lock. `make` waits with it. So does
-  ///   this while another open waits for the lock.
+  /// - Parameter wait: how long this open waits for the writer lock. `make` uses it, and so does
+  ///   this call while another open waits for the lock.
   /// - Throws: any error of `make`; `busy` if the database is being closed and that waits for work
   ///   of this very thread, or if another open still waits for the lock when the time is over.
   func share(
@@ -67,8 +67,8 @@ final class OpenStores: @unchecked Sendable {
     try core.shutDown()
   }
 
-  /// - Parameter wait: the patience of an open that takes the path if it is free; nil for one that
-  ///   does not.
+  /// - Parameter wait: how long to wait, for an open that takes the path if it is free; nil for one
+  ///   that does not take it.
   private func join(_ path: String, orTakes wait: LockWait?) throws(DatabaseError) -> DocumentCore? {
     monitor.lock()
     defer { monitor.unlock() }

@@ -1,9 +1,9 @@
 import LatewoodQuery
 
-/// The keys in unique indexes of one collection that a batch has still to check.
+/// The keys in unique indexes of one collection that a batch still has to check.
 ///
-/// Checked is the state at the end: whether a document that was saved here has a key that another
-/// one has, too. As when each save is checked, a revision from another replica is accepted if it is
+/// The state at the end is checked: no document that was saved here may share a key with another
+/// document. As when each save is checked, a revision from another replica is accepted if it is
 /// inserted after the save.
 struct UncheckedKeys {
   /// A key of a document.
@@ -97,7 +97,7 @@ extension Indexes {
     }
   }
 
-  /// Throws `notUnique` if a document that was saved has a key that another one has, too.
+  /// Throws `notUnique` if a document that was saved shares a key with another document.
   fileprivate func checkKeys() throws {
     guard let unchecked = work.indexes.uncheckedKeys.take() else { return }
     for saved in unchecked.inOrder {

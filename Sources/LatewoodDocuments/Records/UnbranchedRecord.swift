@@ -41,7 +41,7 @@ struct UnbranchedRecord {
     /// The number of revisions to keep, at least 1.
     var depth: Int
 
-    /// The length of the body if it belongs into the record; otherwise 0.
+    /// The length of the body if it belongs in the record; otherwise 0.
     var bodyLength: Int { body.count <= DocumentRecord.bodyLimit ? body.count : 0 }
 
     /// The head of the record after the edit.

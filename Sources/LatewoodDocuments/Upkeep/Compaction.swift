@@ -25,7 +25,8 @@ extension DocumentStore {
   /// form.
   ///
   /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the new file has replaced the old one. The file then stays unchanged.
+  ///   the new file has replaced the old one. The file then stays unchanged, except for the records
+  ///   that the sweep has already removed.
   @discardableResult
   package func compact(
     bytesPerSecond: UInt64? = nil, progress: (@Sendable (CompactionProgress) throws -> Void)? = nil

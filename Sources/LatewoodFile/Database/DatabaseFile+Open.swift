@@ -21,7 +21,7 @@ extension DatabaseFile {
   /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`,
   /// `cancelled` if the wait for the lock was cancelled, and errors of the device.
   ///
-  /// - Parameter wait: the patience if another open has the writer lock.
+  /// - Parameter wait: how long to wait if another open has the writer lock.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
     waiting wait: LockWait = .none
@@ -152,7 +152,7 @@ extension DatabaseFile {
   ///
   /// - Parameters:
   ///   - permissions: permission bits of the new file.
-  ///   - wait: the patience if another open has the writer lock.
+  ///   - wait: how long to wait if another open has the writer lock.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, `cancelled` if the wait
   /// for the lock was cancelled, and errors of the volume.

@@ -5,10 +5,10 @@ import LatewoodDevice
 /// The offsets up to which this process was told that its files are durable, of files whose writing
 /// ended with a failure.
 ///
-/// A file usually carries this floor itself: each frame, seal and root slot names the offset before
+/// A file usually contains this floor itself: each frame and root slot names the offset before
 /// which everything is durable. But after a failure nothing more is written, so no byte of the file
-/// tells that its last commits were acknowledged. If the disk has lost them although it confirmed
-/// them, the next open of the file in this process finds out by this floor.
+/// shows that its last commits were acknowledged. If the disk has lost them although it confirmed
+/// them, the next open of the file in this process detects the loss by this floor.
 ///
 /// Thread safety: any thread.
 enum PromisedFloors {
@@ -30,8 +30,8 @@ enum PromisedFloors {
     floors.withLock { $0[File(device, header)] = floor }
   }
 
-  /// Returns the floor of a file, and forgets it: a loss is reported once, and whoever opens the
-  /// file again continues without those commits. 0 if there is none.
+  /// Returns the floor of a file, and forgets it: a loss is reported once, and the next open
+  /// continues without those commits. 0 if there is none.
   static func take(of device: any Device, _ header: FileHeader) -> UInt64 {
     floors.withLock { $0.removeValue(forKey: File(device, header)) ?? 0 }
   }

@@ -3,9 +3,9 @@ import LatewoodDevice
 
 /// The bytes after the last complete frame of a log, if they are not preallocated zeros.
 package struct LogRemainder: Sendable, Equatable {
-  /// The maximum number of bytes after the log that are searched, without large holes: more than a
-  /// frame has whose value is as long as a value may be, so that the search meets the frame after a
-  /// damaged one. Whatever follows counts as remains of writes, in which nothing was durable.
+  /// The maximum number of bytes after the log that are searched, not counting large holes: more
+  /// than a frame with the longest possible value, so that the search reaches the frame after a
+  /// damaged one. The bytes after that count as the remains of writes that were never durable.
   package static let searchLimit: UInt64 = 4 << 30
 
   fileprivate static let pieceLength = 128 << 10
@@ -34,8 +34,8 @@ extension LogReader {
     return try isContradictedBeyond(limit: limit)
   }
 
-  /// Returns whether the rest of the file is empty or all zeros, as preallocated space is. More
-  /// zeros than are searched count as something else: then the log continues behind them.
+  /// Returns whether the rest of the file is empty or all zeros, as preallocated space is. Returns
+  /// false if there are more zeros than the limit: the log then continues after them.
   package func isFollowedByZeros(limit: UInt64 = LogRemainder.searchLimit) throws(StorageError) -> Bool {
     var isZero = true
     try eachPieceBeyond(overlap: 0, limit: limit) { (piece, _) throws(StorageError) in
@@ -111,8 +111,8 @@ extension LogReader {
   /// walk found.
   ///
   /// Checksums are computed only for headers with such a claim. A torn tail has none, so the search
-  /// is cheap. A file crafted with so many of them that the search becomes expensive counts as
-  /// damaged too.
+  /// is cheap. A file crafted with so many of them that the search becomes expensive also counts as
+  /// damaged.
   private func isContradictedBeyond(limit: UInt64) throws(StorageError) -> Bool {
     if hasEnded { return false }
     let bytes = bytes.unpinned

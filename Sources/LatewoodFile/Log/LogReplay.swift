@@ -130,7 +130,7 @@ struct LogReplay {
   }
 }
 
-/// Follows a log from a given position, in the process that writes it.
+/// Follows the log of an open file from a given position.
 package struct LogFollower {
   private let log: DatabaseFile
   private var replay = LogReplay(verifiesFrames: true)

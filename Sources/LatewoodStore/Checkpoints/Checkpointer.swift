@@ -114,8 +114,7 @@ final class Checkpointer: @unchecked Sendable {
   }
 
   /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
-  /// writes a checkpoint, after which more blocks are dead. Called in
-  /// `withoutCheckpoints`.
+  /// writes a checkpoint, after which more blocks are dead. Called in `withoutCheckpoints`.
   ///
   /// - Returns: whether any blocks were reclaimed.
   @discardableResult func mergeAndReclaim() throws(StorageError) -> Bool {
@@ -239,12 +238,12 @@ final class Checkpointer: @unchecked Sendable {
       guard error.kind == .damaged else { throw error }
       head.withMaintenance {
         // Recovery would take the changed frame for a torn one, and drop it silently, unless a
-        // frame after it tells that it had been durable.
+        // later frame shows that it had been durable.
         do throws(StorageError) {
           try file.writer.appendSeal()
           try file.flush(through: file.writer.position, durable: true)
         } catch {
-          // Only this process can tell then; see `PromisedFloors`.
+          // Then only this process knows that; see `PromisedFloors`.
         }
         file.endWriting(error)
       }

@@ -96,7 +96,7 @@ final class CompactedFile {
     let before = state.head.number
     state.head.number += 1
     let buffer = BufferWriter(state: state.head.active, version: state.head.number, appendingTo: file)
-    // Only this transaction needs a state: its first.
+    // The only state that is still needed is the one in which this transaction begins.
     buffer.reclaim(published: before) { _ in [before] }
     self.buffer = buffer
   }

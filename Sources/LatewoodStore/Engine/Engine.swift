@@ -29,15 +29,16 @@ import Synchronization
 /// | `DiskSpace` | the known state of a disk that fills up |
 /// | `CompactionControl`, `CompactionTimer` | the running compaction, and the next automatic one |
 /// | `CompactionHooks` | the closures of the layers above that take part in a compaction |
-/// | `ReplacedFile` | the file that a compaction has replaced, until nothing reads it |
+/// | `ReplacedFile` | the file that a compaction has replaced, until it is released in the background |
 /// | `QueuedWrites` | the transactions of callers that do not block |
 /// | `SnapshotRegistry` | the open snapshots |
 /// | `ReaderRegistry` | the running short reads, and the memory to release after them |
 ///
 /// Invariants:
-/// 1. Locks are taken in the order checkpointer, writer, all others; a thread holds at most one of
-///    the others, except that `VersionPublisher` takes locks of the file under its own lock. Only
-///    the writer lock may be held while a closure of a caller runs.
+/// 1. Locks are taken in the order checkpointer, writer, all others. `Sources/README.md` lists
+///    others that are held while another one is taken. The closure of a transaction runs under
+///    the writer lock, and the rewriter of a compaction, for its last transactions, also under the
+///    lock of the checkpointer. No closure of a caller runs under any other lock.
 /// 2. Memory that readers may use is retired through `readers`. Commits never wait for a reader; a
 ///    checkpoint that reclaims blocks waits for short reads, for 20 ms at most.
 ///

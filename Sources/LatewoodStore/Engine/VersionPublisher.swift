@@ -167,8 +167,8 @@ struct VersionReference: ~Copyable, @unchecked Sendable {
     return true
   }
 
-  /// Replaces the version. Returns the old one, with the reference that readers
-  /// may still use: the caller must retire it, outside of locks.
+  /// Replaces the version. Returns the old one, with the reference that readers may still use: the
+  /// caller must retire it, outside of locks.
   func exchange(_ next: Version?) -> Unmanaged<Version>? {
     pointer.exchange(Self.retained(next), ordering: .sequentiallyConsistent)?.pointee.version
   }

@@ -187,8 +187,9 @@ extension Store {
   /// copied, so that a layer above can drop entries that it no longer needs.
   ///
   /// The closure is called once for each entry, and once more for each put committed during the
-  /// compaction, on the compacting thread. It must not use the store. If it throws, the compaction
-  /// ends, and the file stays unchanged.
+  /// compaction, on the compacting thread. Transactions wait while it decides about the last of
+  /// these puts. It must not use the store. If it throws, the compaction ends, and the file stays
+  /// unchanged.
   ///
   /// - Parameters:
   ///   - keyspace: the keyspace of the entries.

@@ -73,8 +73,8 @@ public final class Store: Sendable {
 
   /// Opens a database on any volume, for tests with simulated disks.
   ///
-  /// - Parameter wait: the patience for the writer lock; default: the patience in the options, from
-  ///   now.
+  /// - Parameter wait: how long to wait for the writer lock; default: the timeout of the options,
+  ///   from now.
   package static func open(
     at path: String, on volume: any Volume, mode: OpenMode, options: Options, environment: Environment,
     waiting wait: LockWait? = nil

@@ -174,8 +174,8 @@ extension Engine {
   /// The caller must have no unsettled commits. Throws the error of the refusal if there is still
   /// no space.
   func runAgain(_ refused: RefusedTransaction) throws(StorageError) -> TransactionOutcome {
-    // Frees space, as for every transaction after a refused one.
-    // A delete is not refused before every dead block was found, however long that takes.
+    // Taking the lock frees space, as for every transaction after a refused one. A delete is not
+    // refused until every dead block has been found, however long that takes.
     let longest = refused.freesSpace ? .max : Engine.greatestSweptWhenTight
     let file = try lockForTransaction(sweepingUpTo: longest)
     defer { unlockTransaction() }

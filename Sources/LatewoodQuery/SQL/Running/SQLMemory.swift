@@ -1,5 +1,5 @@
 /// Estimates of the memory that a run takes.
 enum SQLMemory {
-  /// About the memory of a key in a table in addition to its bytes.
+  /// The approximate memory of a key in a table, in addition to its bytes.
   static let entry = 64
 }
