@@ -16,9 +16,9 @@ import LatewoodQuery
 ///
 /// A query is a value that can be kept, refined and run again; nothing is read before it runs. Each
 /// run reads one state of the database; inside a batch, the state of the batch. Documents are
-/// ordered by id unless the query is sorted; deleted documents are not found. The first run plans
-/// the query, and later runs reuse the plan while the indexes stay the same: keep a query that runs
-/// often.
+/// ordered by id unless the query is sorted; deleted documents are not found. The first run finds
+/// out which indexes can answer the query, and later runs reuse that while the indexes stay the
+/// same: keep a query that runs often. Each run chooses between these indexes again.
 ///
 /// Values of all types have a common order: null, false, true, numbers by value, strings by their
 /// bytes, data, arrays, objects. Missing values sort before all of them. CouchDB has the same
