@@ -31,6 +31,8 @@ let package = Package(
     layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // Sockets for it.
     layer("LatewoodNetwork", on: ["LatewoodHTTP", "LatewoodConcurrency"]),
+    // The system's client for it, which has TLS.
+    layer("LatewoodURLSession", on: ["LatewoodHTTP", "LatewoodConcurrency"]),
     // Locks, condition variables, threads and clocks, so that no layer needs files for these.
     layer("LatewoodConcurrency"),
     layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
@@ -66,8 +68,8 @@ let package = Package(
     layer(
       "LatewoodReplication",
       on: [
-        "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodNetwork",
-        "LatewoodHTTP", "LatewoodConcurrency",
+        "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery", "LatewoodURLSession",
+        "LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency",
       ]),
     // For tests of programs that use Latewood: the simulated disk of its own tests.
     layer(
@@ -162,6 +164,12 @@ let package = Package(
       dependencies: ["LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts"],
       swiftSettings: settings),
     .testTarget(
+      name: "LatewoodURLSessionTests",
+      dependencies: [
+        "LatewoodURLSession", "LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency", "LatewoodHTTPScripts",
+      ],
+      swiftSettings: settings),
+    .testTarget(
       name: "LatewoodTextTests", dependencies: ["LatewoodText", "LatewoodDevice", "LatewoodSimulation"],
       swiftSettings: settings),
     .testTarget(
@@ -239,8 +247,8 @@ let package = Package(
     .testTarget(
       name: "LatewoodReplicationTests",
       dependencies: [
-        "LatewoodReplication", "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodNetwork",
-        "LatewoodHTTP", "LatewoodConcurrency",
+        "LatewoodReplication", "Latewood", "LatewoodReplicator", "LatewoodDocuments", "LatewoodURLSession",
+        "LatewoodNetwork", "LatewoodHTTP", "LatewoodConcurrency",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -14,6 +14,8 @@ package struct HTTPError: Error, Sendable, Equatable {
     case notConnected
     /// A connection ended before the first byte of a response.
     case connectionLost
+    /// No secure connection could be made: the certificate of the server is not accepted.
+    case insecure
     /// The peer did not answer in time.
     case timedOut
     /// The task that waited was cancelled, or the client was closed.

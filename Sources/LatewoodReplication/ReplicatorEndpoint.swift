@@ -2,6 +2,7 @@ import Latewood
 import LatewoodHTTP
 import LatewoodNetwork
 import LatewoodReplicator
+import LatewoodURLSession
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -30,8 +31,8 @@ extension Replicator {
     /// address, the next run compares all documents again.
     ///
     /// - Parameters:
-    ///   - url: the URL of the database, such as `http://localhost:5984/people`. `https` is not
-    ///     supported yet: creating a replicator then throws `unsupported`.
+    ///   - url: the URL of the database, such as `https://couch.example.com/people`. With `https`,
+    ///     the certificate of the server must be one that the system trusts.
     ///   - credentials: the proof of who you are. Default: the name and password in the URL.
     ///   - headers: fields that are sent with every request.
     ///   - createsDatabase: whether the database is created if it does not exist.
@@ -98,11 +99,6 @@ extension Replicator.Endpoint {
       }
     case .couchDB(let text, let credentials, let headers, _):
       let url = try Self.url(text)
-      if url.origin.isSecure {
-        throw ReplicationError(
-          .unsupported, "https:// is not supported yet",
-          advice: "Use http:// to a tunnel or proxy of this machine that encrypts, such as `ssh -L`.")
-      }
       guard url.target.segments.contains(where: { !$0.isEmpty }), url.target.query.isEmpty else {
         throw ReplicationError(
           .invalidParameter, "the URL does not name a database",
@@ -157,8 +153,12 @@ extension Replicator.Endpoint {
       let url = try Self.url(text)
       var options = CouchDBPeer.Options()
       options.createsDatabase = createsDatabase
+      let transport: any HTTPTransport =
+        url.origin.isSecure
+        ? URLSessionTransport(origin: url.origin)
+        : HTTPClient(origin: url.origin, connector: SocketConnector())
       return CouchDBPeer(
-        url, transport: HTTPClient(origin: url.origin, connector: SocketConnector()),
+        url, transport: transport,
         authentication: credentials?.authentication, fields: HTTPFields(headers), options: options)
     }
   }

@@ -1,8 +1,8 @@
 import Foundation
 import Latewood
 import LatewoodHTTP
-import LatewoodNetwork
 import LatewoodReplication
+import LatewoodURLSession
 import Testing
 
 /// The public replicator with a running CouchDB: see `LiveCouchDBTests`.
@@ -11,7 +11,8 @@ struct LiveReplicatorTests {
   @Test func `two databases meet in a CouchDB, with blobs, conflicts and deletions`() async throws {
     try await LiveDatabase.with { endpoint in
       let sides = try TwoSides()
-      let picture = try await sides.here.database.saveBlob(Data([1, 2, 3]), contentType: "image/png")
+      let content = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31) })
+      let picture = try await sides.here.database.saveBlob(content, contentType: "image/png")
       try await sides.here.put(
         "anna", ["picture": picture.documentValue, "data": Data([4, 5]).documentValue])
       for number in 0..<700 { try await sides.here.put("doc-\(number)", ["n": DocumentValue(number)]) }
@@ -22,7 +23,7 @@ struct LiveReplicatorTests {
       #expect(try await run(sides.there).pulled.revisions == 701)
       #expect(try await sides.here.contents == sides.there.contents)
       let arrived = try #require(try await sides.there.document("anna")?.blob("picture"))
-      #expect(try await sides.there.database.content(of: arrived).data() == Data([1, 2, 3]))
+      #expect(try await sides.there.database.content(of: arrived).data() == content)
       try await sides.here.put("doc-1", ["at": "here"])
       try await sides.there.put("doc-1", ["at": "there"])
       try await sides.there.delete("doc-2")
@@ -93,7 +94,7 @@ enum LiveDatabase {
 
   private static func delete(_ name: String) async throws {
     let url = try HTTPURL(parsing: ProcessInfo.processInfo.environment["LATEWOOD_COUCHDB"] ?? "")
-    let client = HTTPClient(origin: url.origin, connector: SocketConnector())
+    let client = URLSessionTransport(origin: url.origin)
     var fields = HTTPFields()
     if let credentials = url.credentials { fields.add("Authorization", credentials.authorization) }
     try await client.send(HTTPRequest("DELETE", HTTPTarget([name]), fields: fields)).close()

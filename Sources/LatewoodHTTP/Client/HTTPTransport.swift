@@ -19,6 +19,9 @@ package struct HTTPRequest: Sendable {
   package var target: HTTPTarget
   package var fields: HTTPFields
   package var body: HTTPBody
+  /// Whether the answer may be longer than what fits in memory. A transport that cannot suspend the
+  /// server then stores it in a file.
+  package var expectsLongBody = false
 
   package init(
     _ method: String, _ target: HTTPTarget, fields: HTTPFields = HTTPFields(), body: HTTPBody = .none

@@ -182,7 +182,8 @@ struct CouchDBAttachment: AttachmentContent {
     // Without Accept-Encoding the server sends the bytes decoded.
     let fields = HTTPFields([("Accept", "*/*")])
     let response = try await requests.send(
-      "GET", path, query: [("rev", revision)], fields: fields, stream: .none, accepting: [200])
+      "GET", path, query: [("rev", revision)], fields: fields, stream: .none, expectsLongBody: true,
+      accepting: [200])
     return Reader(response, length)
   }
 

@@ -67,12 +67,15 @@ final class CouchDBRequests: Sendable {
   }
 
   /// Sends a request with any body and header.
+  ///
+  /// - Parameter expectsLongBody: see `HTTPRequest`.
   func send(
     _ method: String, _ path: [String], query: [(String, String)] = [], fields: HTTPFields,
-    stream body: HTTPBody, accepting accepted: Set<Int>
+    stream body: HTTPBody, expectsLongBody: Bool = false, accepting accepted: Set<Int>
   ) async throws -> any HTTPResponse {
     let items = query.map { HTTPTarget.Item($0.0, $0.1) }
     var request = HTTPRequest(method, HTTPTarget(self.path + path, query: items), fields: fields, body: body)
+    request.expectsLongBody = expectsLongBody
     for field in self.fields.list { request.fields.set(field.name, field.value) }
     do {
       let response = try await sendWithLogin(request)
@@ -204,6 +207,7 @@ final class CouchDBRequests: Sendable {
       try Task.checkCancellation()
       return ReplicationError(.unreachable, error.reason)
     case .notConnected, .connectionLost, .truncated: return ReplicationError(.unreachable, error.reason)
+    case .insecure: return ReplicationError(.insecure, error.reason)
     case .timedOut: return ReplicationError(.timedOut, error.reason)
     case .malformed, .tooLarge: return ReplicationError(.unexpectedAnswer, error.reason)
     case .unsupported: return ReplicationError(.unsupported, error.reason)

@@ -39,8 +39,8 @@ extension CommandDescription {
         + "the sides exchanged.",
       "A file can be open for writing in one process at a time: close the app first. Without --credentials, "
         + "the variable LATEWOOD_CREDENTIALS is used. Credentials in a URL are refused, because every user of "
-        + "the machine could see them. http:// sends documents and passwords unencrypted, and https:// is not "
-        + "supported yet: use a tunnel across networks that you do not trust.",
+        + "the machine could see them. http:// sends documents and passwords unencrypted, and this command has no "
+        + "https://: across networks that you do not trust, use a tunnel, or a program with LatewoodReplication.",
     ],
     examples: [
       ExampleDescription(

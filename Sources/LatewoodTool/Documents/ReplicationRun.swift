@@ -142,7 +142,7 @@ extension ReplicationRun {
       if url.origin.isSecure {
         throw Failure(
           .cannotOpen, code: "unsupported", "https:// is not supported by this command",
-          advice: "Use http:// to a tunnel or proxy that encrypts, such as `ssh -L`.")
+          advice: "Use http:// to a tunnel, such as `ssh -L`, or a program with LatewoodReplication.")
       }
       let client = HTTPClient(origin: url.origin, connector: SocketConnector())
       let credentials = try credentials(arguments, console).map { CouchDBAuthentication.session($0) }

@@ -1,0 +1,126 @@
+import Foundation
+import LatewoodConcurrency
+import LatewoodHTTP
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends requests by the system's client, which has TLS: `https` needs it, since there is no TLS in
+/// this package.
+///
+/// 1. The certificate of the server is checked as the system does it, against the authorities that
+///    the machine trusts.
+/// 2. Redirects are not followed. Cookies, caches and the credentials of the system are not used.
+/// 3. The answer to a request that `expectsLongBody` is stored in a file without a name, and read
+///    from it: URLSession on Linux reads an answer as fast as the server sends it, even if the
+///    delegate does not return or the task is suspended (measured with Swift 6.3).
+/// 4. A streamed body is sent in chunks, whatever its length. URLSession on Linux adds them to a
+///    length, and a message must not have both.
+///
+/// Thread safety: any task.
+package final class URLSessionTransport: HTTPTransport {
+  private let origin: HTTPOrigin
+  private let unreadLimit: Int
+  private let delegate = SessionDelegate()
+
+  /// Nil after `close`: a task of a session that has been invalidated would be a fault.
+  private let session: Guarded<URLSession?>
+
+  /// - Parameters:
+  ///   - origin: where the requests are sent; without TLS, too.
+  ///   - timeout: how long a server may send nothing, in seconds.
+  ///   - unreadLimit: the greatest number of bytes of an answer that wait in memory to be read. An
+  ///     answer that exceeds it is given up as `truncated`.
+  package init(origin: HTTPOrigin, timeout: Double = 60, unreadLimit: Int = 64 << 20) {
+    self.origin = origin
+    self.unreadLimit = unreadLimit
+    let configuration = URLSessionConfiguration.ephemeral
+    configuration.timeoutIntervalForRequest = timeout
+    // A continuous feed has no end.
+    configuration.timeoutIntervalForResource = 365 * 86_400
+    configuration.httpShouldSetCookies = false
+    configuration.httpCookieStorage = nil
+    configuration.urlCache = nil
+    configuration.urlCredentialStorage = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpMaximumConnectionsPerHost = 16
+    session = Guarded(URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil))
+  }
+
+  deinit { close() }
+
+  package func send(_ request: HTTPRequest) async throws -> any HTTPResponse {
+    let made = try urlRequest(request)
+    let exchange = Exchange(unreadLimit: unreadLimit)
+    let task = try session.withLock { session throws(HTTPError) -> URLSessionTask in
+      guard let session else { throw HTTPError(.cancelled, "the client was closed") }
+      let task: URLSessionTask
+      if case .stream(let source, _) = request.body {
+        exchange.body = UploadSource(source)
+        task = session.uploadTask(withStreamedRequest: made)
+      } else if request.expectsLongBody {
+        task = session.downloadTask(with: made)
+      } else {
+        task = session.dataTask(with: made)
+      }
+      delegate.begin(exchange, for: task)
+      return task
+    }
+    exchange.setCancel { task.cancel() }
+    task.resume()
+    return try await withTaskCancellationHandler {
+      URLSessionResponse(try await exchange.head(), exchange)
+    } onCancel: {
+      exchange.cancel()
+    }
+  }
+
+  package func close() {
+    let session = session.withLock { session in
+      defer { session = nil }
+      return session
+    }
+    session?.invalidateAndCancel()
+  }
+
+  private func urlRequest(_ request: HTTPRequest) throws(HTTPError) -> URLRequest {
+    // The same rules as on our own connections, before anything is sent.
+    var encoded: [UInt8] = []
+    try HTTPEncoding.append(
+      HTTPRequestHead(request.method, request.target.text, fields: request.fields), to: &encoded)
+    let scheme = origin.isSecure ? "https" : "http"
+    guard let url = URL(string: "\(scheme)://\(origin.authority)\(request.target.text)") else {
+      throw HTTPError(.invalidRequest, "the target of a request is not a URL")
+    }
+    var made = URLRequest(url: url)
+    made.httpMethod = request.method
+    made.setValue("Latewood", forHTTPHeaderField: "User-Agent")
+    for field in request.fields.list { made.addValue(field.value, forHTTPHeaderField: field.name) }
+    if case .bytes(let bytes) = request.body { made.httpBody = Data(bytes) }
+    return made
+  }
+}
+
+/// A response that the system's client receives.
+private final class URLSessionResponse: HTTPResponse {
+  let head: HTTPResponseHead
+  private let exchange: Exchange
+
+  init(_ head: HTTPResponseHead, _ exchange: Exchange) {
+    self.head = head
+    self.exchange = exchange
+  }
+
+  deinit { close() }
+
+  func next() async throws -> [UInt8]? {
+    try await withTaskCancellationHandler {
+      try await exchange.next()
+    } onCancel: {
+      exchange.cancel()
+    }
+  }
+
+  func close() { exchange.cancel() }
+}
