@@ -31,7 +31,7 @@ extension Query {
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> Number.Total {
-    try Number._total(QueryTotal(total(of: field(QueryDocument()))))
+    try Number.querySum.total(total(of: field(QueryDocument())))
   }
 
   /// Returns the mean of a field; nil if no matching document has the field. O(documents found).
@@ -109,7 +109,7 @@ extension Query {
 
   private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> NumberTotal {
     let column = ColumnReader(field)
-    return try total(of: try column.path.get(), isWhole: Number._isWhole) { document, total in
+    return try total(of: try column.path.get(), isWhole: Number.querySum.isWhole) { document, total in
       try total.add(column, document)
     }
   }
