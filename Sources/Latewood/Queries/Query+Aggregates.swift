@@ -9,9 +9,7 @@ extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every query.
   public func exists() throws -> Bool {
     guard most > 0 else { return false }
     var query = unprepared

@@ -6,9 +6,9 @@ import LatewoodTree
 ///
 /// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` after
 /// the end of the object; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for invalid arguments;
-/// `damaged` with the offset if bytes of the file have changed. n is the number of entries in the
-/// database. Counts are O(log n). The first count of a range also looks up each of its entries
-/// written since the last checkpoint, O(log n) for each.
+/// `damaged` with the offset, or `inputOutput`, if the file cannot be read. n is the number of
+/// entries in the database. Counts are O(log n). The first count of a range also looks up each of
+/// its entries written since the last checkpoint, O(log n) for each.
 public protocol Readable {
   // Two requirements are the basis of all other methods. Only this module can end what they begin.
 
@@ -49,9 +49,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
-  ///   offset, or `inputOutput`, if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
       let found = try find(key, in: keyspace)
@@ -87,9 +85,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
-  ///   offset, or `inputOutput`, if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws -> Bool {
     try key.withBytes { (key) throws(StoreError) in
       let found = try find(key, in: keyspace)
@@ -138,8 +134,7 @@ extension Readable {
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
+  /// - Throws: ``StoreError`` like all reads, but damage is reported when an entry is read.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws -> Entries {
@@ -151,8 +146,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the range of the cursor; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
+  /// - Throws: ``StoreError`` like all reads, but damage is reported when an entry is read.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Cursor {
     let reader = try reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
@@ -164,9 +158,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: false) }
   }
@@ -176,9 +168,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: true) }
   }
@@ -189,9 +179,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Int {
     try read { (state) throws(StorageError) in
       try state.check(keyspace)
@@ -208,9 +196,7 @@ extension Readable {
   ///   - index: the index of the key, counted from 0.
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws -> [UInt8]? {
@@ -229,9 +215,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: a key of any length.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws -> Int {
     try count(in: keyspace, .upTo(key))
   }
@@ -251,8 +235,7 @@ extension Readable {
 
   /// Returns all keyspaces of this state, by name. O(number of keyspaces).
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `damaged` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func keyspaces() throws -> [Keyspace] {
     try read { (state) throws(StorageError) in
       try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }
