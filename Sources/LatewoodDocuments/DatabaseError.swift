@@ -15,6 +15,21 @@ import LatewoodStore
 ///
 /// There are two exceptions: errors of your own closures pass through unchanged, and so do the
 /// `EncodingError` and `DecodingError` of your own types.
+///
+/// ## Errors by kind of call
+///
+/// Each call documents the errors that are specific to it. The others depend on its kind:
+///
+/// - A read throws `notOpen` once the database is closed; `notFound` once the collection is
+///   dropped; `corruptData` or `inputOutput` if the file cannot be read.
+/// - A query throws the errors of a read, and `invalidParameter` if a condition or an order is not
+///   valid.
+/// - A change throws `notWritable` if the database was opened read-only, its disk is full or its
+///   file is gone; `notOpen` once it is closed; `notFound` once the collection is dropped;
+///   `corruptData` or `inputOutput` if the file cannot be read or written.
+/// - An async call throws the errors of its blocking form, and `CancellationError` if the task is
+///   cancelled in time: before a read begins, before a query ends, before a change is committed,
+///   or before any other call begins.
 public struct DatabaseError: Error, Sendable, Equatable {
   /// The kind of an error. The numbers are the error codes of Couchbase Lite; numbers above 20000
   /// are for errors that it does not have. Minor versions may add codes.

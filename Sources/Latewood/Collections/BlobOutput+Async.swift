@@ -10,16 +10,14 @@ import LatewoodDocuments
 extension Database {
   /// Saves binary content without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func saveBlob(_ content: Data, contentType: String? = nil) async throws -> Blob {
     try await inBatch { try self.saveBlob(content, contentType: contentType) }
   }
 
   /// Begins a blob of any length, to be written in pieces, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public nonisolated(nonsending) func makeBlobWriter(
     contentType: String? = nil
   ) async throws -> BlobOutput {
@@ -29,8 +27,7 @@ extension Database {
   /// Opens the content of a blob without blocking the caller's thread. Otherwise like the blocking
   /// form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func content(of blob: Blob) async throws -> BlobContent {
     try await performing { try self.content(of: blob) }
   }
@@ -38,8 +35,7 @@ extension Database {
   /// Returns whether the content of a blob is in this database, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func hasContent(of blob: Blob) async throws -> Bool {
     try await performing { try self.hasContent(of: blob) }
   }
@@ -69,15 +65,13 @@ extension BlobOutput {
 extension BlobContent {
   /// Returns the entire content without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func data() async throws -> Data { try await data(in: 0..<length) }
 
   /// Returns the bytes of a range, or as much of it as exists, without blocking the caller's
   /// thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func data(in range: Range<UInt64>) async throws -> Data {
     try await Database.performing { try self.data(in: range) }
   }

@@ -23,9 +23,7 @@ public final class BlobOutput {
   /// Appends bytes. Uses at most a mebibyte of memory.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if part of the blob was written in a batch that failed;
-  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
-  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  ///   otherwise like every change.
   public func write(_ bytes: Data) throws {
     // A closure passed to Foundation cannot have a typed error.
     let result = bytes.withUnsafeBytes { bytes in
@@ -37,9 +35,7 @@ public final class BlobOutput {
   /// Finishes the blob and returns it, for use in a document.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if part of the blob was written in a batch that failed;
-  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
-  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  ///   otherwise like every change.
   public func finish() throws -> Blob {
     let handle = try writer.finish()
     database.hold(handle)

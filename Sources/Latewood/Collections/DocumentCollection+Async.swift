@@ -9,8 +9,7 @@ import LatewoodDocuments
 extension DocumentCollection {
   /// Saves a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     _ document: MutableDocument, _ control: ConcurrencyControl = .failOnConflict
@@ -21,8 +20,7 @@ extension DocumentCollection {
   /// Saves a document without blocking the caller's thread, and calls a handler if someone else has
   /// saved it since. Otherwise like the blocking form; the handler runs on a Dispatch queue.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     _ document: MutableDocument,
@@ -43,8 +41,7 @@ extension DocumentCollection {
   /// Reads a document, changes it and saves it, without blocking the caller's thread. Otherwise
   /// like the blocking form; the change runs on a Dispatch queue.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func update<Answer>(
     _ id: String, _ change: @escaping @Sendable (inout MutableDocument) throws -> Answer
@@ -58,8 +55,7 @@ extension DocumentCollection {
   /// Saves an `Encodable` value under an id without blocking the caller's thread. Otherwise like
   /// the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     _ value: some Encodable, as id: String, _ control: ConcurrencyControl = .lastWriteWins
@@ -71,8 +67,7 @@ extension DocumentCollection {
   /// Saves documents in one batch without blocking the caller's thread. Otherwise like the blocking
   /// form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     contentsOf documents: some Sequence<MutableDocument>, _ control: ConcurrencyControl = .failOnConflict
@@ -83,8 +78,7 @@ extension DocumentCollection {
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func delete(
     _ document: Document, keeping members: [String: DocumentValue] = [:],
     _ control: ConcurrencyControl = .failOnConflict
@@ -95,8 +89,7 @@ extension DocumentCollection {
   /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func delete(_ id: String) async throws -> Bool {
     try await database.inBatch { try self.delete(id) }
@@ -105,8 +98,7 @@ extension DocumentCollection {
   /// Purges a document without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func purge(_ id: String) async throws -> Bool {
     try await database.inBatch { try self.purge(id) }
@@ -115,8 +107,7 @@ extension DocumentCollection {
   /// Purges a document without blocking the caller's thread, including revisions saved since it was
   /// read. Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func purge(_ document: some DocumentContent) async throws -> Bool {
     try await purge(document.id)
@@ -127,8 +118,7 @@ extension DocumentCollection {
   /// Returns the current revision of a document without blocking the caller's thread; nil if there
   /// is none or it is deleted.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func document(_ id: String) async throws -> Document? {
     try await database.performing { [self] in try document(id) }
   }
@@ -136,16 +126,14 @@ extension DocumentCollection {
   /// Returns an editable copy of a document, without blocking the caller's thread; a new document
   /// with that id if none exists.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func mutableDocument(_ id: String) async throws -> MutableDocument {
     try await database.performing { [self] in try mutableDocument(id) }
   }
 
   /// Returns whether there is a document that is not deleted, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func contains(_ id: String) async throws -> Bool {
     try await database.performing { [self] in try contains(id) }
   }
@@ -153,24 +141,21 @@ extension DocumentCollection {
   /// Returns a document decoded as any `Decodable` type, without blocking the caller's thread; nil
   /// if there is none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func decode<T: Decodable & Sendable>(_ type: T.Type, from id: String) async throws -> T? {
     try await database.performing { [self] in try decode(type, from: id) }
   }
 
   /// Returns the documents that match a query, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Document] {
     try await database.performing { [self] in try documents(query) }
   }
 
   /// Returns the ids of the documents that match a query, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [String] {
     try await database.performing { [self] in try documentIDs(query) }
   }
@@ -178,8 +163,7 @@ extension DocumentCollection {
   /// Returns the number of documents that match a query, ignoring its limit, without blocking the
   /// caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func count(_ query: AllDocumentsQuery) async throws -> Int {
     try await database.performing { [self] in try count(query) }
   }
@@ -189,8 +173,7 @@ extension DocumentCollection {
   /// Returns all kept revisions of a document, the newest generation first, without blocking the
   /// caller's thread; empty if the document does not exist.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func revisions(of id: String) async throws -> [Revision] {
     try await database.performing { [self] in try revisions(of: id) }
   }
@@ -198,8 +181,7 @@ extension DocumentCollection {
   /// Returns a given revision without blocking the caller's thread; nil if it is no longer kept, or
   /// its content was removed.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func document(_ id: String, revision: String) async throws -> Document? {
     try await database.performing { [self] in try document(id, revision: revision) }
   }
@@ -207,8 +189,7 @@ extension DocumentCollection {
   /// Returns the parent revision of a document, without blocking the caller's thread; nil if it is
   /// no longer kept.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func parent(of document: Document) async throws -> Document? {
     try await database.performing { [self] in try parent(of: document) }
   }
@@ -216,8 +197,7 @@ extension DocumentCollection {
   /// Returns the newest common ancestor of two revisions of a document, without blocking the
   /// caller's thread; nil if it is no longer kept.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func commonAncestor(_ a: Document, _ b: Document) async throws -> Document? {
     try await database.performing { [self] in try commonAncestor(a, b) }
   }
@@ -225,16 +205,14 @@ extension DocumentCollection {
   /// Returns the conflicting revisions of a document other than the current one, without blocking
   /// the caller's thread; empty if there is no conflict.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func conflicts(of id: String) async throws -> [Document] {
     try await database.performing { [self] in try conflicts(of: id) }
   }
 
   /// Resolves a conflict without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func resolveConflicts(with merged: MutableDocument) async throws -> Document {
     try await database.inBatch { [self] in try resolveConflicts(with: merged) }
@@ -243,8 +221,7 @@ extension DocumentCollection {
   /// Resolves a conflict by choosing one of the revisions, without blocking the caller's thread.
   /// Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func resolveConflicts(choosing document: Document) async throws {
     try await database.inBatch { [self] in try resolveConflicts(choosing: document) }
   }
@@ -252,8 +229,7 @@ extension DocumentCollection {
   /// Inserts a revision of another replica without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func insert(
     _ document: MutableDocument, history: [String], isDeleted: Bool = false
@@ -265,8 +241,7 @@ extension DocumentCollection {
   /// Returns which of some revisions of a document are not in this database, and the existing ones
   /// from which they may descend, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func missingRevisions(
     of id: String, among revisions: [String]
   ) async throws -> (missing: [String], possibleAncestors: [String]) {
@@ -277,8 +252,7 @@ extension DocumentCollection {
   /// blocking form.
   ///
   /// - Returns: the leaves that were removed.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func purge(_ id: String, leaves: [String]) async throws -> [String] {
     try await database.inBatch { [self] in try purge(id, leaves: leaves) }

@@ -15,9 +15,7 @@ extension Database {
   /// then it is kept as long as this database is open; each call of `saveBlob` covers one reference
   /// from a document. In a batch it is part of the batch, and can be read there.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   public func saveBlob(_ content: Data, contentType: String? = nil) throws -> Blob {
     let writer = try makeBlobWriter(contentType: contentType)
     try writer.write(content)
@@ -56,8 +54,7 @@ extension Database {
 
   /// Returns whether the content of a blob is in this database. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func hasContent(of blob: Blob) throws -> Bool {
     guard let digest = blob.sum.flatMap({ BlobDigest($0) }) else { return false }
     return try handle(of: digest) != nil

@@ -68,8 +68,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func expirations(before date: Date? = nil, limit: Int = .max) throws -> [(id: String, date: Date)] {
     let end = date.map { $0.timeIntervalSince1970.rounded(.up) } ?? .infinity
     let reads = try reads()
@@ -81,8 +80,7 @@ extension DocumentCollection {
   /// Returns the time at which a document is purged; nil if it never is, or if the document does
   /// not exist or has expired.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func expiration(of id: String) throws -> Date? {
     let reads = try reads()
     let seconds = try reads.expiry(of: id)
@@ -97,8 +95,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func setExpiration(of id: String, _ date: Date?) async throws {
     try await database.inBatch { [self] in try setExpiration(of: id, date) }
   }
@@ -109,8 +106,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - id: the id of the document.
   ///   - duration: the time from the commit, at least zero, rounded up to a second.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func expire(_ id: String, after duration: Duration) async throws {
     try await database.inBatch { [self] in try expire(id, after: duration) }
   }
@@ -121,8 +117,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - document: the document.
   ///   - duration: the time from the commit, at least zero, rounded up to a second.
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func expire(_ document: some DocumentContent, after duration: Duration) async throws {
     try await expire(document.id, after: duration)
   }
@@ -133,8 +128,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func expirations(
     before date: Date? = nil, limit: Int = .max
   ) async throws -> [(id: String, date: Date)] {
@@ -144,8 +138,7 @@ extension DocumentCollection {
   /// Returns the time at which a document is purged, without blocking the caller's thread; nil if
   /// it never is, or if the document does not exist or has expired.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func expiration(of id: String) async throws -> Date? {
     try await database.performing { [self] in try expiration(of: id) }
   }
@@ -155,8 +148,7 @@ extension DocumentCollection {
 extension DocumentCollection {
   /// Returns the content of a local document; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func localDocument(_ name: String) throws -> DocumentValue? {
     let reads = try reads()
     let body = try reads.local(name)
@@ -169,10 +161,8 @@ extension DocumentCollection {
   ///   - name: a name that obeys the rules of document ids.
   ///   - members: the whole content. Its blobs are kept as long as it is.
   /// - Throws: ``DatabaseError`` `badDocumentID` if the name is not valid; `corruptRevisionData` if
-  ///   a member has a reserved name; `invalidParameter` if a value cannot be stored; `notWritable`
-  ///   if the database was opened read-only, its disk is full or its file is gone; `notOpen` once
-  ///   it is closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if
-  ///   the file cannot be read or written.
+  ///   a member has a reserved name; `invalidParameter` if a value cannot be stored; otherwise like
+  ///   every change.
   public func setLocalDocument(
     _ name: String, _ members: [String: DocumentValue]
   ) throws {
@@ -186,9 +176,7 @@ extension DocumentCollection {
 
   /// Deletes a local document. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
-  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   @discardableResult
   public func deleteLocalDocument(_ name: String) throws -> Bool {
     try write { writer in try writer.deleteLocal(name, in: handle) }
@@ -196,8 +184,7 @@ extension DocumentCollection {
 
   /// The names of all local documents, in the order of their bytes.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var localDocumentNames: [String] {
     get throws {
       let reads = try reads()
@@ -209,8 +196,7 @@ extension DocumentCollection {
   /// Returns the content of a local document without blocking the caller's thread; nil if there is
   /// none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func localDocument(_ name: String) async throws -> DocumentValue? {
     try await database.performing { [self] in try localDocument(name) }
   }
@@ -220,8 +206,7 @@ extension DocumentCollection {
   /// - Parameters:
   ///   - name: a name that obeys the rules of document ids.
   ///   - members: the whole content. Its blobs are kept as long as it is.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func setLocalDocument(_ name: String, _ members: [String: DocumentValue]) async throws {
     try await database.inBatch { [self] in try setLocalDocument(name, members) }
   }
@@ -229,8 +214,7 @@ extension DocumentCollection {
   /// Deletes a local document without blocking the caller's thread. Returns false if there was
   /// none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func deleteLocalDocument(_ name: String) async throws -> Bool {
     try await database.inBatch { [self] in try deleteLocalDocument(name) }

@@ -137,10 +137,7 @@ extension DocumentCollection {
   /// Drops an index. O(log n).
   ///
   /// - Returns: false if no index has that name.
-  /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
-  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
-  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  /// - Throws: ``DatabaseError`` `busy` inside a batch; otherwise like every change.
   @discardableResult
   public func dropIndex(_ name: String) throws -> Bool {
     try documents.dropIndex(name, in: handle)
@@ -149,8 +146,7 @@ extension DocumentCollection {
   /// Drops an index without blocking the caller's thread. Otherwise like the blocking form.
   ///
   /// - Returns: false if no index has that name.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func dropIndex(_ name: String) async throws -> Bool {
     try await database.cancellable { [handle] database, check in
@@ -160,8 +156,7 @@ extension DocumentCollection {
 
   /// The indexes, by name.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var indexes: [DocumentIndex] {
     get throws {
       try reads().indexList()

@@ -4,8 +4,7 @@ import LatewoodDocuments
 extension DocumentCollection {
   /// Returns the documents that match a query.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func documents(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Document] {
     try list(query, reads())
   }
@@ -17,9 +16,7 @@ extension DocumentCollection {
   /// in which the call began, except those that it has purged; there, the ids of all documents that
   /// match are kept in memory.
   ///
-  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
-  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
-  ///   be read.
+  /// - Throws: errors of the closure; ``DatabaseError`` like every read.
   public func forEachDocument(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Document) throws -> Bool
   ) throws {
@@ -55,8 +52,7 @@ extension DocumentCollection {
 
   /// Returns the ids of the documents that match a query. Reads no content.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func documentIDs(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [String] {
     let reads = try reads()
     var list: [String] = []
@@ -71,8 +67,7 @@ extension DocumentCollection {
 
   /// Returns the number of documents that match a query, ignoring its limit. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func count(_ query: AllDocumentsQuery) throws -> Int {
     let reads = try reads()
     return try reads.count(query)

@@ -5,8 +5,7 @@ extension DocumentCollection {
   /// Returns all kept revisions of a document, the newest generation first; empty if the document
   /// does not exist.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func revisions(of id: String) throws -> [Revision] {
     guard let record = try record(of: id) else { return [] }
     return record.tree.nodes.sorted { $0.id > $1.id }.map { node in
@@ -20,8 +19,7 @@ extension DocumentCollection {
   /// compaction removes the content of revisions that are not current.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if the text is not a revision id, whether or not
-  ///   the document exists; `notOpen` once the database is closed; `notFound` once the collection
-  ///   is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  ///   the document exists; otherwise like every read.
   public func document(_ id: String, revision: String) throws -> Document? {
     let revision = try RevisionID(revision)
     guard let record = try record(of: id) else { return nil }
@@ -31,8 +29,7 @@ extension DocumentCollection {
   /// Returns the parent revision of a document; nil if it is no longer kept.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, like a local
-  ///   document; `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  ///   document; otherwise like every read.
   public func parent(of document: Document) throws -> Document? {
     let revision = try document.parsedRevision
     guard let record = try record(of: document.id), let parent = record.tree.parent(of: revision)
@@ -44,8 +41,7 @@ extension DocumentCollection {
   /// merge; nil if it is no longer kept.
   ///
   /// - Throws: ``DatabaseError`` `badRevisionID` if a document has no revisions, like a local
-  ///   document; `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  ///   document; otherwise like every read.
   public func commonAncestor(_ a: Document, _ b: Document) throws -> Document? {
     let (first, second) = (try a.parsedRevision, try b.parsedRevision)
     guard let record = try record(of: a.id), let ancestor = record.tree.commonAncestor(first, second)
@@ -56,8 +52,7 @@ extension DocumentCollection {
   /// Returns the conflicting revisions of a document other than the current one; empty if there is
   /// no conflict.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func conflicts(of id: String) throws -> [Document] {
     guard let record = try record(of: id) else { return [] }
     var list: [Document] = []
@@ -95,10 +90,7 @@ extension DocumentCollection {
   /// Resolves a conflict by choosing one of the revisions.
   ///
   /// - Throws: ``DatabaseError`` `conflict` if that revision is deleted or no longer a leaf;
-  ///   `notFound` if the document does not exist; `notWritable` if the database was opened
-  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
-  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  ///   `notFound` if the document does not exist; otherwise like every change.
   public func resolveConflicts(choosing document: Document) throws {
     let kept = try document.parsedRevision
     let tombstone = try MutableDocument(id: document.id).encodedBody()
@@ -137,8 +129,7 @@ extension DocumentCollection {
   /// Saves a change of a revision even if another save has replaced that revision, without blocking
   /// the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: what the blocking form throws; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func saveAllowingConflict(_ document: MutableDocument) async throws -> Document {
     let edit = try prepare(document, .failOnConflict)
@@ -188,9 +179,8 @@ extension DocumentCollection {
   /// Returns which of some revisions of a document are not in this database, and the existing ones
   /// from which they may descend.
   ///
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notOpen` once the
-  ///   database is closed; `notFound` once the collection is dropped; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; otherwise like
+  ///   every read.
   public func missingRevisions(
     of id: String, among revisions: [String]
   ) throws -> (missing: [String], possibleAncestors: [String]) {
@@ -205,10 +195,8 @@ extension DocumentCollection {
   /// off. Other replicas are not notified.
   ///
   /// - Returns: the leaves that were removed.
-  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; `notWritable` if
-  ///   the database was opened read-only, its disk is full or its file is gone; `notOpen` once it
-  ///   is closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` `badRevisionID` if a text is not a revision id; otherwise like
+  ///   every change.
   @discardableResult
   public func purge(_ id: String, leaves: [String]) throws -> [String] {
     var ids: [RevisionID] = []

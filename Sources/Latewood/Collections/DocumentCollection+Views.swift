@@ -53,9 +53,7 @@ extension DocumentCollection {
   ///   - map: emits the rows of a document. It must depend only on the content, id and revision of
   ///     the document. It must not change the database, read a view, or keep its arguments.
   /// - Throws: any error of `progress`; ``DatabaseError`` `invalidParameter` if the name is not
-  ///   valid; `notWritable` if the disk is full; `notOpen` once the database is closed; `notFound`
-  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  ///   valid; `notWritable` if the disk is full; otherwise like every change.
   public func view(
     _ name: String, version: UInt64, reduce reduction: ViewReduction = .none,
     progress: (_ behind: UInt64) throws -> Void = { _ in },
@@ -116,10 +114,7 @@ extension DocumentCollection {
   /// Drops a view with its rows. O(log n).
   ///
   /// - Returns: false if the file has no view with that name.
-  /// - Throws: ``DatabaseError`` `busy` inside a batch; `notWritable` if the database was opened
-  ///   read-only, its disk is full or its file is gone; `notOpen` once it is closed; `notFound`
-  ///   once the collection is dropped; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  /// - Throws: ``DatabaseError`` `busy` inside a batch; otherwise like every change.
   @discardableResult
   public func dropView(_ name: String) throws -> Bool {
     try documents.dropView(name, of: handle)
@@ -129,8 +124,7 @@ extension DocumentCollection {
   /// form.
   ///
   /// - Returns: false if the file has no view with that name.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the call begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   @discardableResult
   public func dropView(_ name: String) async throws -> Bool {
     try await database.performing { [self] in
@@ -140,8 +134,7 @@ extension DocumentCollection {
 
   /// The views stored in the file, by name, whether or not this process has opened them.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var storedViews: [StoredView] {
     get throws {
       try reads().viewList().map { view in

@@ -42,8 +42,7 @@ public final class DocumentCollection: Sendable {
 
   /// Returns the current revision of a document; nil if there is none or it is deleted. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func document(_ id: String) throws -> Document? {
     guard let (head, body) = try reads().document(id) else { return nil }
     return Document(id, head, body)
@@ -69,8 +68,7 @@ public final class DocumentCollection: Sendable {
 
   /// Returns whether an undeleted document with an id exists. O(log n); does not read content.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func contains(_ id: String) throws -> Bool {
     let reads = try reads()
     return try reads.head(of: id)?.isDeleted == false
@@ -78,8 +76,7 @@ public final class DocumentCollection: Sendable {
 
   /// The number of documents that are not deleted. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var count: Int {
     get throws {
       let reads = try reads()
@@ -226,9 +223,8 @@ public final class DocumentCollection: Sendable {
 
   /// Returns a document decoded as any `Decodable` type; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
-  ///   `DecodingError` of a document that is not of the type.
+  /// - Throws: ``DatabaseError`` like every read; the `DecodingError` of a document that is not of
+  ///   the type.
   public func decode<T: Decodable>(_ type: T.Type, from id: String) throws -> T? {
     try document(id)?.decode(as: type, in: name)
   }
@@ -249,10 +245,8 @@ public final class DocumentCollection: Sendable {
 
   /// Deletes a document, regardless of its current revision. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
-  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
-  ///   closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; otherwise like every
+  ///   change.
   @discardableResult
   public func delete(_ id: String) throws -> Bool {
     let body = try MutableDocument(id: id).encodedBody()
@@ -267,9 +261,7 @@ public final class DocumentCollection: Sendable {
   /// Removes a document and all its revisions without a trace. Other replicas are not notified.
   /// Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
-  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   @discardableResult
   public func purge(_ id: String) throws -> Bool {
     try write { writer in try writer.purge(id, in: handle) }
@@ -278,9 +270,7 @@ public final class DocumentCollection: Sendable {
   /// Removes a document and all its revisions without a trace, including those saved since it was
   /// read. Other replicas are not notified. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
-  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   @discardableResult
   public func purge(_ document: some DocumentContent) throws -> Bool { try purge(document.id) }
 }

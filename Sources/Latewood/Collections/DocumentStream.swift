@@ -29,9 +29,7 @@ public struct DocumentStream: AsyncSequence, Sendable {
 
     /// Returns the next document; nil after the last.
     ///
-    /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-    ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read;
-    ///   `CancellationError` if the task is cancelled.
+    /// - Throws: ``DatabaseError`` like every read; `CancellationError` if the task is cancelled.
     public mutating func next() async throws -> Document? {
       if page.isEmpty { try await readPage() }
       return page.popLast()

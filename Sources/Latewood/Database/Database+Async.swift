@@ -59,8 +59,7 @@ extension Database {
 
   /// Returns whether there is a file at a path, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public static func exists(at path: String) async throws -> Bool {
     try await performing { try exists(at: path) }
   }
@@ -68,8 +67,7 @@ extension Database {
   /// Deletes a database that is not open for writing, without blocking the caller's thread.
   /// Otherwise like the blocking form. Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   @discardableResult
   public static func delete(at path: String) async throws -> Bool {
     try await performing { try delete(at: path) }
@@ -78,8 +76,7 @@ extension Database {
   /// Installs a prebuilt database without blocking the caller's thread. Otherwise like the blocking
   /// form. A copy that has begun continues when the task is cancelled.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public static func copy(from source: String, to target: String) async throws {
     try await performing { try copy(from: source, to: target) }
   }
@@ -91,8 +88,7 @@ extension Database {
   /// - Parameters:
   ///   - path: the path of the database to replace.
   ///   - source: the path of the database to copy.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public static func replace(at path: String, with source: String) async throws {
     try await performing { try replace(at: path, with: source) }
   }
@@ -115,14 +111,12 @@ extension Database {
   /// Syncs the file, so that everything saved with `.relaxed` durability survives a power failure,
   /// without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public func sync() async throws { try await performing { try self.sync() } }
 
   /// Returns sizes and counts of the file without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func statistics() async throws -> Statistics {
     try await performing { try self.statistics() }
   }
@@ -131,8 +125,7 @@ extension Database {
   /// the blocking form.
   ///
   /// - Parameter depth: the number of generations, at least 1.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func setRevisionDepth(_ depth: Int) async throws {
     try await inBatch { try self.setRevisionDepth(depth) }
   }
@@ -144,8 +137,7 @@ extension Database {
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
   ///   the name of a scope and a period, if the collection is in one.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func createCollection(_ name: String) async throws -> DocumentCollection {
     if let existing = try await performing({ try self.collection(name) }) { return existing }
     return try await inBatch { try self.createCollection(name) }
@@ -154,8 +146,7 @@ extension Database {
   /// Immediately deletes a collection with all its documents, without blocking the caller's thread.
   /// Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func dropCollection(_ name: String) async throws -> Bool {
     try CollectionName.check(name)
@@ -237,8 +228,7 @@ extension Database {
   /// Creates or updates a backup without blocking the caller's thread. Otherwise like the blocking
   /// form. A backup that has begun continues when the task is cancelled.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   @discardableResult
   public func backup(
     to path: String, bytesPerSecond: UInt64? = nil, progress: (@Sendable (BackupProgress) -> Void)? = nil
@@ -249,8 +239,7 @@ extension Database {
   /// Verifies the entire file without blocking the caller's thread. Otherwise like the blocking
   /// form. A verification that has begun continues when the task is cancelled.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public func verify(
     progress: (@Sendable (VerifyProgress) -> Void)? = nil
   ) async throws -> DatabaseVerification {

@@ -3,8 +3,8 @@ import LatewoodDocuments
 extension Database {
   /// The default collection, `_default`, with which every database is created.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the collection has been dropped; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `notFound` if the collection has been dropped; otherwise like
+  ///   every read.
   public var defaultCollection: DocumentCollection {
     get throws {
       guard let collection = try collection(CollectionName.standard) else {
@@ -16,8 +16,8 @@ extension Database {
 
   /// Returns the collection with a given name; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; otherwise like every
+  ///   read.
   public func collection(_ name: String) throws -> DocumentCollection? {
     try CollectionName.check(name)
     let handle = try documents.collection(name)
@@ -29,9 +29,8 @@ extension Database {
   ///
   /// - Parameter name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`; preceded by
   ///   the name of a scope and a period, if the collection is in one.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `notWritable` if the
-  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
-  ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; otherwise like every
+  ///   change.
   public func createCollection(_ name: String) throws -> DocumentCollection {
     try CollectionName.check(name)
     let handle = try documents.createCollection(name)
@@ -40,8 +39,7 @@ extension Database {
 
   /// The names of all collections, in the order of their bytes.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var collectionNames: [String] {
     get throws {
       try documents.collectionNames()
@@ -51,9 +49,7 @@ extension Database {
   /// Immediately deletes a collection with all its documents. Returns false if there was none.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if the name is not valid; `busy` inside a
-  ///   batch; `notWritable` if the database was opened read-only, its disk is full or its file is
-  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
-  ///   or written.
+  ///   batch; otherwise like every change.
   @discardableResult
   public func dropCollection(_ name: String) throws -> Bool {
     try CollectionName.check(name)

@@ -3,8 +3,7 @@ import LatewoodDocuments
 extension Database {
   /// The format of the documents. Stored in the file.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var documentFormat: DocumentFormat {
     get throws { try documents.format() }
   }
@@ -20,9 +19,7 @@ extension Database {
   /// Blocks the thread for one commit. Call it outside a batch, or as the only change in a batch.
   ///
   /// - Returns: false if the documents were already in the newest format.
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   @discardableResult
   public func upgradeDocumentFormat() throws -> Bool { try documents.upgradeFormat() }
 }

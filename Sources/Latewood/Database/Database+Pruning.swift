@@ -32,9 +32,7 @@ extension Database {
   /// - Parameter generations: the number of generations to keep of each document, at least 1; nil
   ///   for ``revisionDepth``.
   /// - Throws: ``DatabaseError`` `invalidParameter` if the number is less than 1; `busy` inside a
-  ///   batch; `notWritable` if the database was opened read-only, its disk is full or its file is
-  ///   gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read
-  ///   or written.
+  ///   batch; otherwise like every change.
   /// - Complexity: O(n log n) in the number of documents and of their old revisions.
   @discardableResult
   public func prune(keeping generations: Int? = nil) throws -> PruneReport {

@@ -15,8 +15,7 @@ extension Database {
   /// The names of the scopes that have collections, and `_default`, in the order of their bytes.
   /// O(collections).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var scopeNames: [String] {
     get throws {
       let names = Set(try collectionNames.map { CollectionName.parts(of: $0).scope })
@@ -28,8 +27,7 @@ extension Database {
   /// of their bytes. O(collections of the scope), or of the database for `_default`.
   ///
   /// - Parameter scope: the name of the scope; if there is none of that name, the result is empty.
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func collectionNames(in scope: String) throws -> [String] {
     if scope == CollectionName.standardScope { return try collectionNames.filter { !$0.contains(".") } }
     let prefix = "\(scope)."
@@ -41,8 +39,8 @@ extension Database {
   /// - Parameters:
   ///   - name: the name of the collection, without the name of the scope.
   ///   - scope: the name of the scope; `_default` for collections that were created without one.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; otherwise like every
+  ///   read.
   public func collection(_ name: String, scope: String) throws -> DocumentCollection? {
     try collection(CollectionName.full(name, in: scope))
   }
@@ -52,9 +50,8 @@ extension Database {
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
   ///   - scope: the name of the scope, with the same rules; or `_default`.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `notWritable` if the
-  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
-  ///   closed; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; otherwise like every
+  ///   change.
   public func createCollection(_ name: String, scope: String) throws -> DocumentCollection {
     try createCollection(CollectionName.full(name, in: scope))
   }
@@ -65,8 +62,7 @@ extension Database {
   /// - Parameters:
   ///   - name: 1 to 251 of `A-Z a-z 0-9 _ - %`, not starting with `_` or `%`.
   ///   - scope: the name of the scope, with the same rules; or `_default`.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func createCollection(_ name: String, scope: String) async throws -> DocumentCollection {
     try await createCollection(CollectionName.full(name, in: scope))
   }
@@ -75,9 +71,7 @@ extension Database {
   /// none.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a name is not valid; `busy` inside a batch;
-  ///   `notWritable` if the database was opened read-only, its disk is full or its file is gone;
-  ///   `notOpen` once it is closed; `corruptData` or `inputOutput` if the file cannot be read or
-  ///   written.
+  ///   otherwise like every change.
   @discardableResult
   public func dropCollection(_ name: String, scope: String) throws -> Bool {
     try dropCollection(CollectionName.full(name, in: scope))
@@ -86,8 +80,7 @@ extension Database {
   /// Immediately deletes a collection in a scope with all its documents, without blocking the
   /// caller's thread. Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func dropCollection(_ name: String, scope: String) async throws -> Bool {
     try await dropCollection(CollectionName.full(name, in: scope))

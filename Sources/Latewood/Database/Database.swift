@@ -272,8 +272,7 @@ public final class Database: Sendable {
   /// The identity of the database: 32 hexadecimal digits that no other database has. A copy has a
   /// different identity.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `corruptData` or
-  ///   `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var identity: String {
     get throws {
       try documents.identity()
@@ -287,9 +286,7 @@ public final class Database: Sendable {
   /// Sets the number of generations to keep, at least 1. A document is pruned at its next change,
   /// or otherwise by the next compaction.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   public func setRevisionDepth(_ depth: Int) throws {
     try documents.setDepth(depth)
   }

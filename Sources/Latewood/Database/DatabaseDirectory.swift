@@ -156,8 +156,7 @@ public struct DatabaseDirectory: Sendable {
 
   /// Returns whether there is a database with a name, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public func exists(_ name: String) async throws -> Bool {
     try await Database.exists(at: path(of: name))
   }
@@ -165,8 +164,7 @@ public struct DatabaseDirectory: Sendable {
   /// Deletes a database without blocking the caller's thread. Otherwise like the blocking form.
   /// Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   @discardableResult
   public func delete(_ name: String) async throws -> Bool {
     try await Database.delete(at: path(of: name))
@@ -178,8 +176,7 @@ public struct DatabaseDirectory: Sendable {
   /// - Parameters:
   ///   - name: the name of the database to replace.
   ///   - source: the path of the database to copy.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public func replace(_ name: String, with source: String) async throws {
     try await Database.replace(at: path(of: name), with: source)
   }
@@ -187,8 +184,7 @@ public struct DatabaseDirectory: Sendable {
   /// Returns the names of all databases in the directory, sorted, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   it begins.
+  /// - Throws: like every async call; see ``DatabaseError``.
   public func names() async throws -> [String] { try await Database.performing { try names() } }
 
   /// Returns the name of a database from the name of its file.

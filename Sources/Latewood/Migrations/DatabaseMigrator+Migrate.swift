@@ -65,8 +65,7 @@ extension DatabaseMigrator {
   /// Returns the names of the migrations that have been completely applied to a database, without
   /// blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func appliedMigrations(in database: Database) async throws -> [String] {
     try await database.performing { try appliedMigrations(in: database) }
   }
@@ -74,8 +73,7 @@ extension DatabaseMigrator {
   /// Returns whether all registered migrations have been applied to a database, without blocking
   /// the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func hasCompletedMigrations(in database: Database) async throws -> Bool {
     try await database.performing { try hasCompletedMigrations(in: database) }
   }

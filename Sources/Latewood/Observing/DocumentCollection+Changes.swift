@@ -51,8 +51,7 @@ public struct FeedOptions: Sendable {
 extension DocumentCollection {
   /// The last sequence that was assigned. Purges do not lower it.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var lastSequence: UInt64 {
     get throws {
       let reads = try reads()
@@ -68,9 +67,7 @@ extension DocumentCollection {
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
   ///   - filter: the entries to return; refused entries do not count towards the limit.
-  /// - Throws: errors of the filter; ``DatabaseError`` `notOpen` once the database is closed;
-  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
-  ///   be read.
+  /// - Throws: errors of the filter; ``DatabaseError`` like every read.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     where filter: ((DocumentFeedEntry) throws -> Bool)? = nil
@@ -94,9 +91,7 @@ extension DocumentCollection {
   /// The closure may save and delete documents. Also in a batch, it gets the changes of the state
   /// in which the call began; there, they are all kept in memory.
   ///
-  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
-  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
-  ///   be read.
+  /// - Throws: errors of the closure; ``DatabaseError`` like every read.
   public func forEachChange(
     since: UInt64 = 0, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     _ body: (DocumentFeedEntry) throws -> Bool
@@ -118,8 +113,7 @@ extension DocumentCollection {
   ///   - descending: whether to go from the latest change to the earliest.
   ///   - options: the parts of the entries that cost extra reads.
   ///   - filter: the entries to return; refused entries do not count towards the limit.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func changes(
     since: UInt64 = 0, limit: Int = .max, descending: Bool = false, _ options: FeedOptions = FeedOptions(),
     where filter: (@Sendable (DocumentFeedEntry) throws -> Bool)? = nil
@@ -218,9 +212,7 @@ public struct DocumentFeed: AsyncSequence, Sendable {
 
     /// Waits for the next change and returns it; nil if the task is cancelled.
     ///
-    /// - Throws: errors of the filter; ``DatabaseError`` `notOpen` once the database is closed;
-    ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file
-    ///   cannot be read.
+    /// - Throws: errors of the filter; ``DatabaseError`` like every read.
     public mutating func next() async throws -> DocumentFeedEntry? {
       do {
         while let entry = try await changes.next() {

@@ -44,7 +44,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> [Key: Number.Total] {
-    try totals(field(QueryDocument())).mapValues { try Number._total(QueryTotal($0)) }
+    try totals(field(QueryDocument())).mapValues(Number.querySum.total)
   }
 
   /// Returns the mean of a field in each group that has the field. See ``Query/average(_:)-4pnk``.
@@ -84,7 +84,7 @@ public struct GroupedQuery<Value: Sendable, Key: Decodable & Hashable & Sendable
 
   private func totals<Number: QueryNumber>(_ field: QueryField<Number>) throws -> [Key: NumberTotal] {
     var totals = KeyTable<Key, NumberTotal>()
-    let none = NumberTotal(isWhole: Number._isWhole)
+    let none = NumberTotal(isWhole: Number.querySum.isWhole)
     let (keys, numbers) = (ColumnReader(key), ColumnReader(field))
     let paths = [try keys.path.get(), try numbers.path.get()]
     try query.findRows(keys.plain == nil ? nil : paths) { values in

@@ -64,10 +64,8 @@ public struct LiveQuery<Value: Sendable>: AsyncSequence, Sendable {
 
     /// Waits for the next update and returns it; nil if the task is cancelled.
     ///
-    /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-    ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-    ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
-    ///   document that is not of the type.
+    /// - Throws: ``DatabaseError`` like every query; the `DecodingError` of a document that is not
+    ///   of the type.
     public mutating func next() async throws -> LiveUpdate<Value>? {
       if let failure { throw failure }
       do { return try await live?.next().map { LiveUpdate($0) } } catch {

@@ -9,9 +9,7 @@ extension Query {
   /// Returns whether the query finds any document. Reads at most one document; O(log n) if an index
   /// contains exactly the documents of the query.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every query.
   public func exists() throws -> Bool {
     guard most > 0 else { return false }
     var query = unprepared
@@ -31,7 +29,7 @@ extension Query {
   public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) throws -> Number.Total {
-    try Number._total(QueryTotal(total(of: field(QueryDocument()))))
+    try Number.querySum.total(total(of: field(QueryDocument())))
   }
 
   /// Returns the mean of a field; nil if no matching document has the field. O(documents found).
@@ -109,7 +107,7 @@ extension Query {
 
   private func total<Number: QueryNumber>(of field: QueryField<Number>) throws -> NumberTotal {
     let column = ColumnReader(field)
-    return try total(of: try column.path.get(), isWhole: Number._isWhole) { document, total in
+    return try total(of: try column.path.get(), isWhole: Number.querySum.isWhole) { document, total in
       try total.add(column, document)
     }
   }

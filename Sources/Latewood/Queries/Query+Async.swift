@@ -5,15 +5,13 @@
 extension Query {
   /// Returns the matching documents, in order, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func all() async throws -> [Value] { try await run { try $0.all() } }
 
   /// Returns the first matching document, without blocking the caller's thread; nil if there is
   /// none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func first() async throws -> Value? { try await run { try $0.first() } }
 
   /// Returns a page of the results, without blocking the caller's thread.
@@ -21,42 +19,36 @@ extension Query {
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
   ///   - count: the maximum number of documents to return, at least 0.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func page(at start: Int, of count: Int) async throws -> [Value] {
     try await run { try $0.page(at: start, of: count) }
   }
 
   /// Returns the ids of the matching documents, in order, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func documentIDs() async throws -> [String] { try await run { try $0.documentIDs() } }
 
   /// Returns the plan for the query, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func explain() async throws -> QueryPlan { try await run { try $0.explain() } }
 
   // MARK: Aggregates
 
   /// Returns the number of matching documents, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func count() async throws -> Int { try await run { try $0.count() } }
 
   /// Returns whether the query finds any document, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func exists() async throws -> Bool { try await run { try $0.exists() } }
 
   /// Returns the sum of a field, without blocking the caller's thread; 0 if no document matches.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Number.Total {
@@ -67,8 +59,7 @@ extension Query {
   /// Returns the mean of a field, without blocking the caller's thread; nil if no matching document
   /// has the field.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> Double? {
@@ -79,8 +70,7 @@ extension Query {
   /// Returns the minimum of a field, without blocking the caller's thread; nil if no matching
   /// document has the field.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
@@ -91,8 +81,7 @@ extension Query {
   /// Returns the maximum of a field, without blocking the caller's thread; nil if no matching
   /// document has the field.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> Member? {
@@ -103,8 +92,7 @@ extension Query {
   /// Returns the distinct values of a field, in the order of their first occurrence, without
   /// blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func distinct<Member: Decodable & Hashable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Member] {
@@ -124,8 +112,7 @@ extension Query {
   /// Returns the minimum of an optional field, without blocking the caller's thread; nil if no
   /// matching document has the field.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func min<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
@@ -136,8 +123,7 @@ extension Query {
   /// Returns the maximum of an optional field, without blocking the caller's thread; nil if no
   /// matching document has the field.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func max<Member: Decodable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> Member? {
@@ -150,14 +136,12 @@ extension Query {
 extension GroupedQuery {
   /// Returns the number of documents in each group, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   public func count() async throws -> [Key: Int] { try await run { try $0.count() } }
 
   /// Returns the sum of a field in each group, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func sum<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Number.Total] {
@@ -168,8 +152,7 @@ extension GroupedQuery {
   /// Returns the mean of a field in each group that has the field, without blocking the caller's
   /// thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func average<Number: QueryNumber>(
     _ field: (QueryDocument<Value>) -> QueryField<Number>
   ) async throws -> [Key: Double] {
@@ -180,8 +163,7 @@ extension GroupedQuery {
   /// Returns the minimum of a field in each group that has the field, in Swift's order, without
   /// blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {
@@ -192,8 +174,7 @@ extension GroupedQuery {
   /// Returns the maximum of a field in each group that has the field, in Swift's order, without
   /// blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member>
   ) async throws -> [Key: Member] {
@@ -213,8 +194,7 @@ extension GroupedQuery {
   /// Returns the minimum of an optional field in each group that has the field, without blocking
   /// the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func min<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> [Key: Member] {
@@ -225,8 +205,7 @@ extension GroupedQuery {
   /// Returns the maximum of an optional field in each group that has the field, without blocking
   /// the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read ends.
+  /// - Throws: like every async query; see ``DatabaseError``.
   nonisolated(nonsending) public func max<Member: Decodable & Comparable & Sendable>(
     _ field: (QueryDocument<Value>) -> QueryField<Member?>
   ) async throws -> [Key: Member] {

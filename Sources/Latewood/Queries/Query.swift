@@ -156,10 +156,8 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Returns the matching documents, in order.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
-  ///   that is not of the type.
+  /// - Throws: ``DatabaseError`` like every query; the `DecodingError` of a document that is not of
+  ///   the type.
   public func all() throws -> [Value] {
     if let list { return try list(most <= Query.usualPage ? most : 0) { body in try find(body) } }
     var values: [Value] = []
@@ -172,10 +170,8 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Returns the first matching document; nil if there is none.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
-  ///   that is not of the type.
+  /// - Throws: ``DatabaseError`` like every query; the `DecodingError` of a document that is not of
+  ///   the type.
   public func first() throws -> Value? {
     var query = unprepared
     query.most = Swift.min(most, 1)
@@ -187,10 +183,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - start: the number of documents to skip, at least 0.
   ///   - count: the maximum number of documents to return, at least 0.
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a document
-  ///   that is not of the type.
+  /// - Throws: ``DatabaseError`` like every query; the `DecodingError` of a document that is not of
+  ///   the type.
   public func page(at start: Int, of count: Int) throws -> [Value] {
     var query = unprepared
     let (sum, overflow) = skipped.addingReportingOverflow(Swift.max(0, start))
@@ -202,9 +196,7 @@ public struct Query<Value: Sendable>: Sendable {
   /// Returns the number of matching documents. O(log n) if an index contains exactly those
   /// documents; otherwise reads documents, but does not decode them.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every query.
   public func count() throws -> Int {
     let find = try preparedFind()
     do { return try collection.reads().count(find) } catch { throw DatabaseError.translated(error) }
@@ -212,18 +204,14 @@ public struct Query<Value: Sendable>: Sendable {
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every query.
   public func explain() throws -> QueryPlan {
     try explainRows(nil)
   }
 
   /// Returns the ids of the matching documents, in order. Does not decode documents.
   ///
-  /// - Throws: ``DatabaseError`` `invalidParameter` if a condition or an order is not valid;
-  ///   `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every query.
   public func documentIDs() throws -> [String] {
     var ids: [String] = []
     let find = try preparedFind()
@@ -240,9 +228,8 @@ public struct Query<Value: Sendable>: Sendable {
   /// memory at a time.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `invalidParameter` if a condition or an
-  ///   order is not valid; `notOpen` once the database is closed; `notFound` once the collection is
-  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a
-  ///   document that is not of the type.
+  ///   order is not valid; otherwise like every read; the `DecodingError` of a document that is not
+  ///   of the type.
   public func forEach(_ body: (Value) throws -> Bool) throws {
     try find { document in try body(try make(document)) }
   }

@@ -5,35 +5,33 @@ public protocol QueryNumber: Decodable, Sendable {
   /// The type of a sum.
   associatedtype Total: Sendable
 
-  // Not for use outside this module.
-
-  static var _isWhole: Bool { get }
-  static func _total(_ total: QueryTotal) throws -> Total
+  /// How queries add up numbers of this type. Only the library uses it.
+  static var querySum: QuerySum<Total> { get }
 }
 
 extension Int: QueryNumber {
-  public static var _isWhole: Bool { true }
-  public static func _total(_ total: QueryTotal) throws -> Int {
-    guard let whole = total.numbers.whole else {
-      throw DatabaseError(.invalidParameter, "the sum is too large for an Int; use a field of type Double")
+  public static var querySum: QuerySum<Int> {
+    QuerySum(isWhole: true) { numbers in
+      guard let whole = numbers.whole else {
+        throw DatabaseError(.invalidParameter, "the sum is too large for an Int; use a field of type Double")
+      }
+      return whole
     }
-    return whole
   }
 }
 
 extension Double: QueryNumber {
-  public static var _isWhole: Bool { false }
-  public static func _total(_ total: QueryTotal) -> Double { total.numbers.sum }
+  public static var querySum: QuerySum<Double> { QuerySum(isWhole: false) { $0.sum } }
 }
 
 extension Optional: QueryNumber where Wrapped: QueryNumber {
-  public static var _isWhole: Bool { Wrapped._isWhole }
-  public static func _total(_ total: QueryTotal) throws -> Wrapped.Total { try Wrapped._total(total) }
+  public static var querySum: QuerySum<Wrapped.Total> { Wrapped.querySum }
 }
 
-/// A running total of numbers. Not useful on its own.
-public struct QueryTotal: Sendable {
-  let numbers: NumberTotal
-
-  init(_ numbers: NumberTotal) { self.numbers = numbers }
+/// How a query adds up numbers. Only the library creates it.
+public struct QuerySum<Total: Sendable>: Sendable {
+  /// Whether the numbers are added as whole numbers, exactly.
+  let isWhole: Bool
+  /// Returns the sum of numbers as the type of the result; throws if it does not fit.
+  let total: @Sendable (NumberTotal) throws -> Total
 }

@@ -61,8 +61,7 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
   /// Returns the plan for the rows in the current state of the database. O(log n) for each index.
   ///
   /// - Throws: ``DatabaseError`` `invalidParameter` if a condition, an order or a column is not
-  ///   valid; `notOpen` once the database is closed; `notFound` once the collection is dropped;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  ///   valid; otherwise like every read.
   public func explain() throws -> QueryPlan {
     let paths = try paths.get()
     return try source.explainRows(arePlain ? paths : nil)
@@ -70,16 +69,14 @@ public struct RowQuery<each Column: Decodable & Sendable>: Sendable {
 
   /// Returns a row for each matching document, in order, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func rows() async throws -> [(repeat each Column)] {
     try await source.database.performing { try rows() }
   }
 
   /// Returns the plan for the rows, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func explain() async throws -> QueryPlan {
     try await source.database.performing { try explain() }
   }

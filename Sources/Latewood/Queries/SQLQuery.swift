@@ -29,8 +29,7 @@ public struct SQLQuery: Sendable {
   /// `SELECT RAW` the value of the only column.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
-  ///   the work on a document or a group grows too large; `notOpen` once the database is closed;
-  ///   `corruptData` or `inputOutput` if the file cannot be read.
+  ///   the work on a document or a group grows too large; otherwise like every read.
   public func rows() throws -> [DocumentValue] {
     var rows: [DocumentValue] = []
     try forEach { row in
@@ -44,9 +43,8 @@ public struct SQLQuery: Sendable {
   /// example, and `rows(as: String?.self)` returns nil for documents without the member.
   ///
   /// - Throws: ``DatabaseError`` `notFound` if there is no such collection; `invalidParameter` if
-  ///   the work on a document or a group grows too large; `notOpen` once the database is closed;
-  ///   `corruptData` or `inputOutput` if the file cannot be read; the `DecodingError` of a row that
-  ///   is not of the type.
+  ///   the work on a document or a group grows too large; otherwise like every read; the
+  ///   `DecodingError` of a row that is not of the type.
   public func rows<Value: Decodable>(as type: Value.Type) throws -> [Value] {
     var rows: [Value] = []
     try find { row in
@@ -61,8 +59,8 @@ public struct SQLQuery: Sendable {
   /// collection then, because its documents may be read again for further rows.
   ///
   /// - Throws: errors of the closure; ``DatabaseError`` `notFound` if there is no such collection;
-  ///   `invalidParameter` if the work on a document or a group grows too large; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  ///   `invalidParameter` if the work on a document or a group grows too large; otherwise like
+  ///   every read.
   public func forEach(_ body: (DocumentValue) throws -> Bool) throws {
     try find { row in try body(DocumentValue(stored: row.root)) }
   }
@@ -83,8 +81,8 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; otherwise like every
+  ///   read.
   public func explain() throws -> QueryPlan {
     let reads = try reads()
     return try reads.explain(program)
@@ -92,8 +90,7 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func explain() async throws -> QueryPlan { try await database.performing { try explain() } }
 
   /// Runs a call on a Dispatch queue, with a query that ends when the task is cancelled.

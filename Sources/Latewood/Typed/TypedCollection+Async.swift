@@ -6,8 +6,7 @@ extension TypedCollection {
   /// Returns the current state of a document with its revision, without blocking the caller's
   /// thread; nil if there is none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func document(_ id: Value.ID) async throws -> Stored<Value>? {
     try await database.performing { try document(id) }
   }
@@ -15,16 +14,14 @@ extension TypedCollection {
   /// Returns the documents that match a query, by id, without blocking the caller's thread;
   /// default: all.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) async throws -> [Stored<Value>] {
     try await database.performing { try all(query) }
   }
 
   /// Returns whether there is a document with an id, without blocking the caller's thread.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func contains(_ id: Value.ID) async throws -> Bool {
     try await documents.contains(documentID(id))
   }
@@ -35,8 +32,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
   ///   - limit: the maximum number of changes to return.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func changes(since: UInt64 = 0, limit: Int = .max) async throws -> [TypedChange<Value>] {
     try await database.performing { try changes(since: since, limit: limit) }
   }
@@ -56,8 +52,7 @@ extension TypedCollection {
 
   /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     _ value: Value, _ control: ConcurrencyControl = .failOnConflict
@@ -67,8 +62,7 @@ extension TypedCollection {
 
   /// Saves a changed value without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -79,8 +73,7 @@ extension TypedCollection {
   /// Saves new values in one batch without blocking the caller's thread. Otherwise like the
   /// blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func save(
     contentsOf values: some Sequence<Value>, _ control: ConcurrencyControl = .failOnConflict
@@ -92,8 +85,7 @@ extension TypedCollection {
   /// Reads a value, changes it and saves it, without blocking the caller's thread. Otherwise like
   /// the blocking form; the change runs on a Dispatch queue.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func update(
     _ id: Value.ID, _ change: @escaping @Sendable (inout Value) throws -> Void
@@ -109,8 +101,7 @@ extension TypedCollection {
 
   /// Deletes a document without blocking the caller's thread. Otherwise like the blocking form.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func delete(
     _ document: Stored<Value>, _ control: ConcurrencyControl = .failOnConflict
   ) async throws {
@@ -120,15 +111,13 @@ extension TypedCollection {
   /// Deletes a document without blocking the caller's thread, regardless of its current revision.
   /// Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func delete(_ id: Value.ID) async throws -> Bool { try await documents.delete(documentID(id)) }
 
   /// Purges a document without blocking the caller's thread. Returns false if there was none.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   @discardableResult
   public func purge(_ id: Value.ID) async throws -> Bool { try await documents.purge(documentID(id)) }
 }

@@ -23,8 +23,7 @@ extension TypedCollection {
 
   /// The last sequence that was assigned. Purges do not lower it.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var lastSequence: UInt64 { get throws { try documents.lastSequence } }
 
   /// Returns the changes after a sequence, all from one state of the database. O(log n + entries).
@@ -32,9 +31,8 @@ extension TypedCollection {
   /// - Parameters:
   ///   - since: the sequence after which to begin; 0 for all changes.
   ///   - limit: the maximum number of changes to return.
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
-  ///   `DecodingError` of a document that is not of the type.
+  /// - Throws: ``DatabaseError`` like every read; the `DecodingError` of a document that is not of
+  ///   the type.
   public func changes(since: UInt64 = 0, limit: Int = .max) throws -> [TypedChange<Value>] {
     try documents.changes(since: since, limit: limit, Self.options).map { try TypedChange($0, in: self) }
   }
@@ -74,9 +72,8 @@ where Value.ID: Sendable {
 
     /// Waits for the next change and returns it; nil if the task is cancelled.
     ///
-    /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-    ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
-    ///   `DecodingError` of a document that is not of the type.
+    /// - Throws: ``DatabaseError`` like every read; the `DecodingError` of a document that is not
+    ///   of the type.
     public mutating func next() async throws -> TypedChange<Value>? {
       try await feed.next().map { try TypedChange($0, in: collection) }
     }

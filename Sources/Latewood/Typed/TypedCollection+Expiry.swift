@@ -35,8 +35,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func expirations(
     before date: Date? = nil, limit: Int = .max
   ) throws -> [(documentID: String, date: Date)] {
@@ -46,8 +45,7 @@ extension TypedCollection {
   /// Returns the time at which a document is purged; nil if it never is, or if the document does
   /// not exist or has expired.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func expiration(of id: Value.ID) throws -> Date? {
     try documents.expiration(of: documentID(id))
   }
@@ -60,8 +58,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - date: the time, rounded up to a second; nil for never.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func setExpiration(of id: Value.ID, _ date: Date?) async throws {
     try await documents.setExpiration(of: documentID(id), date)
   }
@@ -72,8 +69,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - id: the id of the value.
   ///   - duration: the time from the commit, at least zero, rounded up to a second.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the change is committed.
+  /// - Throws: like every async change; see ``DatabaseError``.
   public func expire(_ id: Value.ID, after duration: Duration) async throws {
     try await documents.expire(documentID(id), after: duration)
   }
@@ -84,8 +80,7 @@ extension TypedCollection {
   /// - Parameters:
   ///   - date: the time before which they expire; default: any.
   ///   - limit: the maximum number of documents to return.
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func expirations(
     before date: Date? = nil, limit: Int = .max
   ) async throws -> [(documentID: String, date: Date)] {
@@ -95,8 +90,7 @@ extension TypedCollection {
   /// Returns the time at which a document is purged, without blocking the caller's thread; nil if
   /// it never is, or if the document does not exist or has expired.
   ///
-  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
-  ///   the read begins.
+  /// - Throws: like every async read; see ``DatabaseError``.
   public func expiration(of id: Value.ID) async throws -> Date? {
     try await documents.expiration(of: documentID(id))
   }

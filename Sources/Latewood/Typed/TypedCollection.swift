@@ -80,9 +80,8 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Returns the current state of a document with its revision; nil if there is none. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
-  ///   `DecodingError` of a document that is not of the type.
+  /// - Throws: ``DatabaseError`` like every read; the `DecodingError` of a document that is not of
+  ///   the type.
   public func document(_ id: Value.ID) throws -> Stored<Value>? {
     try documents.document(text(id)).map { try stored($0) }
   }
@@ -94,21 +93,18 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Returns whether a document with an id exists. O(log n); does not read content.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public func contains(_ id: Value.ID) throws -> Bool { try documents.contains(text(id)) }
 
   /// The number of documents. O(log n).
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``DatabaseError`` like every read.
   public var count: Int { get throws { try documents.count } }
 
   /// Returns the documents that match a query, by id; default: all.
   ///
-  /// - Throws: ``DatabaseError`` `notOpen` once the database is closed; `notFound` once the
-  ///   collection is dropped; `corruptData` or `inputOutput` if the file cannot be read; the
-  ///   `DecodingError` of a document that is not of the type.
+  /// - Throws: ``DatabaseError`` like every read; the `DecodingError` of a document that is not of
+  ///   the type.
   public func all(_ query: AllDocumentsQuery = AllDocumentsQuery()) throws -> [Stored<Value>] {
     var list: [Stored<Value>] = []
     try forEach(query) { document in
@@ -122,9 +118,8 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
   /// database, until it returns false. Keeps one in memory at a time. Deleted documents are left
   /// out, regardless of the query.
   ///
-  /// - Throws: errors of the closure; ``DatabaseError`` `notOpen` once the database is closed;
-  ///   `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the file cannot
-  ///   be read; the `DecodingError` of a document that is not of the type.
+  /// - Throws: errors of the closure; ``DatabaseError`` like every read; the `DecodingError` of a
+  ///   document that is not of the type.
   public func forEach(
     _ query: AllDocumentsQuery = AllDocumentsQuery(), _ body: (Stored<Value>) throws -> Bool
   ) throws {
@@ -234,19 +229,15 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
 
   /// Deletes a document, regardless of its current revision. Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; `notWritable` if the
-  ///   database was opened read-only, its disk is full or its file is gone; `notOpen` once it is
-  ///   closed; `notFound` once the collection is dropped; `corruptData` or `inputOutput` if the
-  ///   file cannot be read or written.
+  /// - Throws: ``DatabaseError`` `badDocumentID` if the id is not valid; otherwise like every
+  ///   change.
   @discardableResult
   public func delete(_ id: Value.ID) throws -> Bool { try documents.delete(text(id)) }
 
   /// Removes a document and all its revisions without a trace. Other replicas are not notified.
   /// Returns false if there was none.
   ///
-  /// - Throws: ``DatabaseError`` `notWritable` if the database was opened read-only, its disk is
-  ///   full or its file is gone; `notOpen` once it is closed; `notFound` once the collection is
-  ///   dropped; `corruptData` or `inputOutput` if the file cannot be read or written.
+  /// - Throws: ``DatabaseError`` like every change.
   @discardableResult
   public func purge(_ id: Value.ID) throws -> Bool { try documents.purge(text(id)) }
 }

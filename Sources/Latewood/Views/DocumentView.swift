@@ -45,8 +45,8 @@ public struct DocumentView: Sendable {
   /// - Throws: ``DatabaseError`` `invalidParameter` if a key of the query is not valid, the range
   ///   ends before it begins, or the skip or limit is negative; `notWritable` if the view is behind
   ///   and the database was opened read-only; `conflict` if another version of the view was
-  ///   registered since; `notFound` once the view or the collection is dropped; `notOpen` once the
-  ///   database is closed; `corruptData` or `inputOutput` if the file cannot be read.
+  ///   registered since; `notFound` once the view or the collection is dropped; otherwise like
+  ///   every read.
   public func rows(_ query: ViewQuery = ViewQuery()) throws -> [ViewRow] {
     var rows: [ViewRow] = []
     try forEachRow(query) { row in

@@ -212,7 +212,7 @@ extension DocumentReads {
     return try id.withBytes { id in
       // SAFETY: the bytes live until the closure returns.
       try state.reading {
-        guard let record = try state.find(id, in: spaces.documents) else { return nil }
+        guard let record = try state.value(of: id, in: spaces.documents) else { return nil }
         let head = try DocumentRecord.Head(record)
         if head.isDeleted || hasExpired(head) { return nil }
         guard let stored = try head.body(in: record) ?? storedApart(head, in: state) else {
@@ -228,7 +228,7 @@ extension DocumentReads {
     _ head: DocumentRecord.Head, in state: PinnedState
   ) throws -> UnsafeRawBufferPointer? {
     if head.body == 0 { return nil }
-    return try SequenceEntry.Key(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+    return try SequenceEntry.Key(head.body).withBytes { key in try state.value(of: key, in: spaces.bodies) }
   }
 
   /// Calls a closure with a document.

@@ -144,7 +144,9 @@ package struct DocumentReads {
     }
     // SAFETY: the bytes live until the closure returns.
     return try state.reading {
-      let value = try SequenceEntry.Key(head.body).withBytes { key in try state.find(key, in: spaces.bodies) }
+      let value = try SequenceEntry.Key(head.body).withBytes { key in
+        try state.value(of: key, in: spaces.bodies)
+      }
       return try value.map(body)
     }
   }
@@ -162,7 +164,7 @@ package struct DocumentReads {
     }
     // SAFETY: the bytes live until the closure returns.
     return try state.reading {
-      let record = try id.withBytes { id in try state.find(id, in: spaces.documents) }
+      let record = try id.withBytes { id in try state.value(of: id, in: spaces.documents) }
       return try record.flatMap(pass)
     }
   }
@@ -265,7 +267,7 @@ package struct DocumentReads {
     }
     return try key.withBytes { (key) throws(DatabaseError) in
       try state.reading { () throws(DatabaseError) -> R? in
-        let value = try DatabaseError.typed { try state.find(key, in: keyspace) }
+        let value = try DatabaseError.typed { try state.value(of: key, in: keyspace) }
         // SAFETY: the bytes live until the closure returns.
         guard let value else { return nil }
         return try body(value)

@@ -7,43 +7,19 @@ enum ReadSource: Readable {
   case snapshot(Snapshot)
   case transaction(Transaction)
 
-  func _reader() throws(StoreError) -> Reader {
+  func find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace {
     switch self {
-    case .state(let state): try state._reader()
-    case .snapshot(let snapshot): try snapshot._reader()
-    case .transaction(let transaction): try transaction._reader()
+    case .state(let state): try state.find(key, in: keyspace)
+    case .snapshot(let snapshot): try snapshot.find(key, in: keyspace)
+    case .transaction(let transaction): try transaction.find(key, in: keyspace)
     }
   }
 
-  func _begin() throws(StoreError) -> ShortRead {
+  var readOrigin: ReadOrigin {
     switch self {
-    case .state(let state): try state._begin()
-    case .snapshot(let snapshot): try snapshot._begin()
-    case .transaction(let transaction): try transaction._begin()
-    }
-  }
-
-  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace {
-    switch self {
-    case .state(let state): try state._find(key, in: keyspace)
-    case .snapshot(let snapshot): try snapshot._find(key, in: keyspace)
-    case .transaction(let transaction): try transaction._find(key, in: keyspace)
-    }
-  }
-
-  func _end(_ ticket: ReadTicket) {
-    switch self {
-    case .state(let state): state._end(ticket)
-    case .snapshot(let snapshot): snapshot._end(ticket)
-    case .transaction(let transaction): transaction._end(ticket)
-    }
-  }
-
-  var _path: String? {
-    switch self {
-    case .state(let state): state._path
-    case .snapshot(let snapshot): snapshot._path
-    case .transaction(let transaction): transaction._path
+    case .state(let state): state.readOrigin
+    case .snapshot(let snapshot): snapshot.readOrigin
+    case .transaction(let transaction): transaction.readOrigin
     }
   }
 }

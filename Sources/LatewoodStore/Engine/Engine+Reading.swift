@@ -27,6 +27,10 @@ extension Engine: ReadGate {
 
   // MARK: Short reads
 
+  func beginRead() throws(StorageError) -> ShortRead {
+    try beginRead({ loadVersion($0) }, otherwise: { Engine.closedError })
+  }
+
   /// Begins a short read of a version.
   ///
   /// - Parameters:
@@ -41,7 +45,7 @@ extension Engine: ReadGate {
       ticket.leave()
       throw error()
     }
-    return ShortRead(state: state(of: pointers), ticket: ReadTicket(registered: ticket))
+    return ShortRead(state: state(of: pointers), ticket: ReadTicket(ticket))
   }
 
   /// Looks up a key in a version, and keeps the value valid until the end of the read.
@@ -65,7 +69,7 @@ extension Engine: ReadGate {
       let value = try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try pointers.pointee.reads.find(full, count)
       }
-      return ValueInPlace(value, ReadTicket(registered: ticket))
+      return ValueInPlace(value, ReadTicket(ticket))
     } catch {
       ticket.leave()
       throw error

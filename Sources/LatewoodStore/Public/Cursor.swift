@@ -17,6 +17,10 @@ import LatewoodTree
 /// time; for a transaction, it includes changes made while the cursor is open. A cursor may outlive
 /// the object that it was created from, but then every call throws.
 ///
+/// Every move throws ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the
+/// end of the object that the cursor was created from; `damaged` with the offset, or `inputOutput`,
+/// if the file cannot be read. The cursor then has no current entry.
+///
 /// Thread safety: one thread at a time. Create one for each thread: cursors are cheap.
 public final class Cursor {
   private var reader: Reader
@@ -61,9 +65,7 @@ public final class Cursor {
   /// near.
   ///
   /// - Returns: whether the range contains such an entry.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func seek(to key: some ByteSource) throws -> Bool {
     try move { cursor throws(StorageError) in
@@ -74,9 +76,7 @@ public final class Cursor {
 
   /// Moves to the last entry whose key is less than `key`. O(log n).
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func seek(before key: some ByteSource) throws -> Bool {
     try move { cursor throws(StorageError) in
@@ -87,9 +87,7 @@ public final class Cursor {
 
   /// Moves to the first entry of the range. O(log n).
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func seekFirst() throws -> Bool {
     try move { cursor throws(StorageError) in try cursor.seekForward(cursor.low) }
@@ -97,9 +95,7 @@ public final class Cursor {
 
   /// Moves to the last entry of the range. O(log n).
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func seekLast() throws -> Bool {
     try move { cursor throws(StorageError) in try cursor.seekBackward(cursor.high) }
@@ -107,9 +103,7 @@ public final class Cursor {
 
   /// Moves to the next entry; before any seek, to the first.
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func next() throws -> Bool {
     if isPastEnd { return try stay() }
@@ -126,9 +120,7 @@ public final class Cursor {
 
   /// Moves to the previous entry; before any seek, to the last.
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that the cursor was created from; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read. The cursor then has no current entry.
+  /// - Throws: ``StoreError`` like every move of a cursor.
   @discardableResult
   public func previous() throws -> Bool {
     if isPastEnd { return try stay() }

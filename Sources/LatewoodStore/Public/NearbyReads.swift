@@ -23,6 +23,6 @@ package struct NearbyReads {
       return try FullKey.with(keyspace, key) { (full, count) throws(StorageError) in
         try finder.find(full, count)
       }
-    } catch { throw StoreError(error, path: state._path) }
+    } catch { throw StoreError(error, path: state.path) }
   }
 }

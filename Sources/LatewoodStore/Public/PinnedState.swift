@@ -6,7 +6,7 @@ import Synchronization
 /// reader each time.
 ///
 /// Obtained from `Store.held`. Thread safety: any thread.
-package final class PinnedState: Readable {
+package final class PinnedState: Readable, ReadGate {
   private let version: Version
   private let engine: Engine
   /// The result of `once`; 0 if it has not been called yet.
@@ -20,14 +20,28 @@ package final class PinnedState: Readable {
   /// The number of the version, unique among the states of the open store.
   package var number: UInt64 { version.number }
 
-  public func _reader() throws(StoreError) -> Reader {
+  package var readOrigin: ReadOrigin { ReadOrigin(self) }
+  package func find(
+    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  ) throws(StoreError) -> ValueInPlace {
+    let ticket = ReadTicket(version.file.enter())
+    do throws(StorageError) {
+      return ValueInPlace(try engine.state(of: version).find(key, in: keyspace), ticket)
+    } catch {
+      ticket.end()
+      throw StoreError(error, path: path)
+    }
+  }
+
+  func checkOpen() throws(StorageError) { try engine.checkOpen() }
+  var changeCount: Int { 0 }
+  func currentReader() -> Reader {
     Reader(owner: version, gate: engine, state: engine.state(of: version))
   }
-  public func _begin() throws(StoreError) -> ShortRead {
-    ShortRead(state: engine.state(of: version), ticket: ReadTicket(registered: version.file.enter()))
+  func beginRead() -> ShortRead {
+    ShortRead(state: engine.state(of: version), ticket: ReadTicket(version.file.enter()))
   }
-  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
-  public var _path: String? { engine.path }
+  var path: String? { engine.path }
 
   /// Returns the result of `find`, which is never 0, and remembers it for later calls.
   package func once(_ find: () -> UInt64) -> UInt64 {
@@ -42,7 +56,7 @@ package final class PinnedState: Readable {
   /// be released earlier.
   func view(of keyspace: Keyspace) throws(StoreError) -> ReadView? {
     let state = engine.state(of: version)
-    do throws(StorageError) { try state.check(keyspace) } catch { throw StoreError(error, path: _path) }
+    do throws(StorageError) { try state.check(keyspace) } catch { throw StoreError(error, path: path) }
     return state.view.isBuffered ? nil : state.view
   }
 
@@ -62,7 +76,7 @@ package final class PinnedState: Readable {
           low: low, high: high, dropping: FullKey.prefixLength, isReversed: reversed, pin: view.pin(), body)
       }
     } catch let error as StorageError {
-      throw StoreError(error, path: _path)
+      throw StoreError(error, path: path)
     }
   }
 
@@ -88,7 +102,7 @@ package final class PinnedState: Readable {
         try pointers.pointee.reads.scanBatches(low: low, high: high, dropping: FullKey.prefixLength, body)
       }
     } catch let error as StorageError {
-      throw StoreError(error, path: _path)
+      throw StoreError(error, path: path)
     }
   }
 
@@ -104,8 +118,8 @@ package final class PinnedState: Readable {
 
   /// Returns the value of a key, or nil. The bytes are valid until the closure of `reading`
   /// returns. O(log n).
-  package func find(
-    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
+  package func value(
+    of key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> UnsafeRawBufferPointer? {
     do throws(StorageError) {
       // Read in place, because `VersionPointers` is too large to copy for one value.
@@ -116,7 +130,7 @@ package final class PinnedState: Readable {
       return try FullKey.with(keyspace.id, key) { (full, count) throws(StorageError) in
         try pointers.pointee.reads.find(full, count)
       }
-    } catch { throw StoreError(error, path: _path) }
+    } catch { throw StoreError(error, path: path) }
   }
 }
 

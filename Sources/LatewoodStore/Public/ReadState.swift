@@ -51,13 +51,14 @@ struct ReadState {
   }
 }
 
-/// A state for one short read, which the caller must end. Not useful on its own.
-public struct ShortRead {
+/// A state for one short read, which the caller must end.
+struct ShortRead {
   let state: ReadState
   let ticket: ReadTicket
 }
 
-/// A value in place, for one short read, which the caller must end. Not useful on its own.
+/// A value in place, for one short read: the result of ``Readable/find(_:in:)``. Only the library
+/// uses it.
 public struct ValueInPlace {
   /// The value; nil if the key does not exist.
   @usableFromInline let bytes: UnsafeRawBufferPointer?
@@ -67,9 +68,25 @@ public struct ValueInPlace {
     self.bytes = bytes
     self.ticket = ticket
   }
+
+  /// Ends the read. Must be called exactly once.
+  @inlinable func end() { ticket.end() }
 }
 
-/// A ticket that ends a short read. Not useful on its own.
-public struct ReadTicket {
-  let registered: ReaderRegistry.Ticket
+/// A ticket that ends a short read. Must be used exactly once.
+@usableFromInline struct ReadTicket {
+  private let registered: ReaderRegistry.Ticket
+  /// The transaction that lends its memory for this read; nil if no transaction is read. The caller
+  /// of the read keeps it alive.
+  private let lender: Unmanaged<Transaction>?
+
+  init(_ registered: ReaderRegistry.Ticket, lender: Transaction? = nil) {
+    self.registered = registered
+    self.lender = lender.map(Unmanaged.passUnretained)
+  }
+
+  @usableFromInline func end() {
+    registered.leave()
+    if let lender { lender._withUnsafeGuaranteedRef { $0.endBorrow() } }
+  }
 }

@@ -6,41 +6,40 @@ import LatewoodTree
 ///
 /// Every method throws ``StoreError``: `closed`, `snapshotClosed` or `transactionFinished` after
 /// the end of the object; `keyEmpty`, `keyTooLong`, `noSuchKeyspace` for invalid arguments;
-/// `damaged` with the offset if bytes of the file have changed. n is the number of entries in the
-/// database. Counts are O(log n). The first count of a range also looks up each of its entries
-/// written since the last checkpoint, O(log n) for each.
+/// `damaged` with the offset, or `inputOutput`, if the file cannot be read. n is the number of
+/// entries in the database. Counts are O(log n). The first count of a range also looks up each of
+/// its entries written since the last checkpoint, O(log n) for each.
 public protocol Readable {
-  // These members are not for use outside this module.
+  // Two requirements are the basis of all other methods. Only this module can end what they begin.
 
-  /// Returns the state to read, pinned for the lifetime of the reader.
-  func _reader() throws(StoreError) -> Reader
-  /// Returns the state to read, valid until `_end`. Cheaper than `_reader`.
-  func _begin() throws(StoreError) -> ShortRead
-  /// Looks up the value of a key, which is valid until `_end`.
-  func _find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace
-  func _end(_ ticket: ReadTicket)
-  /// The path for errors.
-  var _path: String? { get }
+  /// Looks up a key for ``get(_:in:)``, ``withValue(_:in:_:)`` and ``contains(_:in:)``, which also
+  /// end the read: programs call those. O(log n).
+  ///
+  /// - Parameters:
+  ///   - key: 1 to 16,384 bytes.
+  ///   - keyspace: the keyspace to read.
+  /// - Returns: the value, valid until the end of the read.
+  /// - Throws: ``StoreError`` like all reads.
+  func find(_ key: UnsafeRawBufferPointer, in keyspace: Keyspace) throws(StoreError) -> ValueInPlace
+  /// The state to read, for the methods that read a range or the catalog of keyspaces.
+  var readOrigin: ReadOrigin { get }
 }
 
 extension Readable {
-  public func _find(
-    _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
-  ) throws(StoreError) -> ValueInPlace {
-    let read = try _begin()
-    do throws(StorageError) {
-      return ValueInPlace(try read.state.find(key, in: keyspace), read.ticket)
-    } catch {
-      _end(read.ticket)
-      throw StoreError(error, path: _path)
-    }
+  /// Returns a reader of the state, pinned for the lifetime of the reader.
+  func reader() throws(StoreError) -> Reader {
+    let source = readOrigin.source
+    do { return try source.currentReader() } catch { throw StoreError(error, path: source.path) }
   }
 
   /// Runs a short read. `body` must not call closures of the caller.
   func read<R>(_ body: (ReadState) throws(StorageError) -> R) throws(StoreError) -> R {
-    let read = try _begin()
-    defer { _end(read.ticket) }
-    do { return try body(read.state) } catch { throw StoreError(error, path: _path) }
+    let source = readOrigin.source
+    do throws(StorageError) {
+      let read = try source.beginRead()
+      defer { read.ticket.end() }
+      return try body(read.state)
+    } catch { throw StoreError(error, path: source.path) }
   }
 }
 
@@ -50,13 +49,11 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
-  ///   offset, or `inputOutput`, if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
-      let found = try _find(key, in: keyspace)
-      defer { _end(found.ticket) }
+      let found = try find(key, in: keyspace)
+      defer { found.end() }
       return found.bytes.map { Array($0) }
     }
   }
@@ -76,8 +73,8 @@ extension Readable {
     _ key: some ByteSource, in keyspace: Keyspace, _ body: (RawSpan) throws -> R
   ) throws -> R? {
     try key.withBytes { (key) throws -> R? in
-      let found = try _find(key, in: keyspace)
-      defer { _end(found.ticket) }
+      let found = try find(key, in: keyspace)
+      defer { found.end() }
       guard let value = found.bytes else { return nil }
       return try body(value.bytes)
     }
@@ -88,13 +85,11 @@ extension Readable {
   /// - Parameters:
   ///   - key: 1 to 16,384 bytes.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `keyEmpty`, `keyTooLong`, `noSuchKeyspace`; `damaged` with the
-  ///   offset, or `inputOutput`, if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws -> Bool {
     try key.withBytes { (key) throws(StoreError) in
-      let found = try _find(key, in: keyspace)
-      _end(found.ticket)
+      let found = try find(key, in: keyspace)
+      found.end()
       return found.bytes != nil
     }
   }
@@ -114,7 +109,7 @@ extension Readable {
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false,
     _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Bool
   ) throws {
-    let reader = try _reader()
+    let reader = try reader()
     do {
       try reader.state.check(keyspace)
       let (view, pin) = (reader.state.view, reader.pin)
@@ -139,8 +134,7 @@ extension Readable {
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
   ///   - reversed: whether to go from the last key to the first.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
+  /// - Throws: ``StoreError`` like all reads, but damage is reported when an entry is read.
   public func entries(
     in keyspace: Keyspace, _ range: KeyRange = .all, reversed: Bool = false
   ) throws -> Entries {
@@ -152,10 +146,9 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the range of the cursor; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`. Damage is reported when an entry is read.
+  /// - Throws: ``StoreError`` like all reads, but damage is reported when an entry is read.
   public func cursor(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Cursor {
-    let reader = try _reader()
+    let reader = try reader()
     do { try reader.state.check(keyspace) } catch { throw StoreError(error, path: reader.path) }
     return Cursor(reader, range.fullKeys(in: keyspace.id), keyspace.id)
   }
@@ -165,9 +158,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func first(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: false) }
   }
@@ -177,9 +168,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func last(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Entry? {
     try read { (state) throws(StorageError) in try state.edge(of: keyspace, range, isLast: true) }
   }
@@ -190,9 +179,7 @@ extension Readable {
   /// - Parameters:
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func count(in keyspace: Keyspace, _ range: KeyRange = .all) throws -> Int {
     try read { (state) throws(StorageError) in
       try state.check(keyspace)
@@ -209,9 +196,7 @@ extension Readable {
   ///   - index: the index of the key, counted from 0.
   ///   - keyspace: the keyspace to read.
   ///   - range: the keys to read; default: all keys.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func key(
     at index: Int, in keyspace: Keyspace, _ range: KeyRange = .all
   ) throws -> [UInt8]? {
@@ -230,9 +215,7 @@ extension Readable {
   /// - Parameters:
   ///   - key: a key of any length.
   ///   - keyspace: the keyspace to read.
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `noSuchKeyspace`; `damaged` with the offset, or `inputOutput`, if
-  ///   the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func rank(of key: some ByteSource, in keyspace: Keyspace) throws -> Int {
     try count(in: keyspace, .upTo(key))
   }
@@ -252,8 +235,7 @@ extension Readable {
 
   /// Returns all keyspaces of this state, by name. O(number of keyspaces).
   ///
-  /// - Throws: ``StoreError`` `closed`, `snapshotClosed` or `transactionFinished` after the end of
-  ///   the object that is read; `damaged` or `inputOutput` if the file cannot be read.
+  /// - Throws: ``StoreError`` like all reads.
   public func keyspaces() throws -> [Keyspace] {
     try read { (state) throws(StorageError) in
       try Catalog.all(in: state.view).map { state.handle($0.name, $0.number) }

@@ -1,9 +1,15 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// A state of the database, pinned by a counted reference. It is the basis of ``Readable``, and not
-/// useful on its own.
-public struct Reader {
+/// The state that a ``Readable`` object reads. Only the library uses it.
+public struct ReadOrigin {
+  let source: any ReadGate
+
+  init(_ source: any ReadGate) { self.source = source }
+}
+
+/// A state of the database, pinned by a counted reference.
+struct Reader {
   /// The owner of the memory that `state` points into.
   let owner: AnyObject
   /// The pin on read memory, if the file is read through a cache. Nil if the file is mapped, or if
@@ -45,15 +51,18 @@ public struct Reader {
   }
 }
 
-/// The object that a cursor was created from. The cursor may outlive its validity, so it checks
-/// before each step.
+/// An object that can be read. A cursor may outlive the validity of the object that it was created
+/// from, so it checks before each step.
 protocol ReadGate: AnyObject {
   /// Throws `closed`, `snapshotClosed` or `transactionFinished` after the end of the object.
   func checkOpen() throws(StorageError)
   /// A number that changes with every operation of a transaction, so that its cursors know when to
   /// find their positions again.
   var changeCount: Int { get }
+  /// Returns the state to read, pinned for the lifetime of the reader.
   func currentReader() throws(StorageError) -> Reader
+  /// Returns the state to read, valid until the ticket is ended. Cheaper than `currentReader`.
+  func beginRead() throws(StorageError) -> ShortRead
   /// The path of the file; nil if the store has none.
   var path: String? { get }
   /// Whether bytes that were read in place may change with the next operation.

@@ -29,20 +29,9 @@ public final class Snapshot: Readable, ReadGate, Sendable {
     if version.clear() { engine.snapshots.remove(self) }
   }
 
-  public func _reader() throws(StoreError) -> Reader {
-    do { return try currentReader() } catch { throw StoreError(error, path: engine.path) }
-  }
+  public var readOrigin: ReadOrigin { ReadOrigin(self) }
 
-  public func _begin() throws(StoreError) -> ShortRead {
-    do {
-      try engine.checkOpen()
-      return try engine.beginRead({ version.load($0) }, otherwise: { closedError })
-    } catch {
-      throw StoreError(error, path: engine.path)
-    }
-  }
-
-  public func _find(
+  public func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> ValueInPlace {
     do {
@@ -52,9 +41,6 @@ public final class Snapshot: Readable, ReadGate, Sendable {
       throw StoreError(error, path: engine.path)
     }
   }
-
-  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
-  public var _path: String? { engine.path }
 
   func held() throws(StorageError) -> Version {
     try engine.checkOpen()
@@ -72,6 +58,11 @@ public final class Snapshot: Readable, ReadGate, Sendable {
   func currentReader() throws(StorageError) -> Reader {
     let version = try held()
     return Reader(owner: version, gate: self, state: engine.state(of: version))
+  }
+
+  func beginRead() throws(StorageError) -> ShortRead {
+    try engine.checkOpen()
+    return try engine.beginRead({ version.load($0) }, otherwise: { closedError })
   }
 
   func checkOpen() throws(StorageError) {
@@ -109,8 +100,8 @@ extension Snapshot {
   public func changes(
     since older: Snapshot, in keyspace: Keyspace, _ body: (Change) throws -> Bool
   ) throws {
-    let new = try _reader()
-    let old = try older._reader()
+    let new = try reader()
+    let old = try older.reader()
     guard new.state.store == old.state.store else {
       throw StoreError(.invalidRange, "the two snapshots are of different stores")
     }

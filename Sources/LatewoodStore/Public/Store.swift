@@ -199,19 +199,9 @@ extension Store: Readable {
     }
   }
 
-  public func _reader() throws(StoreError) -> Reader {
-    do { return try engine.currentReader() } catch { throw StoreError(error, path: engine.path) }
-  }
+  public var readOrigin: ReadOrigin { ReadOrigin(engine) }
 
-  public func _begin() throws(StoreError) -> ShortRead {
-    do {
-      return try engine.beginRead({ engine.loadVersion($0) }, otherwise: { Engine.closedError })
-    } catch {
-      throw StoreError(error, path: engine.path)
-    }
-  }
-
-  public func _find(
+  public func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> ValueInPlace {
     do {
@@ -221,7 +211,4 @@ extension Store: Readable {
       throw StoreError(error, path: engine.path)
     }
   }
-
-  public func _end(_ ticket: ReadTicket) { ticket.registered.leave() }
-  public var _path: String? { engine.path }
 }

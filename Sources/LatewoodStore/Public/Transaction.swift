@@ -234,9 +234,7 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Reading
 
-  public func _reader() throws(StoreError) -> Reader {
-    do { return try currentReader() } catch { throw StoreError(error, path: engine.path) }
-  }
+  public var readOrigin: ReadOrigin { ReadOrigin(self) }
 
   func currentReader() throws(StorageError) -> Reader {
     Reader(owner: self, gate: self, state: try currentState())
@@ -257,14 +255,13 @@ public final class Transaction: Readable, ReadGate {
 
   /// Begins a short read, during which changes of the transaction are refused, as they are during a
   /// closure that uses values in place.
-  public func _begin() throws(StoreError) -> ShortRead {
-    let state: ReadState
-    do { state = try currentState() } catch { throw StoreError(error, path: engine.path) }
+  func beginRead() throws(StorageError) -> ShortRead {
+    let state = try currentState()
     beginBorrow()
-    return ShortRead(state: state, ticket: ReadTicket(registered: version.file.enter()))
+    return ShortRead(state: state, ticket: ReadTicket(version.file.enter(), lender: self))
   }
 
-  public func _find(
+  public func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> ValueInPlace {
     let ticket = version.file.enter()
@@ -276,18 +273,12 @@ public final class Transaction: Readable, ReadGate {
         try view.find(full, count)
       }
       beginBorrow()
-      return ValueInPlace(value, ReadTicket(registered: ticket))
+      return ValueInPlace(value, ReadTicket(ticket, lender: self))
     } catch {
       ticket.leave()
       throw StoreError(error, path: engine.path)
     }
   }
-
-  public func _end(_ ticket: ReadTicket) {
-    ticket.registered.leave()
-    endBorrow()
-  }
-  public var _path: String? { engine.path }
 
   var path: String? { engine.path }
   var lendsMemoryThatChanges: Bool { true }

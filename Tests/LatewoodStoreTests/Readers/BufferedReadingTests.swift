@@ -192,7 +192,7 @@ import Testing
       for number in 0..<count {
         try state.reading {
           let key = Self.key(number)
-          let value = try key.withUnsafeBytes { try state.find($0, in: space) }
+          let value = try key.withUnsafeBytes { try state.value(of: $0, in: space) }
           if value?.count != 1000 { throw Wrong("entry \(number)") }
         }
         if number % 200 == 0 { greatest = max(greatest, try store.statistics().cachedBytes) }

@@ -19,7 +19,7 @@ import Testing
   /// Scans a range of the newest state. Returns the keys in it, and the entries of write buffers
   /// that were skipped.
   private func scan(_ range: KeyRange) throws -> (found: Int, steps: Int) {
-    let view = try store._reader().state.view
+    let view = try store.reader().state.view
     let (low, high) = range.fullKeys(in: space.id)
     var found = 0
     let steps = try low.withUnsafeBytes { low in
