@@ -13,8 +13,19 @@ extension OptionDescription {
     choices: ImportForm.allCases.map(\.rawValue))
   static let cellTypes = OptionDescription(
     name: "--types", value: "WHAT",
-    summary: "CSV: infer turns cells that look so into numbers, true and false; text does not",
-    choices: CSVRecords.Types.allCases.map(\.rawValue))
+    summary: "CSV: the types of columns that --columns does not have; infer if not given",
+    choices: CSVFormat.Types.allCases.map(\.rawValue))
+  static let separator = OptionDescription(
+    name: "--separator", value: "CHARACTER",
+    summary: "CSV: what separates the cells, such as ';', or the word tab; recognizes commas and tabs if not "
+      + "given")
+  static let columns = OptionDescription(
+    name: "--columns", value: "COLUMNS",
+    summary: "CSV: the types of columns, text, number or boolean: zip:text,year:number")
+  static let encoding = OptionDescription(
+    name: "--encoding", value: "ENCODING",
+    summary: "the encoding of SOURCE; if not given, UTF-8, or UTF-16 with a byte order mark",
+    choices: TextEncoding.allCases.map(\.rawValue))
   static let existing = OptionDescription(
     name: "--existing", value: "WHAT",
     summary: "what to do with a key that exists already; replace if not given",
@@ -35,7 +46,7 @@ extension CommandDescription {
     ],
     options: [
       .keyspace, .at, .keyField, .importFormat, .existing, .uniqueKeys, .replace, .documents, .collection,
-      .idField, .cellTypes, .wait,
+      .idField, .separator, .columns, .cellTypes, .encoding, .wait,
     ],
     discussion: [
       "SOURCE is one of these forms. array: one array; each element becomes a value. lines: JSON texts one "
@@ -60,12 +71,15 @@ extension CommandDescription {
         + "file name. An existing document gets a new revision. A unique index refuses documents "
         + "with equal values, but they may exchange values in SOURCE. Numbers become 64-bit integers "
         + "or doubles, and members are put in order. A file holds either entries or documents.",
-      "csv, recognized by a name that ends in .csv: the first line names the columns, and each further record "
-        + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "
-        + "line breaks). A cell that is a number as JSON writes it, true or false becomes that, in quotes or "
-        + "not; 007, +1 and integers beyond 64 bits stay text, and with --types text everything does. An "
-        + "empty cell gives no member. A failure names line and column, and nothing of its batch, at most a "
-        + "thousand documents, is kept.",
+      "csv, recognized by a name that ends in .csv or .tsv: the first line names the columns, and each further "
+        + "record becomes a document with these members (RFC 4180: quotes around cells with separators, quotes or "
+        + "line breaks). The separator is a comma, or a tab if one comes first in the header; --separator "
+        + "chooses. A failure names line and column.",
+      "Types of columns: a column is a number if each of its cells is a number that is printed the same way "
+        + "after it was stored, and boolean if each is true or false. With a cell such as 007, 1.50, 1E7 or "
+        + "9007199254740993.0 it stays text, and the report names the cell; --columns NAME:number makes it a "
+        + "number nevertheless, and refuses a cell that is none. An empty cell gives no member. SOURCE is read "
+        + "twice for this; standard input is then in memory. --types text makes text of all others.",
       "couchdb is the response of CouchDB to _all_docs?include_docs=true. _id becomes the id; _rev and all other "
         + "members that begin with an underscore are left out, and each document gets a first revision of its "
         + "own. Deleted documents, design documents and attachments are left out, and the report counts them.",
@@ -87,6 +101,9 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood import films.latewood films.csv --documents --id title+year",
         explanation: "The records of a table, with ids such as Alien/1979."),
+      ExampleDescription(
+        line: "latewood import my.latewood t.csv --documents --separator ';' --columns zip:text",
+        explanation: "Cells between semicolons, and codes such as 01067 as text."),
       ExampleDescription(
         line: "latewood import films.latewood dump.json --documents --format couchdb",
         explanation: "The documents of a CouchDB database."),
@@ -117,7 +134,8 @@ extension CommandDescription {
       throw Failure.usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
     }
     if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
-    let source = try ImportSource(path: try arguments.text(1), console: console)
+    let source = try ImportSource(
+      path: try arguments.text(1), encoding: arguments.encoding(), console: console)
     var importer = try Importer(
       from: source, keyspaceName: name, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened, so that invalid input does not create
@@ -161,9 +179,17 @@ struct ImportReport: Equatable {
   var replaced: Int
   var kept: Int
   var leftOut = LeftOut()
+  /// The separator of CSV; nil for other forms.
+  var separator: UInt8?
+  /// Explanations of the types of columns of CSV.
+  var notes: [String] = []
 
   func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws {
-    var text = "Imported \(Quantity.count(values, "value", "values")) (\(form.rawValue)) into "
+    var form = form.rawValue
+    if let separator, separator != UInt8(ascii: ",") {
+      form += ", separated by \(CSVFormat.shown(separator))"
+    }
+    var text = "Imported \(Quantity.count(values, "value", "values")) (\(form)) into "
     text +=
       "\(DisplayWidth.fitted(KeyText.shown(keyspace.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."
     try console.line(text)
@@ -182,6 +208,7 @@ struct ImportReport: Equatable {
       try console.line(
         "The attachments of \(Quantity.count(leftOut.attachments, "document", "documents")) left out.")
     }
+    for note in notes { try console.sentence(note) }
   }
 
   func write(

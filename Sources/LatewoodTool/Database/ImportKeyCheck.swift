@@ -61,7 +61,8 @@ extension Importer {
         advice: "Write it into a file, and import that.")
     }
     var importer = try Importer(
-      from: try ImportSource(path: path, console: console), keyspaceName: keyspaceName,
+      from: try ImportSource(path: path, encoding: arguments.encoding(), console: console),
+      keyspaceName: keyspaceName,
       progress: Progress("Checking", on: console))
     try importer.begin(arguments)
     var check = ImportKeyCheck(ofDocuments: arguments.has(.documents))

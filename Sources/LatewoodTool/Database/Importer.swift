@@ -53,12 +53,7 @@ struct Importer {
     let named = try field.map { text in try ImportKeys(text, of: option) }
     do {
       if wanted == .csv {
-        let types = try arguments.text(of: .cellTypes).flatMap(CSVRecords.Types.init(rawValue:))
-        let source = source
-        var records = CSVRecords(
-          try TextWindow { target in try source.read(into: target) }, types ?? .infer)
-        try records.begin()
-        self.records = records
+        records = try csvRecords(CSVFormat.chosen(by: arguments, sourceName: source.name))
         form = .csv
         try readNext()
       } else if wanted == .couchdb {
@@ -114,7 +109,19 @@ struct Importer {
     try progress.finish()
     return ImportReport(
       form: form, values: count, added: writer.added, replaced: writer.replaced, kept: writer.kept,
-      leftOut: leftOut)
+      leftOut: leftOut, separator: records?.separator, notes: records?.notes ?? [])
+  }
+
+  private func csvRecords(_ format: CSVFormat) throws -> CSVRecords {
+    let (source, progress) = (source, progress)
+    if format.types == .infer { try source.prepareToRewind() }
+    return try CSVRecords(format) {
+      source.rewind()
+      return try TextWindow { target in
+        try progress.update(source.position, of: source.length, unit: Quantity.bytes)
+        return try source.read(into: target)
+      }
+    }
   }
 
   private mutating func readNext() throws {

@@ -123,18 +123,20 @@ extension Arguments {
     }
   }
 
+  func encoding() throws -> TextEncoding? { try text(of: .encoding).flatMap(TextEncoding.init(rawValue:)) }
+
   /// Returns the form according to `--format` or the extension of the source's name; nil to
   /// recognize it from the text.
   func importForm(of source: ImportSource) throws -> ImportForm? {
     var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
-    if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }
+    if form == nil, CSVFormat.isMeant(byName: source.name) { form = .csv }
     if let form, form.needsDocuments, !has(.documents) {
       throw Failure.usage(
         "a source of the form \(form.rawValue) has documents, and without --documents import makes entries",
         advice: "Add --documents.")
     }
-    if has(.cellTypes), form != .csv {
-      throw Failure.usage("--types requires CSV", advice: "Add --format csv if SOURCE is CSV.")
+    for option in [OptionDescription.cellTypes, .separator, .columns] where has(option) && form != .csv {
+      throw Failure.usage("\(option.name) requires CSV", advice: "Add --format csv if SOURCE is CSV.")
     }
     return form
   }
