@@ -138,12 +138,13 @@ import Testing
     #expect(try records(Array(columns.dropLast().joined(separator: ",").utf8)).isEmpty)
   }
 
-  @Test func `the format is taken from the name or an option, and requires --documents`() throws {
+  @Test func `the format is taken from the name or an option, and is for documents`() throws {
     let text = Array("a,b\n1,2\n".utf8)
     try #expect(imported(text, ["--documents"], name: "T.CSV").result.code == .success)
     try #expect(imported(text, ["--documents", "--format", "csv"], name: "t").result.code == .success)
     for (options, name, part) in [
-      ([], "t.csv", "--documents"), (["--format", "csv"], "t", "--documents"),
+      (["--entries"], "t.csv", "Leave out --entries"), (["--key", "a"], "t.csv", "--key"),
+      (["--format", "csv", "--entries"], "t", "do not go together"),
       (["--documents", "--types", "text"], "t", "--format csv"),
       (["--documents", "--separator", ";"], "t", "--format csv"),
       (["--documents", "--columns", "a:text"], "t", "--format csv"),

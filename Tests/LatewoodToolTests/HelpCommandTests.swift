@@ -37,7 +37,7 @@ import Testing
   @Test func `info hides only the import records in a file of entries`() throws {
     let tool = try ToolRun()
     try CapturedRun.write(Array(#"[{"a":1}]"#.utf8), to: "\(tool.directory)/list.json")
-    _ = try tool("import", "@", "\(tool.directory)/list.json")
+    _ = try tool("import", "@", "\(tool.directory)/list.json", "--entries")
     let usual = try tool("info", "@").output
     #expect(usual.contains("  default  1 entry"))
     #expect(!usual.contains(".imports") && usual.contains("  1 internal keyspace; --all lists them"))

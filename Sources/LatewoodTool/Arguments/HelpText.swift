@@ -9,12 +9,13 @@ enum HelpText {
     var text = "latewood: a database of documents or key-values in one file\n"
     text += heading("usage", style)
     text += "  latewood COMMAND DATABASE [ARGUMENT ...] [--option ...]\n"
+    text += "  latewood DATABASE\n"
     text += "  latewood help COMMAND\n"
     text += heading("commands", style)
     text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) }, width)
     text += heading("getting started", style)
     text += "  latewood demo\n"
-    text += "  latewood import my.latewood films.json --documents\n"
+    text += "  latewood import my.latewood films.json\n"
     text += "  latewood doc list my.latewood\n"
     text += "  latewood put other.latewood greeting \"hello\"\n"
     text += "  latewood get other.latewood greeting\n"
@@ -53,7 +54,7 @@ enum HelpText {
 
   static let keys =
     "A file contains either documents or key-value entries. Documents are in collections: --collection NAME "
-    + "selects one, and the default is \"_default\". Entries are in keyspaces, each with its own keys: "
+    + "selects one; the default is the only one, or \"_default\" of several. Entries are in keyspaces, each with its own keys: "
     + "--keyspace NAME selects one, and the default is \"default\". Keys are text, or bytes written as "
     + "hexadecimal after 0x, which is also how keys that are not readable text are printed."
 

@@ -43,6 +43,8 @@ struct Completion: Equatable {
         }
       }
       if database != nil { completion.offer("exit", "leave the shell", partial) }
+      // The path of a database opens the shell.
+      if database == nil, completion.candidates.isEmpty { completion.filesBehind = "" }
       return completion
     }
     guard let command = CommandTable.command(named: name) else { return completion }

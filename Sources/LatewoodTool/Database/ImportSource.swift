@@ -7,6 +7,7 @@ final class ImportSource {
   let path: String
   /// The last component of the path, which is the key of a single document.
   let name: String
+  var isFile: Bool { device != nil }
   /// The length in bytes; 0 if it is not known.
   let length: UInt64
   private(set) var position: UInt64 = 0
@@ -55,7 +56,7 @@ final class ImportSource {
 
   private static let couchbaseLiteAdvice =
     "Documents of Couchbase Lite come by way of its tool: `cblite cp NAME.cblite2 NAME.json`, then "
-    + "`latewood import DATABASE NAME.json --documents --id _id`."
+    + "`latewood import DATABASE NAME.json --id _id`."
 
   private static func isCouchbaseLite(_ path: String) -> Bool {
     path.split(separator: "/").last?.hasSuffix(".cblite2") ?? false
