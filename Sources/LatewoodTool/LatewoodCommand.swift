@@ -48,15 +48,16 @@ package enum LatewoodCommand {
   }
 
   private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws -> ExitCode {
+    let arguments = CommandTable.withoutInspect(arguments) { String(decoding: $0, as: UTF8.self) }
     guard let name = arguments.first else {
       try console.error.write(
-        HelpText.overview(of: CommandTable.commands, style: console.errorStyle, width: console.proseWidth))
+        HelpText.overview(of: CommandTable.groups, style: console.errorStyle, width: console.proseWidth))
       return .usage
     }
     switch String(decoding: name, as: UTF8.self) {
     case "--help", "-h":
       try console.output.write(
-        HelpText.overview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
+        HelpText.overview(of: CommandTable.groups, style: console.style, width: console.proseWidth))
       return .success
     case "--version":
       try console.line("latewood \(version)")
