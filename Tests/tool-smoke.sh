@@ -55,7 +55,7 @@ P
 }
 roundtrip() {
   rm -f rt.lw rt.json
-  expect 0 "import $1" import rt.lw "$1"
+  expect 0 "import $1" import rt.lw "$1" --entries
   expect 0 "export $1" export rt.lw rt.json
   if same_json "$1" rt.json; then passed=$((passed + 1)); else fail "$1 comes back equal" "$(head -c 200 rt.json)"; fi
 }
@@ -163,7 +163,7 @@ printf 'not json' >bad.json ; expect 6 "import of no JSON" import new.lw bad.jso
 has "line and column" "$err" "bad.json, line 1, column 2"
 is "and no database" "$(ls new.lw 2>/dev/null)" ""
 for n in $(seq 200); do echo "{\"id\":$n,\"text\":\"$(printf 'x%.0s' $(seq 200))\"}"; done >many.json
-expect 0 "many" import d.lw many.json
+expect 0 "many" import d.lw many.json --entries
 size=$(stat -c %s d.lw)
 sound=0
 for at in $(seq 16400 $((size / 60)) $((size - 1))); do
@@ -232,9 +232,9 @@ expect 6 "export as an array" export k.lw ; has "which key" "$err" zzz
 expect 0 "export as entries" export k.lw --format entries
 expect 0 "export JSON" export k.lw k.out --format entries --json ; query "summary" 'd["values"],d["format"]' "(4, 'entries')"
 expect 1 "export of no keyspace" export k.lw --keyspace no
-printf '[1,\n2,\n x]' >late.json ; expect 6 "late error" import late.lw late.json ; has "place" "$err" "line 3, column 2"
-expect 0 "deep" import deep.lw - < <(printf '[%.0s' $(seq 512); printf ']%.0s' $(seq 512))
-expect 6 "too deep" import deep2.lw - < <(printf '[%.0s' $(seq 600))
+printf '[1,\n2,\n x]' >late.json ; expect 6 "late error" import late.lw late.json --entries ; has "place" "$err" "line 3, column 2"
+expect 0 "deep" import deep.lw - --entries < <(printf '[%.0s' $(seq 512); printf ']%.0s' $(seq 512))
+expect 6 "too deep" import deep2.lw - --entries < <(printf '[%.0s' $(seq 600))
 
 # --- documents
 document_roundtrip() {
@@ -265,14 +265,15 @@ query "are there" 'd["replaced"]' 2
 expect 6 "fail" import doc.lw docs.json --documents --collection films --id id --existing fail
 expect 6 "counted ids need an empty one" import doc.lw docs.json --documents --collection films
 expect 0 "replace" import doc.lw docs.json --documents --collection films --replace
-expect 6 "no entries into documents" import doc.lw lines.json ; has "says so" "$err" "--documents"
+expect 6 "no entries into documents" import doc.lw lines.json --entries ; has "says so" "$err" "holds documents"
 expect 6 "no entry into documents" put doc.lw a b
 expect 6 "no documents into entries" import k.lw docs.json --documents
 expect 6 "no document" import x1.lw mixed.json --documents ; has "says why" "$err" "object"
 printf '{"_id":"x"}' >reserved.json
 expect 6 "reserved" import x2.lw reserved.json --documents ; has "which" "$err" "_id"
 expect 2 "--key" import x3.lw docs.json --documents --key id
-expect 2 "--id" import x3.lw docs.json --id id
+expect 0 "--id" import x3.lw docs.json --id id --json ; query "named after the file" 'd["collection"]' docs
+expect 2 "documents and entries" import x4.lw docs.json --id id --entries
 expect 0 "collections" collections doc.lw ; has "films" "$out" "2 documents"
 expect 0 "info of documents" info doc.lw ; has "collections" "$out" "2 documents"
 expect 0 "collections JSON" collections doc.lw --json
@@ -343,7 +344,7 @@ expect 0 "they are sound" verify edit.lw --deep --json ; query "all of them" 'd[
 mkfifo slow
 { for n in $(seq 6000); do echo "{\"n\":$n}"; done; sleep 30; } >slow &
 feeder=$!
-"$tool" import cut.lw - <slow >/dev/null 2>&1 &
+"$tool" import cut.lw - --entries <slow >/dev/null 2>&1 &
 importer=$!
 for _ in $(seq 200); do
   [ -e cut.lw ] && [ "$("$tool" list cut.lw --count 2>/dev/null || echo 0)" -gt 0 ] && break

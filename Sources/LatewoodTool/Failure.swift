@@ -158,7 +158,7 @@ struct Failure: Error, Equatable {
   }
 
   static let whatToDoAboutDamage =
-    "Restore a backup, or save the readable data with `latewood salvage`; `latewood map` shows the damage."
+    "Restore a backup, or save the readable data with `latewood salvage`; `latewood inspect map` shows the damage."
 
   private static func withoutStop(_ text: String) -> String {
     text.hasSuffix(".") ? String(text.dropLast()) : text

@@ -1,3 +1,4 @@
+import LatewoodBytes
 import LatewoodDevice
 import LatewoodTerminal
 
@@ -38,16 +39,25 @@ package enum LatewoodCommand {
     return code
   }
 
+  /// Returns whether an argument is the path of a file, which the shell opens.
+  private static func isFile(_ path: [UInt8]) -> Bool {
+    guard let path = String(validating: path, as: UTF8.self), !path.isEmpty else { return false }
+    do throws(StorageError) {
+      return try FileVolume().exists(path) && !Directories.isDirectory(path)
+    } catch { return false }
+  }
+
   private static func dispatch(_ arguments: [[UInt8]], on console: Console) throws -> ExitCode {
+    let arguments = CommandTable.withoutInspect(arguments) { String(decoding: $0, as: UTF8.self) }
     guard let name = arguments.first else {
       try console.error.write(
-        HelpText.overview(of: CommandTable.commands, style: console.errorStyle, width: console.proseWidth))
+        HelpText.overview(of: CommandTable.groups, style: console.errorStyle, width: console.proseWidth))
       return .usage
     }
     switch String(decoding: name, as: UTF8.self) {
     case "--help", "-h":
       try console.output.write(
-        HelpText.overview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
+        HelpText.overview(of: CommandTable.groups, style: console.style, width: console.proseWidth))
       return .success
     case "--version":
       try console.line("latewood \(version)")
@@ -55,7 +65,8 @@ package enum LatewoodCommand {
     default: break
     }
     guard let command = CommandTable.command(named: String(decoding: name, as: UTF8.self)) else {
-      throw CommandTable.unknown(name)
+      guard isFile(name) else { throw CommandTable.unknown(name) }
+      return try dispatch([Array(CommandDescription.shell.name.utf8)] + arguments, on: console)
     }
     // Determined before the rest is parsed, so that a parsing failure is reported in the requested
     // form.

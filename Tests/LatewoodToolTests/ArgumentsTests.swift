@@ -100,7 +100,7 @@ import Testing
       for option in command.allOptions { #expect(text.contains(option.name)) }
       #expect(command.isHidden || !command.examples.isEmpty)
     }
-    let overview = HelpText.overview(of: CommandTable.commands, style: .plain)
+    let overview = HelpText.overview(of: CommandTable.groups, style: .plain)
     for line in overview.split(separator: "\n") { #expect(DisplayWidth.of(line) <= 80, "\(line)") }
     for code in ExitCode.allCases { #expect(overview.contains("\(code.rawValue)")) }
     #expect(!overview.contains("demo-writer"))

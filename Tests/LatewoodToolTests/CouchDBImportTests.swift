@@ -65,7 +65,9 @@ import Testing
     #expect(early.code == .badInput && early.error.contains("the text ends inside an array"))
     let (_, id) = try imported(#"{"rows":[{"id":"_x","doc":{}}]}"#, "--documents")
     #expect(id.code == .badInput && id.error.contains("starts with an underscore"))
-    for options in [[], ["--documents", "--id", "a"], ["--documents", "--at", "rows"]] {
+    for options in [
+      ["--entries"], ["--key", "a"], ["--documents", "--id", "a"], ["--documents", "--at", "rows"],
+    ] {
       let tool = try ToolRun()
       try CapturedRun.write(Array(Self.dump.utf8), to: "\(tool.directory)/dump.json")
       let result = try tool.run(

@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test(arguments: [["list", "@"], ["get", "@", "a"], ["export", "@"]])
+  @Test(arguments: [["list", "@"], ["get", "@", "a"], ["export", "@", "--entries"]])
   func `on a file of documents, commands for entries point to the ones for documents`(arguments: [String])
     throws
   {

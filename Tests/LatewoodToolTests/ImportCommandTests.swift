@@ -40,7 +40,8 @@ import Testing
     let (entries, second) = try imported(Self.films, "--at", "result.films", "--key", "year+title")
     #expect(second.code == .success)
     #expect(try entries("list", "@", "--keys-only").lines == ["1979/Alien", "1992/Alien", "2009/Up"])
-    let (counted, third) = try imported(Self.films, "--at", "result.page", "--format", "array")
+    let (counted, third) = try imported(
+      Self.films, "--at", "result.page", "--format", "array", "--entries")
     #expect(third.code == .success)
     #expect(try counted("list", "@", "--keys-only").lines == ["0000000000"])
   }
@@ -184,7 +185,7 @@ import Testing
   func `a path without an array is refused, and the existing names are listed`(
     json: String, path: String, message: String, advice: String
   ) throws {
-    let (tool, result) = try imported(json, "--at", path)
+    let (tool, result) = try imported(json, "--at", path, "--entries")
     #expect(result.code == .badInput && result.output.isEmpty)
     #expect(result.error.contains(message) && result.error.contains("source.json, line 1"), "\(result.error)")
     #expect(advice.isEmpty || result.error.contains(advice), "\(result.error)")
@@ -255,8 +256,8 @@ import Testing
     func nested(_ depth: Int) -> String {
       #"{"a":{"b":["# + String(repeating: "[", count: depth) + String(repeating: "]", count: depth) + "]}}"
     }
-    #expect(try imported(nested(509), "--at", "a.b").1.code == .success)
-    #expect(try imported(nested(510), "--at", "a.b").1.code == .badInput)
+    #expect(try imported(nested(509), "--at", "a.b", "--entries").1.code == .success)
+    #expect(try imported(nested(510), "--at", "a.b", "--entries").1.code == .badInput)
   }
 
   @Test func `ids and documents that cannot be saved are refused before anything is saved`() throws {

@@ -20,8 +20,11 @@ import Testing
       try tool("find", "@", #"{"n":3}"#, "--explain").lines == [
         "all documents: 20; then filtered; an index on n would help"
       ])
-    try #expect(tool("index", "create", "@", "by n", "n").code == .success)
-    try #expect(tool("index", "create", "@", "by n", "n").code == .success)
+    let created = try tool("index", "create", "@", "by n", "n").output
+    #expect(
+      created.hasPrefix("Created the index by n: 20 entries in ") && created.hasSuffix("s.\n"), "\(created)")
+    let again = try tool("index", "create", "@", "by n", "n")
+    #expect(again.code == .success && again.output == "The index by n is there already: 20 entries.\n")
     let partial = try tool("index", "create", "@", "few", "t[],n:desc", "--where", #"{"n":{"$gt":7}}"#)
     #expect(partial.code == .success)
     #expect(

@@ -40,7 +40,7 @@ enum ArgumentKind: Sendable {
     case "NUMBER", "BYTES", "OFFSET", "TRANSACTION", "SECONDS", "SEQUENCE", "COUNT", "LENGTH", "TIME":
       self = .number
     case "NAME", "ACTION", "REVISION", "FIELD", "FIELDS", "FORM", "WHAT", "WORD", "DIGEST", "SHELL",
-      "LINE",
+      "LINE", "CHARACTER", "COLUMNS", "ENCODING",
       "HEX":
       self = .text
     default: return nil

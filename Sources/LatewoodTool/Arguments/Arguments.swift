@@ -121,7 +121,7 @@ extension Arguments {
     let wanted = ["-h": "--help", "-o": "--output"][name] ?? name
     guard let option = command.allOptions.first(where: { $0.name == wanted }) else {
       throw Failure.usage(
-        "`latewood \(command.name)` has no option \(Self.quoted(Array(name.utf8)))",
+        "`latewood \(command.fullName)` has no option \(Self.quoted(Array(name.utf8)))",
         advice: Suggestion.advice(
           for: name, among: command.allOptions.map(\.name),
           otherwise: "See `latewood help \(command.name)`. Put -- before a key that starts with a dash."))

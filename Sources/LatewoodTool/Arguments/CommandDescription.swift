@@ -13,7 +13,12 @@ struct CommandDescription: Sendable {
   var json: [String] = []
   /// Whether the command is omitted from help.
   var isHidden = false
+  /// Whether the command is a part of `inspect`.
+  var isInspection = false
   var run: @Sendable (Arguments, Console) throws -> ExitCode
+
+  /// The words of the command on the command line.
+  var fullName: String { isInspection ? "inspect \(name)" : name }
 
   var requiredOperands: Int { operands.count { !$0.isOptional } }
   /// The options of the command, including the common ones.

@@ -4,17 +4,17 @@ enum HelpText {
   static let width = 80
 
   static func overview(
-    of commands: [CommandDescription], style: Style, width: Int = Self.width
+    of groups: [CommandTable.Group], style: Style, width: Int = Self.width
   ) -> String {
     var text = "latewood: a database of documents or key-values in one file\n"
     text += heading("usage", style)
     text += "  latewood COMMAND DATABASE [ARGUMENT ...] [--option ...]\n"
+    text += "  latewood DATABASE\n"
     text += "  latewood help COMMAND\n"
-    text += heading("commands", style)
-    text += table(commands.filter { !$0.isHidden }.map { ($0.name, $0.summary) }, width)
+    text += tables(groups, style, width)
     text += heading("getting started", style)
     text += "  latewood demo\n"
-    text += "  latewood import my.latewood films.json --documents\n"
+    text += "  latewood import my.latewood films.json\n"
     text += "  latewood doc list my.latewood\n"
     text += "  latewood put other.latewood greeting \"hello\"\n"
     text += "  latewood get other.latewood greeting\n"
@@ -30,14 +30,26 @@ enum HelpText {
   /// Returns the overview for `help` inside the shell, where commands have neither the program's
   /// name nor the path of the database.
   static func shellOverview(
-    of commands: [CommandDescription], style: Style, width: Int = Self.width
+    of groups: [CommandTable.Group], style: Style, width: Int = Self.width
   ) -> String {
     var text = "commands on this database; each begins with its own name\n"
     text += heading("usage", style)
     text += "  COMMAND [ARGUMENT ...] [--option ...]\n  help COMMAND\n  exit, quit or ctrl-D\n"
-    text += heading("commands", style)
-    let shown = commands.filter { !$0.isHidden && $0.databaseOperand != nil && $0.name != "shell" }
-    return text + table(shown.map { ($0.name, $0.summary) }, width)
+    let shown = groups.map { group in
+      CommandTable.Group(
+        title: group.title,
+        commands: group.commands.filter { $0.databaseOperand != nil && $0.name != "shell" })
+    }
+    return text + tables(shown.filter { !$0.commands.isEmpty }, style, width)
+  }
+
+  /// Returns the commands of each group below its title, all in the same columns.
+  private static func tables(_ groups: [CommandTable.Group], _ style: Style, _ width: Int) -> String {
+    let longest = groups.flatMap(\.commands).map(\.name.count).max()
+    return groups.map { group in
+      heading(group.title, style)
+        + table(group.commands.map { ($0.name, $0.summary) }, width, column: longest)
+    }.joined()
   }
 
   /// The exit codes of the program, and the codes that shells report for a program ended by a
@@ -53,7 +65,7 @@ enum HelpText {
 
   static let keys =
     "A file contains either documents or key-value entries. Documents are in collections: --collection NAME "
-    + "selects one, and the default is \"_default\". Entries are in keyspaces, each with its own keys: "
+    + "selects one; the default is the only one, or \"_default\" of several. Entries are in keyspaces, each with its own keys: "
     + "--keyspace NAME selects one, and the default is \"default\". Keys are text, or bytes written as "
     + "hexadecimal after 0x, which is also how keys that are not readable text are printed."
 
@@ -66,7 +78,7 @@ enum HelpText {
   static func explanation(
     of command: CommandDescription, style: Style, width: Int = Self.width
   ) -> String {
-    var text = paragraph("latewood \(command.name): \(command.summary)", indent: 0, width: width)
+    var text = paragraph("latewood \(command.fullName): \(command.summary)", indent: 0, width: width)
     text += heading("usage", style) + "  \(usage(of: command))\n"
     if !command.operands.isEmpty {
       text += heading("arguments", style) + table(command.operands.map { ($0.name, $0.summary) }, width)
@@ -91,7 +103,7 @@ enum HelpText {
 
   static func usage(of command: CommandDescription) -> String {
     let operands = command.operands.map { $0.isOptional ? "[\($0.name)]" : $0.name }
-    return (["latewood", command.name] + operands).joined(separator: " ")
+    return (["latewood", command.fullName] + operands).joined(separator: " ")
       + (command.options.isEmpty ? "" : " [--option ...]")
   }
 
@@ -104,10 +116,11 @@ enum HelpText {
     "\n\(style.bold(title.uppercased()))\n"
   }
 
-  private static func table(_ rows: [(String, String)], _ width: Int) -> String {
+  /// - Parameter column: the width of the first column; that of its longest cell if not given.
+  private static func table(_ rows: [(String, String)], _ width: Int, column: Int? = nil) -> String {
     // A name that is too long for the column gets a separate line, so that it does not narrow all
     // texts.
-    let column = min(rows.map { $0.0.count }.max() ?? 0, 22)
+    let column = min(column ?? rows.map { $0.0.count }.max() ?? 0, 22)
     return rows.map { row in
       let text = paragraph(row.1, indent: column + 4, width: width)
       guard row.0.count <= column else { return "  \(row.0)\n\(text)" }

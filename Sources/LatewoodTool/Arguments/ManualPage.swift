@@ -24,7 +24,7 @@ struct ManualPage {
   private mutating func add(_ command: CommandDescription) {
     line(".SS " + Self.quoted(HelpText.usage(of: command)))
     isBelowHeading = true
-    paragraph("\(command.name): \(command.summary).")
+    paragraph("\(command.fullName): \(command.summary).")
     for operand in command.operands { item(operand.name, operand.summary) }
     for option in command.allOptions { item(HelpText.signature(of: option), option.summary) }
     for text in command.discussion { paragraph(text) }

@@ -3,29 +3,27 @@ import LatewoodFleece
 
 /// The records of a CSV text (RFC 4180) as JSON objects, one after the other.
 ///
-/// The first record is the header, which names the members. Lines end with LF or CR LF; empty lines
-/// are skipped. One record is in memory at a time. Its length is limited, because an unclosed quote
-/// would include the rest of the text.
+/// The first record is the header, which names the members. An empty cell becomes no member. Lines
+/// end with LF or CR LF; empty lines are skipped. One record is in memory at a time. Its length is
+/// limited, because an unclosed quote would include the rest of the text.
 struct CSVRecords {
-  /// The conversion of cells into values. An empty cell becomes no member.
-  enum Types: String, CaseIterable {
-    /// Numbers, true and false are recognized as in JSON; everything else is text. Integers that do
-    /// not fit into 64 bits are text, which keeps their digits.
-    case infer
-    case text
-  }
-
   /// The end of a cell.
-  private enum End { case comma, line, text }
+  private enum End { case separator, line, text }
 
   static let recordLimit = 64 << 20
   static let columnLimit = 10_000
 
   private let input: TextWindow
-  private let types: Types
+  private let format: CSVFormat
   private let recordLimit: Int
+  /// The separator of cells; nil before the first one, if it is to be recognized.
+  private(set) var separator: UInt8?
   /// The names of the members.
   private var names: [[UInt8]] = []
+  /// The type of each column; nil if it is to be inferred.
+  private var types: [CSVColumnType?] = []
+  /// Explanations of the inferred types.
+  private(set) var notes: [String] = []
   /// The number of records so far, without the header.
   private(set) var count = 0
   /// The line on which the last record began, counted from 1.
@@ -37,23 +35,46 @@ struct CSVRecords {
   private var cell: [UInt8] = []
   private var isQuoted = false
 
-  init(_ input: TextWindow, _ types: Types, recordLimit: Int = Self.recordLimit) {
-    self.input = input
-    self.types = types
-    self.recordLimit = recordLimit
+  /// Reads the header of a text. If types are to be inferred, all of the text is read for that, and
+  /// then opened again.
+  ///
+  /// - Parameter open: opens the text at its start; called once or twice.
+  init(
+    _ format: CSVFormat, recordLimit: Int = Self.recordLimit, opening open: () throws -> TextWindow
+  ) throws {
+    try self.init(try open(), format, recordLimit: recordLimit)
+    guard types.contains(nil) else { return }
+    let surveys = try surveyed()
+    var again = try CSVRecords(try open(), format, recordLimit: recordLimit)
+    guard again.names == names else {
+      throw failure("the header has changed while the text was read", advice: "Run it again.")
+    }
+    again.types = zip(types, surveys).map { $0 ?? $1.type ?? .text }
+    again.notes = zip(names, zip(types, surveys)).compactMap { name, column in
+      column.0 == nil ? column.1.note(onColumn: name) : nil
+    }
+    self = again
   }
 
-  /// Reads the header. Must be called once, before `next`.
-  mutating func begin() throws {
+  /// Reads the header of a text from its start.
+  private init(_ input: TextWindow, _ format: CSVFormat, recordLimit: Int) throws {
+    self.input = input
+    self.format = format
+    self.recordLimit = recordLimit
+    separator = format.separator
+    try begin()
+  }
+
+  private mutating func begin() throws {
     try input.skipByteOrderMark()
     guard try skipEmptyLines() else {
       throw failure(
         "the header is missing",
-        advice: "The first line must name the columns, with commas between: title,year")
+        advice: "The first line must name the columns, with \(separatorName) between: title,year")
     }
     var known: [[UInt8]: Int] = [:]
-    var end = End.comma
-    while end == .comma {
+    var end = End.separator
+    while end == .separator {
       end = try readCell()
       try checkName(known)
       guard names.count < Self.columnLimit else {
@@ -64,31 +85,72 @@ struct CSVRecords {
       known[cell] = names.count
       names.append(cell)
     }
-    if names.count == 1, !isQuoted, cell.contains(UInt8(ascii: ";")) || cell.contains(UInt8(ascii: "\t")) {
+    if names.count == 1, !isQuoted, let other = cell.first(where: { ",;\t|".utf8.contains($0) }) {
       throw failure(
         "the header names one column, \(Arguments.quoted(cell))",
-        advice: "Columns are separated by commas; put the name in quotes if it is one.", at: cellPlace)
+        advice: "Cells are separated by \(separatorName); choose \(CSVFormat.shown(other)) with "
+          + "--separator \(CSVFormat.argument(other)), or put the name in quotes if it is one.",
+        at: cellPlace)
     }
+    separator = separator ?? UInt8(ascii: ",")
+    types = try typesOfColumns()
+  }
+
+  /// The separator, for messages.
+  private var separatorName: String { CSVFormat.shown(separator ?? UInt8(ascii: ",")) }
+
+  /// Returns the declared types of the columns.
+  private func typesOfColumns() throws -> [CSVColumnType?] {
+    var types = [CSVColumnType?](repeating: format.types == .text ? .text : nil, count: names.count)
+    for column in format.declared {
+      guard let index = names.firstIndex(of: column.name) else {
+        let known = names.prefix(8).map { Arguments.quoted($0) }.joined(separator: ", ")
+        let more = names.count > 8 ? " and \(names.count - 8) more" : ""
+        throw Failure.usage(
+          "--columns has \(Arguments.quoted(column.name)), which the header does not name",
+          advice: "The columns are \(known)\(more); cells are separated by \(separatorName).")
+      }
+      types[index] = column.type
+    }
+    return types
+  }
+
+  /// Reads all records, and returns what the cells of each column have in common.
+  private mutating func surveyed() throws -> [CSVColumnSurvey] {
+    var surveys = [CSVColumnSurvey](repeating: CSVColumnSurvey(), count: names.count)
+    while try nextCells({ records, column in
+      if records.types[column] == nil { surveys[column].add(records.cell, line: records.line) }
+    }) {}
+    return surveys
   }
 
   /// Replaces `element` by the next record as a compact JSON object; returns false at the end.
   mutating func next(into element: inout [UInt8]) throws -> Bool {
     element.removeAll(keepingCapacity: true)
+    var output = JSONOutput()
+    output.beginDictionary()
+    guard try nextCells({ records, column in try records.append(to: &output, column) }) else { return false }
+    output.endDictionary()
+    element = output.take()
+    count += 1
+    return true
+  }
+
+  /// Reads the cells of the next record, each into `cell`; returns false at the end.
+  private mutating func nextCells(_ body: (CSVRecords, _ column: Int) throws -> Void) throws -> Bool {
     guard try skipEmptyLines() else { return false }
     line = place.line
     recordLength = 0
-    var output = JSONOutput()
-    output.beginDictionary()
     var index = 0
-    var end = End.comma
-    while end == .comma {
+    var end = End.separator
+    while end == .separator {
       end = try readCell()
       guard index < names.count else {
         throw failure(
           "this is cell \(index + 1), and the header names \(Quantity.count(names.count, "column", "columns"))",
-          advice: "Put a text that has commas in quotes, or name the column.", at: cellPlace)
+          advice: "Put a text that has \(separatorName) in quotes, or name the column.", at: cellPlace)
       }
-      try append(to: &output, name: names[index])
+      try body(self, index)
       index += 1
     }
     guard index == names.count else {
@@ -97,9 +159,6 @@ struct CSVRecords {
           + Quantity.count(names.count, "column", "columns"),
         advice: "Add the missing cells, which may be empty, or close a quote.", at: cellPlace)
     }
-    output.endDictionary()
-    element = output.take()
-    count += 1
     return true
   }
 
@@ -122,14 +181,21 @@ struct CSVRecords {
     }
   }
 
-  private func append(to output: inout JSONOutput, name: [UInt8]) throws {
+  private func append(to output: inout JSONOutput, _ column: Int) throws {
     guard !cell.isEmpty else { return }
     try checkText()
-    name.withUnsafeBytes { output.key($0) }
-    if types == .infer, Self.isValue(cell) {
-      output.raw(cell)
-    } else {
-      cell.withUnsafeBytes { output.text($0) }
+    let type = types[column] ?? .text
+    names[column].withUnsafeBytes { output.key($0) }
+    switch type {
+    case .text: cell.withUnsafeBytes { output.text($0) }
+    case .number, .boolean:
+      guard let value = type == .number ? CSVColumnType.number(cell) : CSVColumnType.boolean(cell) else {
+        let name = Arguments.quoted(names[column])
+        throw failure(
+          "\(Arguments.quoted(cell)) is not a \(type.rawValue), and the column \(name) is of this type",
+          advice: "Correct the cell, or declare the column as text with --columns.", at: cellPlace)
+      }
+      output.raw(value)
     }
   }
 
@@ -137,36 +203,6 @@ struct CSVRecords {
     guard String(validating: cell, as: UTF8.self) == nil else { return }
     throw failure(
       "this cell is not UTF-8", advice: "Convert the file first: iconv -f LATIN1 -t UTF-8", at: cellPlace)
-  }
-
-  /// Returns whether a cell is true, false, or a number in the notation of JSON that fits into a
-  /// document.
-  static func isValue(_ cell: [UInt8]) -> Bool {
-    if cell.elementsEqual("true".utf8) || cell.elementsEqual("false".utf8) { return true }
-    var rest = cell[...]
-    func digits() -> Int {
-      let count = rest.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }.count
-      rest = rest.dropFirst(count)
-      return count
-    }
-    if rest.first == UInt8(ascii: "-") { rest = rest.dropFirst() }
-    let startsWithZero = rest.first == UInt8(ascii: "0")
-    let whole = digits()
-    guard whole > 0, whole == 1 || !startsWithZero else { return false }
-    let text = String(decoding: cell, as: UTF8.self)
-    if rest.isEmpty { return Int64(text) != nil || UInt64(text) != nil }
-    if rest.first == UInt8(ascii: ".") {
-      rest = rest.dropFirst()
-      guard digits() > 0 else { return false }
-    }
-    if let sign = rest.first, sign == UInt8(ascii: "e") || sign == UInt8(ascii: "E") {
-      rest = rest.dropFirst()
-      if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") {
-        rest = rest.dropFirst()
-      }
-      guard digits() > 0 else { return false }
-    }
-    return rest.isEmpty && Double(text)?.isFinite == true
   }
 }
 
@@ -179,17 +215,18 @@ extension CSVRecords {
     isQuoted = try input.peek() == UInt8(ascii: "\"")
     if isQuoted { try readQuoted() }
     while let byte = try input.peek() {
+      if separator == nil, byte == UInt8(ascii: ",") || byte == UInt8(ascii: "\t") { separator = byte }
       switch byte {
-      case UInt8(ascii: ","):
+      case separator:
         try advance(over: byte)
-        return .comma
+        return .separator
       case UInt8(ascii: "\n"), UInt8(ascii: "\r"):
         try skipLineEnd(byte)
         return .line
       case _ where isQuoted:
         throw failure(
           "\(JSON.shown(byte)) follows a cell in quotes",
-          advice: "A comma must follow; inside quotes, double each quote.")
+          advice: "Cells are separated by \(separatorName); inside quotes, double each quote.")
       case UInt8(ascii: "\""):
         throw failure(
           "a quote stands inside a cell that does not begin with one",

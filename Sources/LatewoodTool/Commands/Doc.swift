@@ -22,7 +22,8 @@ extension OptionDescription {
   static let beforeSequence = OptionDescription(
     name: "--before", value: "SEQUENCE", summary: "list --by-sequence: continue with changes before it")
   static let documentCollection = OptionDescription(
-    name: "--collection", value: "NAME", summary: "the collection; _default if not given")
+    name: "--collection", value: "NAME",
+    summary: "the collection; if not given, the only one, or _default of several")
 }
 
 extension CommandDescription {
@@ -35,7 +36,7 @@ extension CommandDescription {
         choices: ["get", "list", "put", "delete", "purge", "revisions", "conflicts", "resolve"]),
       .database,
       OperandDescription(
-        name: "ID", summary: "the document's id; list: the collection, _default if not given",
+        name: "ID", summary: "the document's id; list: the collection",
         isOptional: true,
         kinds: ["list": .collection]),
       OperandDescription(
@@ -126,7 +127,7 @@ extension CommandDescription {
     let id = try words.documentID(1)
     switch words.action {
     case "put", "delete", "purge", "resolve":
-      let edit = try DocumentEdit(id, words, arguments, console)
+      var edit = try DocumentEdit(id, words, arguments, console)
       let mode = words.action == "put" ? .openOrCreate : Store.OpenMode.openExisting
       try DocumentDatabase.open(
         path: try words.text(0), mode, waiting: arguments.lockTimeout()

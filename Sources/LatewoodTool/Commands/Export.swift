@@ -12,14 +12,14 @@ extension OptionDescription {
 extension CommandDescription {
   static let exporting = CommandDescription(
     name: "export",
-    summary: "write a keyspace as JSON",
+    summary: "write a collection or a keyspace as JSON",
     operands: [
       .database,
       OperandDescription(
         name: "TARGET", summary: "path of a new file; standard output if - or left out",
         isOptional: true),
     ],
-    options: [.keyspace, .exportFormat, .asOf, .documents, .collection],
+    options: [.exportFormat, .documents, .collection, .entries, .keyspace, .asOf],
     discussion: [
       "A keyspace that was filled by import comes out as the JSON that went in: an array as an array, "
         + "lines as lines, a document as itself. Everything else comes out as entries, one line for each: "
@@ -27,12 +27,12 @@ extension CommandDescription {
         + "bytes are not UTF-8. import reads all of these.",
       "The forms array, lines and document need values that are JSON; entries never fails. A target is "
         + "written under another name first and renamed when it is complete.",
-      "With --documents, the documents of a collection, ordered by id: in the form of the import, or else "
+      "A file of documents gives those of a collection, ordered by id: in the form of the import, or else "
         + "as lines. Ids are not part of the text; deleted documents and losing revisions are left out.",
     ],
     examples: [
       ExampleDescription(
-        line: "latewood export films.latewood films.json --keyspace films", explanation: "Into a new file."),
+        line: "latewood export films.latewood films.json", explanation: "Into a new file."),
       ExampleDescription(
         line: "latewood export my.latewood | gzip > my.json.gz", explanation: "Into a pipe."),
       ExampleDescription(
@@ -40,7 +40,7 @@ extension CommandDescription {
         explanation: "From one database into another."),
     ],
     json: [
-      #"{"keyspace":"NAME" (with --documents "collection"),"#,
+      #"{"keyspace":"NAME" (of documents "collection"),"#,
       #"  "format":"array|lines|document|entries","values":NUMBER,"#,
       #"  "bytes":BYTES,"nanoseconds":NUMBER}"#,
       #"on standard output, or on standard error if the export itself goes there"#,
@@ -48,10 +48,11 @@ extension CommandDescription {
   ) { arguments, console in
     let start = MonotonicClock.nanoseconds
     let path = arguments.operand(1) == nil ? "-" : try arguments.text(1)
-    try arguments.checkDocumentOptions()
-    let place = arguments.has(.documents) ? "collection" : "keyspace"
+    let content =
+      try DatabaseContent.chosen(by: arguments) ?? DatabaseContent.found(at: arguments.text(0)) ?? .entries
+    let place = content == .documents ? "collection" : "keyspace"
     let (name, exporter) =
-      try arguments.has(.documents)
+      try content == .documents
       ? exportDocuments(arguments, to: path, console) : exportEntries(arguments, to: path, console)
     let nanoseconds = MonotonicClock.nanoseconds &- start
     if console.printsJSON {

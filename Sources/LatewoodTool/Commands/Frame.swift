@@ -11,10 +11,11 @@ extension CommandDescription {
     ],
     examples: [
       ExampleDescription(
-        line: "latewood frame my.latewood 16384",
+        line: "latewood inspect frame my.latewood 16384",
         explanation: "The first frame of the file, if it is still there.")
     ],
-    json: bytesShape
+    json: bytesShape,
+    isInspection: true
   ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 4096
     let offset = try arguments.offset(1)
@@ -26,7 +27,7 @@ extension CommandDescription {
     try HexListing(file, shown).show(on: console)
     if shown.upperBound < whole.upperBound, !console.printsJSON {
       let rest = Quantity.bytes(whole.upperBound - shown.upperBound)
-      try console.line("… \(rest) more: give --length, or `latewood hex` with an offset.")
+      try console.line("… \(rest) more: give --length, or `latewood inspect hex` with an offset.")
     }
     return .success
   }

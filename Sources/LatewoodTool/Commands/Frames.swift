@@ -16,9 +16,11 @@ extension CommandDescription {
     ],
     examples: [
       ExampleDescription(
-        line: "latewood frames my.latewood --limit 20", explanation: "The first twenty that are left."),
+        line: "latewood inspect frames my.latewood --limit 20", explanation: "The first twenty that are left."
+      ),
       ExampleDescription(
-        line: "latewood frames my.latewood --follow", explanation: "Watch a program commit. Stop with Ctrl-C."
+        line: "latewood inspect frames my.latewood --follow",
+        explanation: "Watch a program commit. Stop with Ctrl-C."
       ),
     ],
     json: [
@@ -29,7 +31,8 @@ extension CommandDescription {
       "STATE is merged, log, broken (a merged one with holes), gap (no frame is here",
       "any more), or behind the log reserved, skipped, ended or damaged.",
       #"In the end, for each fault: {"offset":BYTES,"fault":"TEXT"}."#,
-    ]
+    ],
+    isInspection: true
   ) { arguments, console in
     let limit = try arguments.number(of: .limit) ?? UInt64.max
     let from = try arguments.offset(of: .fromOffset)

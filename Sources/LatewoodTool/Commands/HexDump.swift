@@ -18,10 +18,12 @@ extension CommandDescription {
     options: [.length],
     discussion: bytesExplanation + ["Without --length it shows 256 bytes; 1,048,576 is the most."],
     examples: [
-      ExampleDescription(line: "latewood hex my.latewood 0 --length 64", explanation: "The header."),
-      ExampleDescription(line: "latewood hex my.latewood 0x2000", explanation: "The first root slot."),
+      ExampleDescription(line: "latewood inspect hex my.latewood 0 --length 64", explanation: "The header."),
+      ExampleDescription(
+        line: "latewood inspect hex my.latewood 0x2000", explanation: "The first root slot."),
     ],
-    json: bytesShape
+    json: bytesShape,
+    isInspection: true
   ) { arguments, console in
     let length = try HexListing.length(arguments) ?? 256
     let offset = try arguments.offset(1)

@@ -13,8 +13,19 @@ extension OptionDescription {
     choices: ImportForm.allCases.map(\.rawValue))
   static let cellTypes = OptionDescription(
     name: "--types", value: "WHAT",
-    summary: "CSV: infer turns cells that look so into numbers, true and false; text does not",
-    choices: CSVRecords.Types.allCases.map(\.rawValue))
+    summary: "CSV: the types of columns that --columns does not have; infer if not given",
+    choices: CSVFormat.Types.allCases.map(\.rawValue))
+  static let separator = OptionDescription(
+    name: "--separator", value: "CHARACTER",
+    summary: "CSV: what separates the cells, such as ';', or the word tab; recognizes commas and tabs if not "
+      + "given")
+  static let columns = OptionDescription(
+    name: "--columns", value: "COLUMNS",
+    summary: "CSV: the types of columns, text, number or boolean: zip:text,year:number")
+  static let encoding = OptionDescription(
+    name: "--encoding", value: "ENCODING",
+    summary: "the encoding of SOURCE; if not given, UTF-8, or UTF-16 with a byte order mark",
+    choices: TextEncoding.allCases.map(\.rawValue))
   static let existing = OptionDescription(
     name: "--existing", value: "WHAT",
     summary: "what to do with a key that exists already; replace if not given",
@@ -28,79 +39,86 @@ extension OptionDescription {
 extension CommandDescription {
   static let importing = CommandDescription(
     name: "import",
-    summary: "read JSON or CSV into a database",
+    summary: "read documents, or keys and values, from JSON or CSV",
     operands: [
       .database,
       OperandDescription(name: "SOURCE", summary: "path of a JSON text or of CSV; - reads standard input"),
     ],
     options: [
-      .keyspace, .at, .keyField, .importFormat, .existing, .uniqueKeys, .replace, .documents, .collection,
-      .idField, .cellTypes, .wait,
+      .collection, .idField, .at, .importFormat, .existing, .uniqueKeys, .replace, .separator, .columns,
+      .cellTypes, .encoding, .entries, .keyspace, .keyField, .documents, .wait,
     ],
     discussion: [
-      "SOURCE is one of these forms. array: one array; each element becomes a value. lines: JSON texts one "
-        + "after the other, preferably one to a line; each becomes a value. document: one JSON text of any kind, "
-        + "which becomes one value. entries: lines as export writes them, {\"key\":...,\"value\":...}. The "
-        + "form is recognized from the text, unless --format names it. csv and couchdb need --documents: see below.",
+      "Each value of SOURCE becomes a document of a collection, and must be an object. Without --collection "
+        + "it is the collection with the name of the file, films for films.json, or else the only one that "
+        + "the database has; the report names it. With --documents alone it is _default.",
+      "SOURCE is one of these forms. array: one array, each element a value. lines: JSON texts one "
+        + "after the other, preferably one to a line, each a value. document: one JSON text, which is one "
+        + "value. entries: lines as export writes them for a keyspace, {\"key\":...,\"value\":...}. The form "
+        + "is recognized from the text, unless --format names it.",
       "With --at, SOURCE is one object, and the array is a member of it or of a member: --at result.films. "
         + "The rest of the object is checked and left out.",
-      "Keys: with --key, the text or the digits of that member; of several, title+year, with a slash "
-        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --key, "
-        + "elements and lines are counted (0000000000, 0000000001, ...), and a document goes under its file name. If two values have the "
-        + "same key, the later replaces the earlier, and the report counts them; --existing keep or "
-        + "fail does otherwise. --unique reads SOURCE twice, the first time only to see whether it is JSON, "
-        + "all keys or ids are allowed, and no key is in it twice; all keys are then in memory. Counted keys need an empty keyspace, or --replace.",
-      "Values are kept as JSON text without the white space between tokens: no digit, escape or order of "
-        + "members changes. The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one "
-        + "value and one transaction. If it fails midway, the earlier values are in the database, and "
-        + "export reports that the import was incomplete.",
-      "export returns the same JSON; with --key, ordered by key.",
-      "With --documents, each value becomes a document of a collection, and must be an object. --id FIELD "
-        + "takes the place of --key; without it ids are counted like keys, and a document goes under its "
-        + "file name. An existing document gets a new revision. A unique index refuses documents "
-        + "with equal values, but they may exchange values in SOURCE. Numbers become 64-bit integers "
-        + "or doubles, and members are put in order. A file holds either entries or documents.",
-      "csv, recognized by a name that ends in .csv: the first line names the columns, and each further record "
-        + "becomes a document with these members (RFC 4180: commas; quotes around cells with commas, quotes or "
-        + "line breaks). A cell that is a number as JSON writes it, true or false becomes that, in quotes or "
-        + "not; 007, +1 and integers beyond 64 bits stay text, and with --types text everything does. An "
-        + "empty cell gives no member. A failure names line and column, and nothing of its batch, at most a "
-        + "thousand documents, is kept.",
+      "Ids: with --id, the text or the digits of that member; of several, title+year, with a slash "
+        + "between: Alien/1979. A backslash stands before a dot or plus that belongs to a name. Without --id, "
+        + "elements and lines are counted (0000000000, 0000000001, ...), and a single document goes under its "
+        + "file name. Counted ids need an empty collection, or --replace.",
+      "An existing document gets a new revision; --existing keep or fail does otherwise. If two values "
+        + "have the same id, the later replaces the earlier, and the report counts them. A unique index "
+        + "refuses documents with equal values, but they may exchange values in SOURCE. --unique reads "
+        + "SOURCE twice, the first time only to see whether it is JSON, all ids or keys are allowed, and "
+        + "none is in it twice; all of them are then in memory.",
+      "The text is checked strictly (RFC 8259, 512 levels) and read in pieces: memory holds one value and one "
+        + "transaction. If it fails midway, the earlier values are in the database, and export reports that "
+        + "the import was incomplete. Numbers become 64-bit integers or doubles, and members are put in order.",
+      "With --entries, or with --key or --keyspace, values become entries: keys and values of a keyspace. They "
+        + "may be of any kind, and are kept as JSON text without the white space between tokens: no digit, "
+        + "escape or order of members changes, and export returns the same JSON; with --key, ordered by key. "
+        + "A file has either documents or entries, so a file of entries gets entries, and so does the text "
+        + "that export has written for a keyspace.",
+      "csv, recognized by a name that ends in .csv or .tsv: the first line names the columns, and each further "
+        + "record becomes a document with these members (RFC 4180: quotes around cells with separators, quotes or "
+        + "line breaks). The separator is a comma, or a tab if one comes first in the header; --separator "
+        + "chooses. A failure names line and column.",
+      "Types of columns: a column is a number if each of its cells is a number that is printed the same way "
+        + "after it was stored, and boolean if each is true or false. With a cell such as 007, 1.50, 1E7 or "
+        + "9007199254740993.0 it stays text, and the report names the cell; --columns NAME:number makes it a "
+        + "number nevertheless, and refuses a cell that is none. An empty cell gives no member. SOURCE is read "
+        + "twice for this; standard input is then in memory. --types text makes text of all others.",
       "couchdb is the response of CouchDB to _all_docs?include_docs=true. _id becomes the id; _rev and all other "
         + "members that begin with an underscore are left out, and each document gets a first revision of its "
         + "own. Deleted documents, design documents and attachments are left out, and the report counts them.",
       "A .cblite2 database of Couchbase Lite holds its documents in a SQLite file, which this program cannot "
         + "read. Let Couchbase's tool write them as lines, `cblite cp NAME.cblite2 NAME.json`, and import these "
-        + "with --documents --id _id. The member _id is then left out of the documents, as their id says the "
+        + "with --id _id. The member _id is then left out of the documents, as their id says the "
         + "same. Such lines have no blobs, so references to blobs have no content here.",
     ],
     examples: [
       ExampleDescription(
-        line: "latewood import films.latewood movies.json --keyspace films",
-        explanation: "An array of films, or lines of films, with counted keys."),
+        line: "latewood import films.latewood films.json",
+        explanation: "An array of films, or lines of films, as documents of the collection films."),
       ExampleDescription(
-        line: "latewood import people.latewood people.json --key contact.email",
-        explanation: "Keys from a member of a member."),
-      ExampleDescription(
-        line: "latewood import films.latewood movies.json --documents --collection films",
-        explanation: "Each film as a document."),
-      ExampleDescription(
-        line: "latewood import films.latewood films.csv --documents --id title+year",
+        line: "latewood import films.latewood films.csv --id title+year",
         explanation: "The records of a table, with ids such as Alien/1979."),
       ExampleDescription(
-        line: "latewood import films.latewood dump.json --documents --format couchdb",
+        line: "latewood import my.latewood t.csv --separator ';' --columns zip:text",
+        explanation: "Cells between semicolons, and codes such as 01067 as text."),
+      ExampleDescription(
+        line: "latewood import my.latewood search.json --at result.films",
+        explanation: "An array inside an object."),
+      ExampleDescription(
+        line: "latewood import films.latewood dump.json --format couchdb",
         explanation: "The documents of a CouchDB database."),
       ExampleDescription(
-        line: "latewood import travel.latewood travel.json --documents --id _id",
+        line: "latewood import travel.latewood travel.json --id _id",
         explanation: "What `cblite cp travel.cblite2 travel.json` has written."),
       ExampleDescription(
-        line: "latewood import my.latewood search.json --at result.films --key title+year",
-        explanation: "An array inside an object, with keys such as Alien/1979."),
+        line: "latewood import people.latewood people.json --entries --key contact.email",
+        explanation: "Entries, with keys from a member of a member."),
       ExampleDescription(
         line: "gunzip -c log.json.gz | latewood import log.latewood -", explanation: "From a pipe."),
     ],
     json: [
-      #"{"keyspace":"NAME" (with --documents "collection"),"#,
+      #"{"collection":"NAME" (of entries "keyspace"),"#,
       #"  "format":"array|lines|document|entries|csv|couchdb","values":NUMBER,"#,
       #"  "added":NUMBER,"replaced":NUMBER,"kept":NUMBER,"nanoseconds":NUMBER}"#,
       #"with --format couchdb also "leftOut":NUMBER, of values, and"#,
@@ -108,38 +126,36 @@ extension CommandDescription {
     ]
   ) { arguments, console in
     let start = MonotonicClock.nanoseconds
-    try arguments.checkDocumentOptions()
-    let isOfDocuments = arguments.has(.documents)
-    let name =
-      try isOfDocuments
-      ? DocumentDatabase.collectionName(arguments) : Database.keyspaceName(arguments)
-    guard name != ImportRecord.keyspaceName else {
+    let known = try DatabaseContent.chosen(by: arguments) ?? DatabaseContent.found(at: arguments.text(0))
+    let keyspaceName = try Database.keyspaceName(arguments)
+    guard keyspaceName != ImportRecord.keyspaceName else {
       throw Failure.usage("the keyspace .imports is for the tool's own notes", advice: "Choose another name.")
     }
-    if arguments.has(.uniqueKeys) { try Importer.checkKeys(arguments, keyspaceName: name, on: console) }
-    let source = try ImportSource(path: try arguments.text(1), console: console)
+    if arguments.has(.uniqueKeys) {
+      try Importer.checkKeys(arguments, known, keyspaceName: keyspaceName, on: console)
+    }
+    let source = try ImportSource(
+      path: try arguments.text(1), encoding: arguments.encoding(), console: console)
     var importer = try Importer(
-      from: source, keyspaceName: name, progress: Progress("Importing", on: console))
+      from: source, keyspaceName: keyspaceName, progress: Progress("Importing", on: console))
     // The first value is read before the database is opened, so that invalid input does not create
     // a database.
-    try importer.begin(arguments)
+    try importer.begin(arguments, known)
     let report =
-      try isOfDocuments
+      try importer.content == .documents
       ? DocumentDatabase.open(arguments, .openOrCreate).closing { database in
         try importer.run(database, arguments)
       }
       : Database.open(arguments, .openOrCreate).closing { database in
         try database.refusingDocuments(
-          instead: "`latewood import --documents` imports each value as a document.")
+          instead: "Without --entries and --key, `latewood import` makes documents.")
         return try importer.run(database, arguments)
       }
     let nanoseconds = MonotonicClock.nanoseconds &- start
     if console.printsJSON {
-      try console.json {
-        report.write(to: &$0, isOfDocuments ? "collection" : "keyspace", name, nanoseconds: nanoseconds)
-      }
+      try console.json { report.write(to: &$0, nanoseconds: nanoseconds) }
     } else {
-      try report.print(on: console, keyspace: name, nanoseconds: nanoseconds)
+      try report.print(on: console, nanoseconds: nanoseconds)
     }
     return .success
   }
@@ -155,18 +171,30 @@ struct ImportReport: Equatable {
     var attachments = 0
   }
 
+  var content: DatabaseContent
+  /// The name of the collection or the keyspace.
+  var place = ""
   var form: ImportForm
   var values: Int
   var added: Int
   var replaced: Int
   var kept: Int
   var leftOut = LeftOut()
+  /// The separator of CSV; nil for other forms.
+  var separator: UInt8?
+  /// Explanations of what the import has decided.
+  var notes: [String] = []
 
-  func print(on console: Console, keyspace: String, nanoseconds: UInt64) throws {
-    var text = "Imported \(Quantity.count(values, "value", "values")) (\(form.rawValue)) into "
+  func print(on console: Console, nanoseconds: UInt64) throws {
+    var form = form.rawValue
+    if let separator, separator != UInt8(ascii: ",") {
+      form += ", separated by \(CSVFormat.shown(separator))"
+    }
+    var text = "Imported \(Quantity.count(values, "value", "values")) (\(form)) into "
     text +=
-      "\(DisplayWidth.fitted(KeyText.shown(keyspace.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."
-    try console.line(text)
+      "the \(content == .documents ? "collection" : "keyspace") "
+      + "\(DisplayWidth.fitted(KeyText.shown(place.utf8), to: 30)) in \(Quantity.duration(nanoseconds: nanoseconds))."
+    try console.sentence(text)
     if replaced > 0 {
       try console.line(
         "\(Quantity.count(replaced, "value", "values")) replaced an earlier one with the same key.")
@@ -182,13 +210,12 @@ struct ImportReport: Equatable {
       try console.line(
         "The attachments of \(Quantity.count(leftOut.attachments, "document", "documents")) left out.")
     }
+    for note in notes { try console.sentence(note) }
   }
 
-  func write(
-    to writer: inout JSONOutput, _ place: String, _ name: String, nanoseconds: UInt64
-  ) {
+  func write(to writer: inout JSONOutput, nanoseconds: UInt64) {
     writer.beginDictionary()
-    writer.member(place, name)
+    writer.member(content == .documents ? "collection" : "keyspace", place)
     writer.member("format", form.rawValue)
     writer.member("values", values)
     writer.member("added", added)

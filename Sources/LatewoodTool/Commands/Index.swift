@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodQuery
 import LatewoodStore
@@ -29,7 +30,7 @@ extension CommandDescription {
       "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
         + "if it then reads less; find --explain shows which. A backslash stands before a dot that belongs to a name.",
       "create builds it in many small transactions. If that is interrupted, run the same command again to continue; find "
-        + "does not use an index before it is ready.",
+        + "does not use an index before it is ready. The number of entries and the time are printed.",
     ],
     examples: [
       ExampleDescription(
@@ -45,7 +46,8 @@ extension CommandDescription {
       #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,
       #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"#,
       #"  "problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
-      #"create, drop: {"collection":"NAME","name":"NAME"}"#,
+      #"create, drop: {"collection":"NAME","name":"NAME"}, and of create"#,
+      #"  "entries":NUMBER,"nanoseconds":NUMBER"#,
     ]
   ) { arguments, console in
     let words = try ActionArguments(
@@ -70,6 +72,8 @@ extension CommandDescription {
       path: path, .openExisting, waiting: arguments.lockTimeout()
     ).closing { database in
       let collection = try database.collection(arguments)
+      let start = MonotonicClock.nanoseconds
+      let wasReady = try database.reads(collection).index(named: name)?.isReady ?? false
       let isDone = try Failure.amending {
         guard let definition else { return try database.store.dropIndex(name, in: collection) }
         try database.store.createIndex(name, definition, in: collection)
@@ -82,10 +86,24 @@ extension CommandDescription {
           .no, code: "noSuchIndex", "no index is named \(KeyText.shown(name.utf8))",
           advice: "`latewood index` lists the indexes of the collection.", path: database.path)
       }
-      guard console.printsJSON else { return }
+      let made = definition == nil ? nil : try database.reads(collection).index(named: name)
+      let nanoseconds = MonotonicClock.nanoseconds &- start
+      guard console.printsJSON else {
+        guard let made else { return }
+        let entries = Quantity.count(made.count, "entry", "entries")
+        let shown = DisplayWidth.fitted(KeyText.shown(name.utf8), to: 30)
+        try console.sentence(
+          wasReady
+            ? "The index \(shown) is there already: \(entries)."
+            : "Created the index \(shown): \(entries) in \(Quantity.duration(nanoseconds: nanoseconds)).")
+        return
+      }
       try console.object { writer in
         writer.member("collection", collection.name)
         writer.member("name", name)
+        guard let made else { return }
+        writer.member("entries", made.count)
+        writer.member("nanoseconds", nanoseconds)
       }
     }
     return .success
@@ -148,5 +166,11 @@ private enum IndexListing {
     if let problem = index.problem { return parts.joined(separator: "  ") + "  not used: " + problem }
     parts.append(index.isReady ? "\(index.count) entries" : "not ready")
     return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
+  }
+}
+
+extension DocumentReads {
+  fileprivate func index(named name: String) throws -> DocumentIndex? {
+    try indexList().first { $0.name == name }
   }
 }

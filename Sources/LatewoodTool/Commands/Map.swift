@@ -31,14 +31,15 @@ extension CommandDescription {
         + "Blocks that the disk cannot read are drawn as such.",
     ],
     examples: [
-      ExampleDescription(line: "latewood map my.latewood", explanation: "See where the bytes are."),
+      ExampleDescription(line: "latewood inspect map my.latewood", explanation: "See where the bytes are."),
       ExampleDescription(
-        line: "latewood map my.latewood --by keyspace", explanation: "See where each keyspace lies."),
+        line: "latewood inspect map my.latewood --by keyspace", explanation: "See where each keyspace lies."),
       ExampleDescription(
-        line: "latewood map my.latewood --from 0x10000 --length 65536",
+        line: "latewood inspect map my.latewood --from 0x10000 --length 65536",
         explanation: "Look at 64 KiB from byte 65,536 on."),
       ExampleDescription(
-        line: "latewood map my.latewood --svg map.svg", explanation: "Then open map.svg in a browser."),
+        line: "latewood inspect map my.latewood --svg map.svg", explanation: "Then open map.svg in a browser."
+      ),
     ],
     json: [
       #"{"path":"TEXT","fileBytes":BYTES,"kinds":{"KIND":BYTES, ...},"#,
@@ -50,7 +51,8 @@ extension CommandDescription {
       "KIND is header, slot, node, extent, log, checkpoint, frame, deadNode,",
       "deadCommit, hole, skipped, reserved, damaged or unreadable. With --from or",
       "--length, kinds and regions are those of the part.",
-    ]
+    ],
+    isInspection: true
   ) { arguments, console in
     let path = try arguments.text(0)
     let file = try InspectedFile.opened(arguments, badBlocks: .readAsZeros)

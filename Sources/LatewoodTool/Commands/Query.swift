@@ -18,7 +18,8 @@ extension CommandDescription {
     options: [.parameter, .explain, .pretty, .compactJSON],
     discussion: [
       "SELECT [DISTINCT] [RAW] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
-        + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. The default collection is _. "
+        + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. _ is the only collection, or _default of "
+        + "several. "
         + "* gives documents under the name of their collection, and name.* their members. "
         + "After RAW or VALUE there is one column, and rows are its values instead of objects.",
       "Conditions: = != < <= > >=, IN, LIKE, BETWEEN, IS [NOT] NULL, IS [NOT] MISSING, IS [NOT] VALUED, "
@@ -51,7 +52,9 @@ extension CommandDescription {
     try console.chooseLayout(arguments)
     let program = try SQLProgram(arguments)
     try DocumentDatabase.reading(arguments).closing { database in
-      let collection = try database.collection(program.collection)
+      let isDefault = program.collection == CollectionHandle.defaultName
+      let collection = try database.collection(
+        isDefault ? database.usualCollectionName() : program.collection)
       if arguments.has(.explain) {
         let reads = try database.reads(collection)
         let plan = try reads.explain(program)

@@ -14,13 +14,14 @@ extension CommandDescription {
       "Level 0 is the leaves, which hold the entries; all keyspaces share one tree. It is the tree of the "
         + "newest checkpoint: later commits are still in the log.",
       "The bars show how many nodes have which length, in tenths of the power of two that nine in ten nodes fit "
-        + "into. `latewood map` shows where the nodes are; pass any of these offsets to --node.",
+        + "into. `latewood inspect map` shows where the nodes are; pass any of these offsets to --node.",
       "The keyspace \"catalog\", number 0, holds the names of the others.",
     ],
     examples: [
-      ExampleDescription(line: "latewood tree my.latewood", explanation: "All of it, then by keyspace."),
       ExampleDescription(
-        line: "latewood tree my.latewood --node 0x40c0",
+        line: "latewood inspect tree my.latewood", explanation: "All of it, then by keyspace."),
+      ExampleDescription(
+        line: "latewood inspect tree my.latewood --node 0x40c0",
         explanation: "One node: its header, its prefix, and each entry or child."),
     ],
     json: [
@@ -37,7 +38,8 @@ extension CommandDescription {
       #"    , ...]} or, of a branch, "children":[{"separator":KEY or null,"#,
       #"    "offset":BYTES,"length":BYTES,"entries":NUMBER,"liveBytes":BYTES},"#,
       #"    ...]. A KEY is a full key, text or {"base64":"TEXT"}."#,
-    ]
+    ],
+    isInspection: true
   ) { arguments, console in
     let file = try InspectedFile.opened(arguments)
     defer { file.close() }

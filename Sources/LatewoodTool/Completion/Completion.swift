@@ -36,13 +36,16 @@ struct Completion: Equatable {
   ///   - database: the path that the shell fills in, and the words do not contain.
   static func of(_ words: [String], partial: String, database: String? = nil, names: Names) -> Completion {
     var completion = Completion()
+    let words = CommandTable.withoutInspect(words) { $0 }
     guard let name = words.first else {
-      for command in CommandTable.commands where !command.isHidden {
+      for command in CommandTable.commands where !command.isHidden && !command.isInspection {
         if database == nil || command.refusalInShell == nil {
           completion.offer(command.name, command.summary, partial)
         }
       }
       if database != nil { completion.offer("exit", "leave the shell", partial) }
+      // The path of a database opens the shell.
+      if database == nil, completion.candidates.isEmpty { completion.filesBehind = "" }
       return completion
     }
     guard let command = CommandTable.command(named: name) else { return completion }

@@ -17,19 +17,19 @@ extension Completion.Names {
     },
     indexes: { path, collection in
       documents(path) { database in
-        let reads = try database.reads(try database.collection(collection))
+        let reads = try database.reads(try database.completed(collection))
         return try reads.indexList().map(\.name)
       }
     },
     views: { path, collection in
       documents(path) { database in
-        let reads = try database.reads(try database.collection(collection))
+        let reads = try database.reads(try database.completed(collection))
         return try reads.viewList().map(\.name)
       }
     },
     documentIDs: { path, collection, prefix in
       documents(path) { database in
-        let reads = try database.reads(try database.collection(collection))
+        let reads = try database.reads(try database.completed(collection))
         var query = AllDocumentsQuery()
         query.range = KeyRange.prefix(Array(prefix.utf8))
         query.limit = limit
@@ -78,5 +78,12 @@ extension Completion.Names {
     do { return try DocumentDatabase.open(path: path, .readOnly).closing(names) } catch {
       return []
     }
+  }
+}
+
+extension DocumentDatabase {
+  /// Returns the collection that an unfinished line names, where `_default` also stands for none.
+  fileprivate func completed(_ name: String) throws -> CollectionHandle {
+    try collection(name == CollectionHandle.defaultName ? usualCollectionName() : name)
   }
 }

@@ -53,7 +53,9 @@ struct ImportKeyCheck: ImportTarget {
 extension Importer {
   /// Reads the source once and writes nothing, so that a duplicate key, a key that is not allowed,
   /// or text that is not JSON, is refused before anything is changed.
-  static func checkKeys(_ arguments: Arguments, keyspaceName: String, on console: Console) throws {
+  static func checkKeys(
+    _ arguments: Arguments, _ known: DatabaseContent?, keyspaceName: String, on console: Console
+  ) throws {
     let path = try arguments.text(1)
     guard path != "-" else {
       throw Failure.usage(
@@ -61,10 +63,11 @@ extension Importer {
         advice: "Write it into a file, and import that.")
     }
     var importer = try Importer(
-      from: try ImportSource(path: path, console: console), keyspaceName: keyspaceName,
+      from: try ImportSource(path: path, encoding: arguments.encoding(), console: console),
+      keyspaceName: keyspaceName,
       progress: Progress("Checking", on: console))
-    try importer.begin(arguments)
-    var check = ImportKeyCheck(ofDocuments: arguments.has(.documents))
+    try importer.begin(arguments, known)
+    var check = ImportKeyCheck(ofDocuments: importer.content == .documents)
     _ = try importer.run(into: &check)
   }
 }

@@ -7,16 +7,27 @@ final class ImportSource {
   let path: String
   /// The last component of the path, which is the key of a single document.
   let name: String
+  var isFile: Bool { device != nil }
   /// The length in bytes; 0 if it is not known.
   let length: UInt64
   private(set) var position: UInt64 = 0
   private let device: (any Device)?
   private let console: Console
+  private let encoding: TextEncoding?
   /// Bytes of standard input that did not fit into the last buffer.
   private var rest: ArraySlice<UInt8> = []
+  private var hasBegun = false
+  /// The decoder of a text that is not UTF-8.
+  private var decoder: UTF16Decoder?
+  /// Text that has been read, and not yet been returned.
+  private var text: ArraySlice<UInt8> = []
+  /// The whole text of standard input, if it is read more than once.
+  private var kept: [UInt8]?
 
-  init(path: String, console: Console) throws {
+  /// - Parameter encoding: nil for UTF-8, or for UTF-16 if its byte order mark begins the text.
+  init(path: String, encoding: TextEncoding? = nil, console: Console) throws {
     self.console = console
+    self.encoding = encoding
     guard path != "-" else {
       self.path = "standard input"
       name = "document"
@@ -45,7 +56,7 @@ final class ImportSource {
 
   private static let couchbaseLiteAdvice =
     "Documents of Couchbase Lite come by way of its tool: `cblite cp NAME.cblite2 NAME.json`, then "
-    + "`latewood import DATABASE NAME.json --documents --id _id`."
+    + "`latewood import DATABASE NAME.json --id _id`."
 
   private static func isCouchbaseLite(_ path: String) -> Bool {
     path.split(separator: "/").last?.hasSuffix(".cblite2") ?? false
@@ -65,7 +76,67 @@ final class ImportSource {
 
   deinit { device?.close() }
 
+  /// Reads the next piece of the text, as UTF-8. Returns its length; 0 at the end.
   func read(into target: UnsafeMutableRawBufferPointer) throws -> Int {
+    if !hasBegun { try begin() }
+    while text.isEmpty {
+      guard decoder != nil else { return try readBytes(into: target) }
+      let bytes = try bytes(atMost: 32 << 10)
+      var decoded: [UInt8] = []
+      if bytes.isEmpty {
+        try decoder?.end()
+        return 0
+      }
+      try decoder?.decode(bytes, into: &decoded)
+      text = decoded[...]
+    }
+    let count = min(text.count, target.count)
+    target.copyBytes(from: text.prefix(count))
+    text = text.dropFirst(count)
+    return count
+  }
+
+  /// Keeps the text of standard input in memory, so that `rewind` can return to its start.
+  func prepareToRewind() throws { if device == nil { kept = try readAll() } }
+
+  /// Returns to the start of the text. Standard input needs `prepareToRewind` before it is read.
+  func rewind() {
+    (position, text, decoder, hasBegun) = (0, [], nil, false)
+    guard let kept else { return }
+    (text, hasBegun) = (kept[...], true)
+  }
+
+  /// Reads the start of the text, and determines its encoding.
+  private func begin() throws {
+    hasBegun = true
+    var start: [UInt8] = []
+    while start.count < TextEncoding.markLength {
+      let more = try bytes(atMost: TextEncoding.markLength - start.count)
+      if more.isEmpty { break }
+      start += more
+    }
+    guard let (decoder, markLength) = try TextEncoding.decoder(forTextFrom: start[...], as: encoding) else {
+      text = start[...]
+      return
+    }
+    self.decoder = decoder
+    var decoded: [UInt8] = []
+    try self.decoder?.decode(start.dropFirst(markLength), into: &decoded)
+    text = decoded[...]
+  }
+
+  private func bytes(atMost limit: Int) throws -> [UInt8] {
+    var failure: (any Error)?
+    let bytes = [UInt8](unsafeUninitializedCapacity: limit) { target, count in
+      // SAFETY: the reader writes within the buffer, and returns the number of bytes that it has
+      // written.
+      do { count = try readBytes(into: UnsafeMutableRawBufferPointer(target)) } catch { failure = error }
+    }
+    if let failure { throw failure }
+    return bytes
+  }
+
+  private func readBytes(into target: UnsafeMutableRawBufferPointer) throws -> Int {
     var count = 0
     if let device {
       count = try Failure.amending {
@@ -73,7 +144,7 @@ final class ImportSource {
       } by: {
         $0.path = path
       }
-    } else {
+    } else if kept == nil {
       if rest.isEmpty { rest = try console.readInput()[...] }
       count = min(rest.count, target.count)
       target.copyBytes(from: rest.prefix(count))

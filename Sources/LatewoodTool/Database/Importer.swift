@@ -14,7 +14,8 @@ struct Importer {
   private(set) var form = ImportForm.entries
   var shape: ImportRecord.Shape { form.shape }
   private(set) var keys = ImportKeys.place
-  private var isOfDocuments = false
+  private(set) var content = DatabaseContent.documents
+  private var isOfDocuments: Bool { content == .documents }
   /// Whether there is a value that was read last; false after the end.
   private var hasValue = true
   /// The value that was read last, if the source is CSV.
@@ -30,9 +31,16 @@ struct Importer {
   }
 
   /// Reads the first value and determines the form of the source.
-  mutating func begin(_ arguments: Arguments) throws {
+  ///
+  /// - Parameter known: whether documents or entries are made; nil to decide by the source.
+  mutating func begin(_ arguments: Arguments, _ known: DatabaseContent?) throws {
     let wanted = try arguments.importForm(of: source)
-    isOfDocuments = arguments.has(.documents)
+    content = known ?? .documents
+    if let wanted, wanted.needsDocuments, content == .entries {
+      throw Failure.usage(
+        "a source of the form \(wanted.rawValue) has documents, and this import makes entries",
+        advice: "Leave out --entries, --keyspace and --key. A file of entries cannot have documents.")
+    }
     let option = isOfDocuments ? OptionDescription.idField : .keyField
     let field = try arguments.text(of: option)
     let path = try arguments.text(of: .at).map { text in
@@ -53,12 +61,7 @@ struct Importer {
     let named = try field.map { text in try ImportKeys(text, of: option) }
     do {
       if wanted == .csv {
-        let types = try arguments.text(of: .cellTypes).flatMap(CSVRecords.Types.init(rawValue:))
-        let source = source
-        var records = CSVRecords(
-          try TextWindow { target in try source.read(into: target) }, types ?? .infer)
-        try records.begin()
-        self.records = records
+        records = try csvRecords(CSVFormat.chosen(by: arguments, sourceName: source.name))
         form = .csv
         try readNext()
       } else if wanted == .couchdb {
@@ -70,7 +73,8 @@ struct Importer {
       } else {
         let layout = try elements.begin(asSequence: wanted != nil && wanted != .array)
         try readNext()
-        form = if let wanted { wanted } else { try seen(layout, hasKeys: named != nil) }
+        form = if let wanted { wanted } else { try seen(layout, hasKeys: named != nil, known) }
+        if form == .entries { content = .entries }
         if wanted == nil, isOfDocuments, form == .document, CouchDBRow.isResponse(elements.element) {
           throw Failure.badInput(
             "this looks like CouchDB's response to _all_docs",
@@ -91,7 +95,13 @@ struct Importer {
   /// Imports all values.
   mutating func run(_ database: Database, _ arguments: Arguments) throws -> ImportReport {
     var writer = try makeWriter(database, arguments)
-    return try run(into: &writer)
+    var report = try run(into: &writer)
+    report.place = keyspaceName
+    if try DatabaseContent.chosen(by: arguments) == nil {
+      let reason = form == .entries ? "SOURCE is the export of a keyspace" : "the database has entries"
+      report.notes.insert("It is a keyspace of entries, because \(reason).", at: 0)
+    }
+    return report
   }
 
   mutating func run(into writer: inout some ImportTarget) throws -> ImportReport {
@@ -113,8 +123,21 @@ struct Importer {
     } catch { throw explained(error, imported: writer.added + writer.replaced) }
     try progress.finish()
     return ImportReport(
-      form: form, values: count, added: writer.added, replaced: writer.replaced, kept: writer.kept,
-      leftOut: leftOut)
+      content: content, form: form, values: count, added: writer.added, replaced: writer.replaced,
+      kept: writer.kept,
+      leftOut: leftOut, separator: records?.separator, notes: records?.notes ?? [])
+  }
+
+  private func csvRecords(_ format: CSVFormat) throws -> CSVRecords {
+    let (source, progress) = (source, progress)
+    if format.types == .infer { try source.prepareToRewind() }
+    return try CSVRecords(format) {
+      source.rewind()
+      return try TextWindow { target in
+        try progress.update(source.position, of: source.length, unit: Quantity.bytes)
+        return try source.read(into: target)
+      }
+    }
   }
 
   private mutating func readNext() throws {
@@ -146,12 +169,12 @@ struct Importer {
   /// Determines the form of the source from its layout, its first value and whether another
   /// follows.
   private mutating func seen(
-    _ layout: JSONElements.Layout?, hasKeys: Bool
+    _ layout: JSONElements.Layout?, hasKeys: Bool, _ known: DatabaseContent?
   ) throws -> ImportForm {
     if layout == .array { return .array }
     // An empty source is the export of an empty keyspace.
     guard hasValue else { return isOfDocuments ? .lines : .entries }
-    if !hasKeys, !isOfDocuments, ExportedEntry(elements.element) != nil { return .entries }
+    if !hasKeys, known != .documents, ExportedEntry(elements.element) != nil { return .entries }
     return try elements.isAtEnd() ? .document : .lines
   }
 

@@ -76,7 +76,8 @@ final class BodyReader {
     guard isDictionary else {
       throw Failure.badInput(
         "this is not an object, and a document must be one",
-        advice: "Values of other kinds can be kept as entries: see `latewood help put`.")
+        advice: "Values of other kinds can be kept as entries: with `latewood import --entries`, or "
+          + "`latewood put`.")
     }
     for name in marked where NameRules.reservedMembers.contains(name) {
       throw Failure.badInput(

@@ -56,17 +56,38 @@ struct DocumentDatabase {
     return result
   }
 
-  static func collectionName(_ arguments: Arguments) throws -> String {
-    let name = try arguments.text(of: .collection) ?? CollectionHandle.defaultName
+  /// Returns the collection that an option names.
+  static func collectionName(_ arguments: Arguments) throws -> String? {
+    guard let name = try arguments.text(of: .collection) else { return nil }
     if let objection = NameRules.objection(toCollection: name) {
       throw Failure.usage("the name of the collection \(objection)")
     }
     return name
   }
 
-  /// Returns the collection named by the arguments, which must exist.
+  /// Returns the collection that the arguments name, which must exist, or the usual one.
   func collection(_ arguments: Arguments) throws -> CollectionHandle {
-    try collection(Self.collectionName(arguments))
+    try collection(Self.collectionName(arguments) ?? usualCollectionName())
+  }
+
+  /// Returns the collection for commands that name none: the only one that the database has, or
+  /// `_default` if there are several or none.
+  func usualCollectionName() throws -> String {
+    let names = try usedCollectionNames()
+    return names.count == 1 ? names[0] : CollectionHandle.defaultName
+  }
+
+  /// Returns the names of all collections. `_default`, which is always there, counts only if it has
+  /// documents or tombstones.
+  func usedCollectionNames() throws -> [String] {
+    let snapshot = try store.snapshot()
+    return try snapshot.collectionNames().filter { name in
+      guard name == CollectionHandle.defaultName, let collection = try store.collection(name) else {
+        return true
+      }
+      let totals = try snapshot.reads(collection).totals()
+      return totals.documents + totals.tombstones > 0
+    }
   }
 
   func collection(_ name: String) throws -> CollectionHandle {
@@ -102,39 +123,26 @@ extension Database {
 
 extension OptionDescription {
   static let documents = OptionDescription(
-    name: "--documents", summary: "documents of a collection instead of entries of a keyspace")
+    name: "--documents", summary: "documents of a collection, even if the file or SOURCE suggests entries")
+  static let entries = OptionDescription(
+    name: "--entries", summary: "keys and values of a keyspace instead of documents")
   static let collection = OptionDescription(
-    name: "--collection", value: "NAME", summary: "with --documents: the collection; _default if not given")
+    name: "--collection", value: "NAME", summary: "the collection of the documents")
   static let idField = OptionDescription(
     name: "--id", value: "FIELD",
-    summary: "with --documents: the member whose value becomes the id; a.b looks inside a, a+b takes both")
+    summary: "documents: the member whose value becomes the id; a.b looks inside a, a+b takes both")
 }
 
 extension Arguments {
-  /// Refuses options that require `--documents`, or cannot be combined with it.
-  func checkDocumentOptions() throws {
-    let wrong: [OptionDescription] =
-      has(.documents) ? [.keyspace, .keyField, .asOf] : [.collection, .idField]
-    for option in wrong where has(option) {
-      throw Failure.usage("\(option.name) \(has(.documents) ? "does not go" : "goes only") with --documents")
-    }
-    if has(.documents), try text(of: .importFormat) == ImportForm.entries.rawValue {
-      throw Failure.usage("--format entries cannot be used with --documents")
-    }
-  }
+  func encoding() throws -> TextEncoding? { try text(of: .encoding).flatMap(TextEncoding.init(rawValue:)) }
 
   /// Returns the form according to `--format` or the extension of the source's name; nil to
   /// recognize it from the text.
   func importForm(of source: ImportSource) throws -> ImportForm? {
     var form = try text(of: .importFormat).flatMap(ImportForm.init(rawValue:))
-    if form == nil, source.name.lowercased().hasSuffix(".csv") { form = .csv }
-    if let form, form.needsDocuments, !has(.documents) {
-      throw Failure.usage(
-        "a source of the form \(form.rawValue) has documents, and without --documents import makes entries",
-        advice: "Add --documents.")
-    }
-    if has(.cellTypes), form != .csv {
-      throw Failure.usage("--types requires CSV", advice: "Add --format csv if SOURCE is CSV.")
+    if form == nil, CSVFormat.isMeant(byName: source.name) { form = .csv }
+    for option in [OptionDescription.cellTypes, .separator, .columns] where has(option) && form != .csv {
+      throw Failure.usage("\(option.name) requires CSV", advice: "Add --format csv if SOURCE is CSV.")
     }
     return form
   }

@@ -5,7 +5,8 @@ import LatewoodStore
 /// A change of a document: `doc put`, `doc delete`, `doc purge` and `doc resolve`.
 struct DocumentEdit {
   private let id: String
-  private let collectionName: String
+  /// The collection; before `run`, only if an option names it.
+  private var collectionName: String
   /// The body from the given JSON; nil if there was none.
   private let body: [UInt8]?
   private let revision: String?
@@ -18,7 +19,7 @@ struct DocumentEdit {
   ) throws {
     self.id = id
     self.console = console
-    collectionName = try DocumentDatabase.collectionName(arguments)
+    collectionName = try DocumentDatabase.collectionName(arguments) ?? ""
     revision = try arguments.text(of: .revision)
     isForced = arguments.has(.force)
     if isForced, revision != nil { throw Failure.usage("--force and --revision do not go together") }
@@ -55,7 +56,8 @@ struct DocumentEdit {
     return text
   }
 
-  func run(_ action: String, in database: DocumentDatabase) throws {
+  mutating func run(_ action: String, in database: DocumentDatabase) throws {
+    if collectionName.isEmpty { collectionName = try database.usualCollectionName() }
     switch action {
     case "put": try put(in: database)
     case "delete": try delete(in: database)

@@ -162,7 +162,8 @@ extension ImportRecord {
 extension Importer {
   /// Imports all values as documents.
   mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws -> ImportReport {
-    let name = try DocumentDatabase.collectionName(arguments)
+    let chosen = try ImportCollection(for: source, arguments, in: database)
+    let name = chosen.name
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
     let collection: CollectionHandle
     var isEmpty = true
@@ -182,6 +183,9 @@ extension Importer {
       database.store, collection, record: record,
       existing: try arguments.text(of: .existing).flatMap(ImportWriter.Existing.init(rawValue:)) ?? .replace,
       removesOld: arguments.has(.replace))
-    return try run(into: &target)
+    var report = try run(into: &target)
+    report.place = name
+    if let note = chosen.note { report.notes.insert(note, at: 0) }
+    return report
   }
 }

@@ -9,7 +9,8 @@ struct DocumentListing {
   static let screenful: UInt64 = 20
 
   private let console: Console
-  private let collectionName: String
+  /// The collection; before `run`, only if an argument names it.
+  private var collectionName: String
   private let prefix: String
   private let startAfter: String?
   private let limit: UInt64
@@ -35,7 +36,7 @@ struct DocumentListing {
         throw Failure.usage("the name of the collection \(objection)")
       }
     } else {
-      collectionName = try DocumentDatabase.collectionName(arguments)
+      collectionName = try DocumentDatabase.collectionName(arguments) ?? ""
     }
     prefix = try arguments.text(of: .idPrefix) ?? ""
     startAfter = try arguments.text(of: .startAfter)
@@ -59,6 +60,7 @@ struct DocumentListing {
   }
 
   mutating func run(_ database: DocumentDatabase) throws {
+    if collectionName.isEmpty { collectionName = try database.usualCollectionName() }
     let reads = try database.reads(try database.collection(collectionName))
     if console.printsJSON {
       console.documents.beginDictionary()

@@ -34,7 +34,7 @@ struct ReplicationRun {
     if !ids.isEmpty { setup.filter.ids = ids }
     setup.filter.selector = arguments.bytes(of: .selector)
     self.setup = setup
-    let collection = try Self.collection(.documentCollection, arguments) ?? CollectionHandle.defaultName
+    let collection = try Self.collection(.documentCollection, arguments)
     let targetCollection = try Self.collection(.targetCollection, arguments) ?? collection
     if arguments.operand(0) == arguments.operand(1), collection == targetCollection {
       throw Failure.usage("SOURCE and TARGET are the same collection")
@@ -42,7 +42,8 @@ struct ReplicationRun {
     source = try Side.open(arguments, console, 0, collection, .openExisting)
     do {
       target = try Side.open(
-        arguments, console, 1, targetCollection, creates ? .openOrCreate : .openExisting)
+        arguments, console, 1, targetCollection ?? source.collectionName,
+        creates ? .openOrCreate : .openExisting)
     } catch {
       source.abandon()
       throw error
@@ -123,14 +124,22 @@ extension ReplicationRun {
     case file(DocumentDatabase, collection: String)
     case server(CouchDBPeer, HTTPClient)
 
+    /// The collection; nil for a server.
+    var collectionName: String? {
+      if case .file(_, let name) = self { name } else { nil }
+    }
+
+    /// - Parameter collection: nil for the usual one.
     static func open(
-      _ arguments: Arguments, _ console: Console, _ index: Int, _ collection: String, _ mode: Store.OpenMode
+      _ arguments: Arguments, _ console: Console, _ index: Int, _ collection: String?, _ mode: Store.OpenMode
     ) throws -> Side {
       let text = try arguments.text(index)
       guard text.utf8.starts(with: "http://".utf8) || text.utf8.starts(with: "https://".utf8) else {
-        return .file(
-          try DocumentDatabase.open(path: text, mode, waiting: try arguments.lockTimeout()),
-          collection: collection)
+        let database = try DocumentDatabase.open(path: text, mode, waiting: try arguments.lockTimeout())
+        do { return .file(database, collection: try collection ?? database.usualCollectionName()) } catch {
+          do throws(DatabaseError) { try database.store.close() } catch {}
+          throw error
+        }
       }
       let url: HTTPURL
       do throws(HTTPError) { url = try HTTPURL(parsing: text) } catch { throw Failure.usage(error.reason) }

@@ -10,7 +10,7 @@ struct NodeListing {
       var failure = Failure(
         .no, code: "noSuchNode", "no sound node starts here",
         advice:
-          "Nodes start at multiples of 64; `latewood map --json` lists them, `latewood hex` shows any bytes.",
+          "Nodes start at multiples of 64; `latewood inspect map --json` lists them, `latewood inspect hex` shows any bytes.",
         path: file.path)
       failure.offset = offset
       throw failure

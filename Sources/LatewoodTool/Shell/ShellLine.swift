@@ -5,6 +5,7 @@ enum ShellLine {
   /// - Parameter hasInput: false if the lines come from standard input, so that commands cannot
   ///   read it.
   static func arguments(_ words: [String], database: String, hasInput: Bool) throws -> [[UInt8]] {
+    let words = CommandTable.withoutInspect(words) { $0 }
     let name = words.first ?? ""
     guard name != "latewood" else {
       throw Failure.usage(

@@ -91,7 +91,7 @@ final class ShellSession {
     if name == "exit" || name == "quit" { return nil }
     if words == ["help"] {
       try console.output.write(
-        HelpText.shellOverview(of: CommandTable.commands, style: console.style, width: console.proseWidth))
+        HelpText.shellOverview(of: CommandTable.groups, style: console.style, width: console.proseWidth))
       return .success
     }
     let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)

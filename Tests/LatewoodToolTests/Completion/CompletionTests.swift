@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `every command shown in help is offered`() {
-    #expect(words("") == CommandTable.commands.filter { !$0.isHidden }.map(\.name))
+    #expect(words("") == CommandTable.groups.flatMap(\.commands).map(\.name))
     #expect(words("ver") == ["verify"])
     #expect(words("frob") == [] && words("frob x") == [])
   }
@@ -62,6 +62,13 @@ import Testing
     #expect(words("index drop db --collection films ") == ["by year", "cast"])
     #expect(words("index create db --collection films ").isEmpty && words("index drop db ").isEmpty)
     #expect(words("view rows db ") == ["tags"] && words("view drop db t") == ["tags"])
+  }
+
+  @Test func `parts of inspect are offered behind it, and by their old names`() {
+    #expect(words("inspect ") == ["tree", "frames", "frame", "hex", "map"])
+    #expect(words("inspect m") == ["map"] && words("inspect map db --by") == ["--by"])
+    #expect(completion("inspect map ").filesBehind == "")
+    #expect(words("map db --by") == ["--by"])
   }
 
   @Test func `choices and commands are offered`() {

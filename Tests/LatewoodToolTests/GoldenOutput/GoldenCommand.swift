@@ -13,6 +13,7 @@ struct GoldenCommand {
   static let all: [GoldenCommand] = [
     GoldenCommand(name: "info", lines: [["info", "FILE"]]),
     GoldenCommand(name: "size", lines: [["size", "FILE", "--limit", "3"]]),
+    GoldenCommand(name: "inspect", lines: [["inspect", "tree", "FILE"]]),
     GoldenCommand(name: "map", lines: [["map", "FILE"]]),
     GoldenCommand(name: "tree", lines: [["tree", "FILE"]]),
     GoldenCommand(name: "frames", lines: [["frames", "FILE"]]),

@@ -38,6 +38,18 @@ import Testing
     #expect(session.all.unknown.isEmpty && !session.all.hasColour)
   }
 
+  @Test func `the path of a database alone opens the shell`() throws {
+    let place = try Workplace()
+    try place.fill()
+    let session = try TerminalSession([place("db")], environment: ["NO_COLOR": "1"])
+    try session.expectRow("db> ")
+    try session.type("get greeting\r")
+    try session.expect("hello")
+    try session.expectRow("db> ")
+    try session.type("\u{04}")
+    #expect(try session.wait() == 0)
+  }
+
   @Test func `Tab completes commands, options, keyspaces and paths`() throws {
     let place = try Workplace()
     try place.fill()
