@@ -26,7 +26,21 @@ public typealias ReplicationError = LatewoodReplicator.ReplicationError
 /// Thread safety: all calls from any task.
 public final class Replicator: Sendable {
   private let engine: ReplicatorEngine
-  private let running = Guarded<Task<Summary, any Error>?>(nil)
+  private let runs = Guarded(Runs())
+
+  /// The runs that have not ended: one, and those before it that are ending.
+  private struct Runs {
+    var count = 0
+    var current: Run?
+  }
+
+  private struct Run {
+    let number: Int
+    let task: Task<Summary, any Error>
+    /// Whether it was told to stop, or is about to show that it has ended. The next run then waits
+    /// for its end.
+    var isEnding = false
+  }
 
   /// Creates a replicator for one collection.
   ///
@@ -64,7 +78,7 @@ public final class Replicator: Sendable {
     engine = try ReplicatorEngine(pairs, direction, mode, options)
   }
 
-  deinit { running.withLock { $0 }?.cancel() }
+  deinit { runs.withLock { $0.current?.task }?.cancel() }
 
   // MARK: Running
 
@@ -81,15 +95,17 @@ public final class Replicator: Sendable {
   ///   is cancelled or the replicator stopped.
   @discardableResult
   public func run() async throws -> Summary {
-    let task = begin()
+    let run = begin()
     return try await withTaskCancellationHandler {
-      try await task.value
+      try await run.task.value
     } onCancel: {
-      task.cancel()
+      Self.end(run.number, in: runs)
+      run.task.cancel()
     }
   }
 
-  /// Starts the replication and returns. Nothing happens if it is running.
+  /// Starts the replication and returns. Nothing happens if it is running. If it is being stopped,
+  /// it starts again afterwards.
   ///
   /// Keep the replicator: it stops when it is released. If an error ends the replication, the last
   /// status has it.
@@ -97,22 +113,40 @@ public final class Replicator: Sendable {
 
   /// Stops the replication, and waits until it has stopped. Nothing happens if it is not running.
   public func stop() async {
-    guard let task = running.withLock({ $0 }) else { return }
-    task.cancel()
-    _ = await task.result
+    let task = runs.withLock { runs in
+      runs.current?.isEnding = true
+      return runs.current?.task
+    }
+    task?.cancel()
+    _ = await task?.result
   }
 
-  private func begin() -> Task<Summary, any Error> {
-    running.withLock { current in
-      if let current { return current }
-      engine.board.begin()
-      let task = Task { [engine, running] in
-        defer { running.withLock { $0 = nil } }
-        return try await engine.run()
+  private func begin() -> Run {
+    runs.withLock { runs in
+      if let current = runs.current, !current.isEnding { return current }
+      let previous = runs.current?.task
+      if previous == nil { engine.board.begin() }
+      runs.count += 1
+      let number = runs.count
+      let task = Task { [engine, runs = self.runs] in
+        if let previous {
+          _ = await previous.result
+          engine.board.begin()
+        }
+        defer {
+          runs.withLock { if $0.current?.number == number { $0.current = nil } }
+        }
+        return try await engine.run { Self.end(number, in: runs) }
       }
-      current = task
-      return task
+      let run = Run(number: number, task: task)
+      runs.current = run
+      return run
     }
+  }
+
+  /// Marks a run as ending.
+  private static func end(_ number: Int, in runs: Guarded<Runs>) {
+    runs.withLock { if $0.current?.number == number { $0.current?.isEnding = true } }
   }
 
   // MARK: Progress

@@ -30,7 +30,10 @@ final class ReplicatorEngine: Sendable {
     board = StatusBoard(pairs.flatMap { _ in directions })
   }
 
-  func run() async throws -> Replicator.Summary {
+  /// Runs once.
+  ///
+  /// - Parameter willEnd: called before the end is shown.
+  func run(_ willEnd: () -> Void) async throws -> Replicator.Summary {
     let start = MonotonicClock.nanoseconds
     do {
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -41,9 +44,11 @@ final class ReplicatorEngine: Sendable {
       }
       try Task.checkCancellation()
     } catch {
+      willEnd()
       board.end(error as? ReplicationError)
       throw error
     }
+    willEnd()
     board.end(nil)
     let status = board.status
     return Replicator.Summary(

@@ -95,6 +95,32 @@ import Testing
     await replicator.stop()
   }
 
+  @Test(.timeLimit(.minutes(5))) func `a start right after the end of a run is not lost`() async throws {
+    let sides = try TwoSides()
+    let replicator = try sides.replicator(.push)
+    for number in 0..<300 {
+      try await sides.here.put("doc-\(number)")
+      let statuses = replicator.statuses
+      replicator.start()
+      // The sequence ends a moment before the run does.
+      for await _ in statuses {}
+      #expect(try await sides.there.contains("doc-\(number)"))
+    }
+    let continuous = try sides.replicator(.push, .continuous)
+    continuous.start()
+    for number in 0..<30 {
+      try await until { continuous.status.activity == .idle }
+      let statuses = continuous.statuses
+      let stopping = Task { await continuous.stop() }
+      for await _ in statuses {}
+      continuous.start()
+      await stopping.value
+      try await sides.here.put("next-\(number)")
+      try await until { try await sides.there.contains("next-\(number)") }
+    }
+    await continuous.stop()
+  }
+
   @Test(.timeLimit(.minutes(5))) func `a replicator that is released stops`() async throws {
     let sides = try TwoSides()
     var replicator: Replicator? = try sides.replicator(.push, .continuous)
