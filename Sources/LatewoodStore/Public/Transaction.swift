@@ -296,6 +296,7 @@ public final class Transaction: Readable, ReadGate {
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(StorageError) {
     if isLogOpen, activeBorrows == 0, isKnown(keyspace) { return }
     try open()
+    if isKnown(keyspace) { return }
     try withCurrentState { (state) throws(StorageError) in try state.check(keyspace) }
   }
 

@@ -241,10 +241,7 @@ extension Engine {
     scheduleWriteback(transaction.file, through: transaction.position.offset)
     if durability == .synchronous { scheduleSeal() }
     checkpointIfDue()
-    // Once for each `minimumSize` of log.
-    if schedule.shouldConsider(at: transaction.position.offset, step: options.compaction.minimumSize) {
-      scheduleCompaction()
-    }
+    if pacer.shouldConsiderCompaction(at: transaction.position.offset) { scheduleCompaction() }
   }
 
   /// Makes all commits so far durable.
