@@ -206,7 +206,7 @@ public final class Transaction: Readable, ReadGate {
         try Catalog.number(of: keyspace.name, in: state.view)
       }
       guard number == keyspace.id else {
-        throw StorageError(.noSuchKeyspace, "there is no keyspace named \(keyspace.name) in this state")
+        throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist in this state")
       }
     } catch { throw StoreError.from(error, path: engine.path) }
     try setCatalog(Catalog.nameKey(keyspace.name), nil)
