@@ -23,7 +23,7 @@ struct FileSurgery {
       var offset = FileLayout.logStart
       while offset + UInt64(FrameHeader.length) <= UInt64(all.count), let base = all.baseAddress,
         let header = FrameHeader.decode(from: base + Int(offset), at: offset), let end = header.end,
-        let next = FileLayout.alignedToFrame(end)
+        let next = FrameHeader.aligned(end)
       {
         found.append(header)
         offset = next

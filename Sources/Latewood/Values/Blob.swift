@@ -29,7 +29,7 @@ public struct Blob: Sendable, Hashable {
     guard Blob.digestKinds.contains(where: { Blob.sum(of: digest, $0) != nil }) else {
       throw DatabaseError(
         .invalidParameter, "“\(digest)” is not the digest of a blob",
-        advice: "Use a digest as a blob gave it out: sha256- and 32 bytes in base64, or sha1- and 20.")
+        advice: "Use the digest of an existing blob: sha256- and 32 bytes in base64, or sha1- and 20 bytes.")
     }
     self.contentType = contentType
     self.digest = digest

@@ -67,7 +67,7 @@ package final class BlobHandle: Sendable {
       let end = Int(min(range.upperBound - chunk * chunkLength, chunkLength))
       let goesOn = try withChunk(chunk) { value in
         guard value.byteCount == Int(min(length - chunk * chunkLength, chunkLength)) else {
-          throw DatabaseError(.corruptData, "chunk \(chunk) of the blob \(digest) has another length")
+          throw DatabaseError(.corruptData, "chunk \(chunk) of the blob \(digest) has an unexpected length")
         }
         return try body(value.extracting(start..<end))
       }
@@ -100,7 +100,7 @@ package final class BlobHandle: Sendable {
 
   fileprivate func check(_ hash: SHA256) throws(DatabaseError) {
     guard BlobDigest(hash) == digest else {
-      throw DatabaseError(.corruptData, "the blob \(digest) has other bytes than its name says")
+      throw DatabaseError(.corruptData, "the content of the blob \(digest) does not match its digest")
     }
   }
 

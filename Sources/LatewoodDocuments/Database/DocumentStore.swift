@@ -100,7 +100,7 @@ package final class DocumentStore: Sendable {
       guard policy == CompactionPolicy() || policy == core.options.store.compaction else {
         throw DatabaseError(
           .invalidParameter,
-          "the database is open already, with another compaction policy: use that, or the default, which is taken for any"
+          "the database is already open with a different compaction policy: use the same policy or the default"
         )
       }
       return store
@@ -241,7 +241,7 @@ package final class DocumentStore: Sendable {
       guard isOlder else { return }
       let newest = DocumentFormat.newest.rawValue
       try batch.putRecord(DatabaseRecords.formatKey, DatabaseRecords.encoded(newest))
-      batch.atEnd { [core] isCommitted in
+      batch.onCompletion { [core] isCommitted in
         if isCommitted { core.format.store(newest, ordering: .releasing) }
       }
     }
@@ -384,7 +384,7 @@ package final class DocumentStore: Sendable {
   /// Calls a closure at the end of this thread's batch, with whether it was committed; outside a
   /// batch, calls it immediately with true.
   package func atEndOfBatch(_ action: @escaping (_ isCommitted: Bool) -> Void) {
-    if let batch = core.currentBatch { batch.atEnd(action) } else { action(true) }
+    if let batch = core.currentBatch { batch.onCompletion(action) } else { action(true) }
   }
 
   // MARK: Reading

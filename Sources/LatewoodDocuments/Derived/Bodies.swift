@@ -7,32 +7,32 @@ import LatewoodStore
 /// their body.
 struct Bodies: DerivedData {
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
-    guard let new = change.newHead else { return try Bodies(batch, work).removeAll(of: change) }
+    guard let new = change.newHead else { return try Bodies(batch, part).removeAll(of: change) }
     if let old = change.oldHead, let moved = change.oldBody {
       // The record only contains the body of the latest change.
       try batch.transaction.put(
-        SequenceEntry.Key(old.sequence), moved, in: work.spaces.bodies, existed: false)
+        SequenceEntry.Key(old.sequence), moved, in: part.spaces.bodies, existed: false)
     }
     if let body = change.body {
       if new.bodyLength == 0 {
-        try batch.transaction.put(SequenceEntry.Key(new.sequence), body.bytes, in: work.spaces.bodies)
+        try batch.transaction.put(SequenceEntry.Key(new.sequence), body.bytes, in: part.spaces.bodies)
       }
-      work.state.bodies += 1
-      work.state.bodyBytes += UInt64(body.bytes.count)
-      if !body.blobs.isEmpty { try Bodies(batch, work).addReferences(of: body, new.sequence) }
+      part.state.bodies += 1
+      part.state.bodyBytes += UInt64(body.bytes.count)
+      if !body.blobs.isEmpty { try Bodies(batch, part).addReferences(of: body, new.sequence) }
     }
-    if change.superseded != 0 { try Bodies(batch, work).supersede(change.superseded) }
-    for body in change.otherSuperseded { try Bodies(batch, work).supersede(body) }
+    if change.superseded != 0 { try Bodies(batch, part).supersede(change.superseded) }
+    for body in change.otherSuperseded { try Bodies(batch, part).supersede(body) }
   }
 
   /// Removes the bodies of a document that is removed.
@@ -58,7 +58,7 @@ struct Bodies: DerivedData {
   func addReference(_ reference: [UInt8], _ use: [UInt8], to digest: BlobDigest) throws {
     try transaction.put(reference, [UInt8](), in: spaces.references)
     try transaction.put(use, [UInt8](), in: spaces.uses)
-    work.state.references += 1
+    part.state.references += 1
     if try !transaction.contains(digest.bytes, in: batch.shared.blobs) {
       try transaction.put(digest.bytes, BlobRecord.missing, in: batch.shared.blobs)
     }
@@ -66,7 +66,7 @@ struct Bodies: DerivedData {
 
   @inline(__always) private func supersede(_ body: UInt64) throws {
     try transaction.put(SequenceEntry.Key(body), [UInt8](), in: spaces.superseded)
-    work.state.superseded += 1
+    part.state.superseded += 1
   }
 
   /// Deletes a body, if it exists, and its references to blobs.
@@ -77,11 +77,11 @@ struct Bodies: DerivedData {
     let key = SequenceEntry.key(body)
     let size = try length ?? transaction.withValue(key, in: spaces.bodies) { $0.byteCount }
     guard let size else {
-      try unlistSuperseded(key)
+      try removeFromSuperseded(key)
       return
     }
     var digests: [[UInt8]] = []
-    if work.state.references > 0 {
+    if part.state.references > 0 {
       try transaction.visit(in: spaces.references, .prefix(key)) { reference, _ in
         digests.append(reference.withUnsafeBytes { Array($0.dropFirst(8)) })
         return true
@@ -89,21 +89,21 @@ struct Bodies: DerivedData {
     }
     batch.noteRemoval()
     if length == nil { try transaction.delete(key, in: spaces.bodies) }
-    work.state.bodies &-= 1
-    work.state.bodyBytes &-= UInt64(size)
+    part.state.bodies &-= 1
+    part.state.bodyBytes &-= UInt64(size)
     for digest in digests {
       try transaction.delete(key + digest, in: spaces.references)
       try transaction.delete(digest + key, in: spaces.uses)
-      work.state.references &-= 1
+      part.state.references &-= 1
     }
-    try unlistSuperseded(key)
+    try removeFromSuperseded(key)
   }
 
-  private func unlistSuperseded(_ key: [UInt8]) throws {
+  private func removeFromSuperseded(_ key: [UInt8]) throws {
     guard try transaction.contains(key, in: spaces.superseded) else { return }
     batch.noteRemoval()
     try transaction.delete(key, in: spaces.superseded)
-    work.state.superseded &-= 1
+    part.state.superseded &-= 1
   }
 
   /// Returns the blobs that a body does not refer to.

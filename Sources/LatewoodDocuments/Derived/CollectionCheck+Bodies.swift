@@ -109,7 +109,7 @@ extension CollectionCheck {
       let fault = DatabaseFault("", collection: name, document: id)
       let body = value.withUnsafeBytes { Array($0) }
       if let reason = Self.damage(body) {
-        report.add(fault.saying("the local document: \(reason)"))
+        report.add(fault.withMessage("the local document: \(reason)"))
       } else {
         let listed = try LocalReference.blobs(of: id, in: spaces.references, source)
         try compareBlobs(Set(BlobReferences.find(in: body)), listed, of: fault)
@@ -125,7 +125,7 @@ extension CollectionCheck {
     // A missing body has already been reported.
     guard let body = try body ?? source.get(SequenceEntry.key(place), in: spaces.bodies) else { return }
     if let reason = Self.damage(body) {
-      report.add(owner.saying("its body is damaged: \(reason)"))
+      report.add(owner.withMessage("its body is damaged: \(reason)"))
       return
     }
     var listed: Set<BlobDigest> = []
@@ -143,11 +143,11 @@ extension CollectionCheck {
     _ named: Set<BlobDigest>, _ listed: Set<BlobDigest>, of owner: DatabaseFault
   ) throws {
     for digest in listed.subtracting(named) {
-      report.add(owner.saying("the body is listed as referring to the blob, but does not", digest))
+      report.add(owner.withMessage("the body is listed as referring to the blob, but does not", digest))
     }
     for digest in named.subtracting(listed) {
       report.add(
-        owner.saying("the body refers to the blob, and is not listed: the blob could be swept", digest))
+        owner.withMessage("the body refers to the blob, and is not listed: the blob could be swept", digest))
     }
   }
 

@@ -53,13 +53,13 @@ extension DerivedData {
     _: Record.Type
   ) throws -> [(name: String, record: Record)] {
     var readable: [(name: String, record: Record)] = []
-    for (name, record) in try Record.all(of: work.name, in: database, transaction) {
+    for (name, record) in try Record.all(of: part.name, in: database, transaction) {
       // The definition of any other is lost.
       if case .success(let record) = record { readable.append((name, record)) }
     }
     batch.changeCount += 1
-    try transaction.deleteRange(.prefix(Record.prefix(of: work.name)), in: database)
-    let prefixes = Record.keyspaces.map { "\($0)/\(work.name)/" }
+    try transaction.deleteRange(.prefix(Record.prefix(of: part.name)), in: database)
+    let prefixes = Record.keyspaces.map { "\($0)/\(part.name)/" }
     for keyspace in try transaction.keyspaces() where prefixes.contains(where: keyspace.name.hasPrefix) {
       try transaction.dropKeyspace(keyspace)
     }

@@ -8,16 +8,16 @@ import LatewoodStore
 /// Everything else that concerns all kinds goes through ``DerivedKinds/all``.
 protocol DerivedData {
   var batch: DocumentBatch { get }
-  var work: CollectionWork { get }
+  var part: CollectionBatch { get }
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork)
+  init(_ batch: DocumentBatch, _ part: CollectionBatch)
 
   /// Whether a collection has any data of this kind. Must be cheap: each change asks for it.
   static func exist(in state: CollectionState) -> Bool
 
   /// Makes the changes that follow from a change of a document. Static, because making an instance
   /// takes longer than most of these changes.
-  static func update(for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork) throws
+  static func update(for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch) throws
 
   /// Writes the entries that are written only once, at the end of a batch.
   func finish() throws
@@ -41,13 +41,13 @@ protocol DerivedData {
 
 extension DerivedData {
   init(_ batch: DocumentBatch, of collection: CollectionHandle) throws(DatabaseError) {
-    self.init(batch, try batch.work(collection))
+    self.init(batch, try batch.part(for: collection))
   }
 
   @inline(__always) var transaction: Transaction { batch.transaction }
   /// The keyspace of the definitions of indexes and views.
   var database: Keyspace { batch.shared.database }
-  @inline(__always) var spaces: CollectionSpaces { work.spaces }
+  @inline(__always) var spaces: CollectionSpaces { part.spaces }
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { true }
   @inline(__always) func finish() throws {}
@@ -78,21 +78,21 @@ extension DocumentBatch {
   ///
   /// `update` is static, and mostly inlined here: an instance and a copy of the change for each
   /// kind would take longer than most of what follows from it.
-  @inline(__always) func apply(_ change: RevisionChange, _ work: CollectionWork) throws {
+  @inline(__always) func apply(_ change: RevisionChange, _ part: CollectionBatch) throws {
     // Before anything has changed, because these may refuse the change and read the old body.
-    if Indexes.exist(in: work.state) { try Indexes.update(for: change, in: self, work) }
-    if Views.exist(in: work.state) { try Views.update(for: change, in: self, work) }
+    if Indexes.exist(in: part.state) { try Indexes.update(for: change, in: self, part) }
+    if Views.exist(in: part.state) { try Views.update(for: change, in: self, part) }
     let isRemoved = change.isRemoved
     if !isRemoved { count(change) }
-    try Bodies.update(for: change, in: self, work)
+    try Bodies.update(for: change, in: self, part)
     // Each kind above counts what it removes: a purge that cannot read a body may have changed
     // nothing yet.
     if isRemoved { noteRemoval() }
-    try Feed.update(for: change, in: self, work)
-    try writeRecord(of: change, work)
-    try ExpiryTimes.update(for: change, in: self, work)
-    try Marks.update(for: change, in: self, work)
-    work.changed(change.announced, old: change.oldHead?.sequence)
+    try Feed.update(for: change, in: self, part)
+    try writeRecord(of: change, part)
+    try ExpiryTimes.update(for: change, in: self, part)
+    try Marks.update(for: change, in: self, part)
+    part.changed(change.announced, old: change.oldHead?.sequence)
   }
 
   /// Removes derived data with its definition.
@@ -102,21 +102,21 @@ extension DocumentBatch {
   }
 
   /// Makes the last changes of each kind in a batch.
-  func finishDerivedData(_ work: CollectionWork) throws {
-    try Indexes(self, work).finish()
-    try Views(self, work).finish()
-    try Bodies(self, work).finish()
-    try Feed(self, work).finish()
-    try ExpiryTimes(self, work).finish()
-    try Marks(self, work).finish()
+  func finishDerivedData(_ part: CollectionBatch) throws {
+    try Indexes(self, part).finish()
+    try Views(self, part).finish()
+    try Bodies(self, part).finish()
+    try Feed(self, part).finish()
+    try ExpiryTimes(self, part).finish()
+    try Marks(self, part).finish()
   }
 
   /// Deletes the record of a document, or puts the new one.
-  @inline(__always) private func writeRecord(of change: RevisionChange, _ work: CollectionWork) throws {
+  @inline(__always) private func writeRecord(of change: RevisionChange, _ part: CollectionBatch) throws {
     if change.isRemoved {
-      return try transaction.delete(change.id, in: work.spaces.documents, existed: true)
+      return try transaction.delete(change.id, in: part.spaces.documents, existed: true)
     }
-    try transaction.put(change.id, record, in: work.spaces.documents, existed: change.oldHead != nil)
+    try transaction.put(change.id, record, in: part.spaces.documents, existed: change.oldHead != nil)
   }
 
   @inline(__always) private func count(_ change: RevisionChange) {

@@ -3,18 +3,18 @@ import LatewoodStore
 /// The times at which documents of a collection expire, in a batch.
 struct ExpiryTimes: DerivedData {
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
     guard let ended = change.oldHead?.expiry, change.newHead?.expiry == nil else { return }
-    try batch.transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: work.spaces.expiry)
+    try batch.transaction.delete(CollectionSpaces.expiryKey(ended, change.id), in: part.spaces.expiry)
   }
 
   /// Removes an entry that belongs to no document.

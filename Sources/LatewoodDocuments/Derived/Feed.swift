@@ -3,24 +3,24 @@ import LatewoodStore
 /// The feed of a collection, in a batch: one entry for each document, at its latest change.
 struct Feed: DerivedData {
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
     if let old = change.oldHead?.sequence {
-      try batch.transaction.delete(SequenceEntry.Key(old), in: work.spaces.sequences, existed: true)
+      try batch.transaction.delete(SequenceEntry.Key(old), in: part.spaces.sequences, existed: true)
     }
     guard let entry = change.entry else { return }
     batch.encoded.removeAll(keepingCapacity: true)
     entry.append(to: &batch.encoded)
     try batch.transaction.put(
-      SequenceEntry.Key(entry.sequence), batch.encoded, in: work.spaces.sequences, existed: false)
+      SequenceEntry.Key(entry.sequence), batch.encoded, in: part.spaces.sequences, existed: false)
   }
 }
 

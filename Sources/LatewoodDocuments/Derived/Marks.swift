@@ -4,40 +4,40 @@ import LatewoodStore
 /// batch.
 struct Marks: DerivedData {
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
     let (id, old, new) = (change.id, change.oldHead, change.newHead)
     let (wasDeleted, isDeleted) = (old?.isDeleted ?? false, new?.isDeleted ?? false)
     if wasDeleted != isDeleted {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.tombstone, id)
       if isDeleted {
-        try batch.transaction.put(key, [UInt8](), in: work.spaces.marks, existed: false)
+        try batch.transaction.put(key, [UInt8](), in: part.spaces.marks, existed: false)
       } else {
-        try batch.transaction.delete(key, in: work.spaces.marks, existed: true)
+        try batch.transaction.delete(key, in: part.spaces.marks, existed: true)
       }
     }
     let (hadConflicts, hasConflicts) = (old?.hasConflicts ?? false, new?.hasConflicts ?? false)
     if hadConflicts != hasConflicts {
       let key = CollectionSpaces.key(CollectionSpaces.Mark.conflict, id)
       if hasConflicts {
-        try batch.transaction.put(key, [UInt8](), in: work.spaces.marks, existed: false)
+        try batch.transaction.put(key, [UInt8](), in: part.spaces.marks, existed: false)
       } else {
-        try batch.transaction.delete(key, in: work.spaces.marks, existed: true)
+        try batch.transaction.delete(key, in: part.spaces.marks, existed: true)
       }
     }
     if let old {
-      if old.isDeleted { work.state.tombstones &-= 1 } else { work.state.documents &-= 1 }
+      if old.isDeleted { part.state.tombstones &-= 1 } else { part.state.documents &-= 1 }
     }
     if let new {
-      if new.isDeleted { work.state.tombstones += 1 } else { work.state.documents += 1 }
+      if new.isDeleted { part.state.tombstones += 1 } else { part.state.documents += 1 }
     }
   }
 }

@@ -14,7 +14,7 @@ extension DocumentReads {
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
     else { return nil }
-    return try few(
+    return try candidateIDs(
       in: index.entries,
       KeyRange(
         lower: .included(constant.key),
@@ -28,7 +28,7 @@ extension DocumentReads {
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  func few(in entries: Keyspace, _ range: KeyRange) throws(DatabaseError) -> CandidateIDs? {
+  func candidateIDs(in entries: Keyspace, _ range: KeyRange) throws(DatabaseError) -> CandidateIDs? {
     var ids = CandidateIDs()
     var isWhole = true
     try source.visit(in: entries, range) { key, value in

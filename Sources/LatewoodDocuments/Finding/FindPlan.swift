@@ -11,7 +11,7 @@ struct FindPlan {
     /// The documents in any of several parts.
     case union([IndexScan])
     /// The documents in a part of an index with few entries, which were read instead of counted.
-    case few(IndexScan, ids: CandidateIDs)
+    case candidates(IndexScan, ids: CandidateIDs)
   }
 
   enum Ordering {
@@ -40,7 +40,7 @@ struct FindPlan {
   /// Whether its entries are exactly the requested documents, each once.
   var isCovered: Bool {
     switch access {
-    case .index(let access), .few(let access, _): access.isExact
+    case .index(let access), .candidates(let access, _): access.isExact
     case .scan, .union: false
     }
   }
@@ -54,7 +54,7 @@ struct FindPlan {
   var accesses: [IndexScan] {
     switch access {
     case .scan: []
-    case .index(let access), .few(let access, _): [access]
+    case .index(let access), .candidates(let access, _): [access]
     case .union(let accesses): accesses
     }
   }

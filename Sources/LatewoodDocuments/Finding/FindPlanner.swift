@@ -69,20 +69,20 @@ struct FindPlanner {
     }
     if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
     if let part = endingAtLimit { return plan(inOrder: uncounted(part)) }
-    if !isMany, let few = try few() { return plan(few) }
+    if !isMany, let match = try candidateMatch() { return plan(match) }
     return best(of: try all())
   }
 
   /// Returns the documents that the best plan reads if there are few of them and the request is
   /// unordered; nil otherwise.
   func shortCandidateList() throws(DatabaseError) -> CandidateMatch? {
-    request.order.isEmpty ? try few() : nil
+    request.order.isEmpty ? try candidateMatch() : nil
   }
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DatabaseError) -> QueryPlan {
     if let part = endingAtLimit { return try explain(plan(inOrder: try access(to: part))) }
-    if let few = try few() { return try explain(plan(few)) }
+    if let match = try candidateMatch() { return try explain(plan(match)) }
     return try explain(best(of: try all()))
   }
 
@@ -133,21 +133,21 @@ struct FindPlanner {
   }
 
   /// Returns the documents of entries with equal keys; nil if there are too many.
-  private func few() throws(DatabaseError) -> CandidateMatch? {
+  private func candidateMatch() throws(DatabaseError) -> CandidateMatch? {
     for part in choices.parts where part.bounds.isByID && part.ranges.count == 1 {
-      if let ids = try reads.few(in: part.index.entries, part.ranges[0]) {
+      if let ids = try reads.candidateIDs(in: part.index.entries, part.ranges[0]) {
         return CandidateMatch(part: part, ids: ids)
       }
     }
     return nil
   }
 
-  private func plan(_ few: CandidateMatch) -> FindPlan {
-    let count = few.ids.count
+  private func plan(_ match: CandidateMatch) -> FindPlan {
+    let count = match.ids.count
     let access = IndexScan(
-      few.part, ranges: few.part.ranges, candidates: count, isExact: few.part.isExact)
+      match.part, ranges: match.part.ranges, candidates: count, isExact: match.part.isExact)
     return FindPlan(
-      access: .few(access, ids: few.ids), ordering: .sorted, candidates: count,
+      access: .candidates(access, ids: match.ids), ordering: .sorted, candidates: count,
       cost: Double(count) * FindPlanner.entryCost)
   }
 
@@ -219,7 +219,7 @@ struct FindPlanner {
 
   /// Returns whether an index contains all the fields to find.
   private func isCovered(by definition: IndexDefinition) -> Bool {
-    columns.map { definition.places(of: $0) != nil } == true
+    columns.map { definition.partIndexes(of: $0) != nil } == true
   }
 
   /// Returns the plan for an `or`, which reads the index with the fewest entries for each side.

@@ -261,7 +261,7 @@ struct FindRun<Sink: ResultSink> {
 
   /// Passes the matching documents of the plan to a closure, by id.
   private mutating func forEachCandidate(_ body: (inout FindRun, MatchedDocument) throws -> Bool) throws {
-    if case .few(_, let ids) = plan.access {
+    if case .candidates(_, let ids) = plan.access {
       try ids.visit { id in try look(at: id, body) }
       return
     }
@@ -365,7 +365,7 @@ struct FindRun<Sink: ResultSink> {
   // MARK: Skipping
 
   /// Returns whether the request is free of documents that have expired but are not purged yet.
-  private func hasNoneExpired() throws -> Bool {
+  private func hasNoExpiredDocuments() throws -> Bool {
     // These ids have been read already.
     if isCovering, expired.isEmpty { return true }
     return try reads.expired(among: request.predicate) == 0
@@ -376,7 +376,7 @@ struct FindRun<Sink: ResultSink> {
   private mutating func rangesAfterSkipping(
     _ access: IndexScan, _ isReversed: Bool
   ) throws -> [KeyRange] {
-    guard isCovered, request.skip > Self.leastSkip, try hasNoneExpired() else { return access.ranges }
+    guard isCovered, request.skip > Self.leastSkip, try hasNoExpiredDocuments() else { return access.ranges }
     let (source, entries) = (reads.source, access.index.entries)
     var ranges = isReversed ? Array(access.ranges.reversed()) : access.ranges
     while let range = ranges.first {

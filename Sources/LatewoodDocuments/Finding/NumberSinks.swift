@@ -115,7 +115,7 @@ struct KeyColumn: Sendable {
 
   /// Returns nil if the field is not in the index.
   init?(of field: FieldPath, in definition: IndexDefinition) {
-    guard let place = definition.places(of: [field])?[0] else { return nil }
+    guard let place = definition.partIndexes(of: [field])?[0] else { return nil }
     areDescendingBefore = definition.parts[..<place].map(\.isDescending)
     isDescending = definition.parts[place].isDescending
     isFirst = place == 0

@@ -73,7 +73,7 @@ package struct CoveringRow {
       for part in definition.parts.prefix(columns.count) { areDescending.append(part.isDescending) }
       return
     }
-    guard let places = definition.places(of: columns) else { return nil }
+    guard let places = definition.partIndexes(of: columns) else { return nil }
     let count = (places.compactMap { $0 }.max() ?? -1) + 1
     areDescending = definition.parts.prefix(count).map(\.isDescending)
     self.places = places == (0..<count).map { $0 } ? [] : places
@@ -176,17 +176,17 @@ struct RowSink: ResultSink {
 extension IndexDefinition {
   /// Returns, for each field, the number of its index part, or nil for the id, which every entry
   /// has. Returns nil as a whole if one of the fields is not in the index.
-  func places(of columns: [FieldPath]) -> [Int?]? {
-    var places: [Int?] = []
+  func partIndexes(of columns: [FieldPath]) -> [Int?]? {
+    var indexes: [Int?] = []
     for column in columns {
       if column == MatchedDocument.idField {
-        places.append(nil)
-      } else if let place = parts.firstIndex(where: { $0.path == column && !$0.isEach }) {
-        places.append(place)
+        indexes.append(nil)
+      } else if let index = parts.firstIndex(where: { $0.path == column && !$0.isEach }) {
+        indexes.append(index)
       } else {
         return nil
       }
     }
-    return places
+    return indexes
   }
 }

@@ -74,7 +74,7 @@ extension Indexes {
       throw DatabaseError(.invalidParameter, "the name of the index \(reason)")
     }
     // Read the record from the store: the cached copy may have an outdated `builtThrough`.
-    let known = work.state.indexes > 0 ? try storedIndex(name) : nil
+    let known = part.state.indexes > 0 ? try storedIndex(name) : nil
     if let known, known.definition != definition {
       throw DatabaseError(
         .conflict,
@@ -91,28 +91,28 @@ extension Indexes {
     }
     let index = CollectionIndex(
       name: name, record: record,
-      entries: try transaction.keyspace(record.entriesName(of: work.name)))
+      entries: try transaction.keyspace(record.entriesName(of: part.name)))
     let last = try addEntries(to: index, after: start, build)
     var next = record
     next.builtThrough = last
-    if last == nil { work.state.indexChanges += 1 }
+    if last == nil { part.state.indexChanges += 1 }
     try put(next, name)
     return try progress(through: last)
   }
 
   private func begin(_ definition: IndexDefinition) -> IndexRecord {
-    work.state.indexes += 1
-    work.state.indexChanges += 1
-    return IndexRecord(definition, number: work.state.indexChanges, builtThrough: "")
+    part.state.indexes += 1
+    part.state.indexChanges += 1
+    return IndexRecord(definition, number: part.state.indexChanges, builtThrough: "")
   }
 
   func storedIndex(_ name: String) throws(DatabaseError) -> IndexRecord? {
-    try IndexRecord.stored(name, of: work.name, in: database, transaction)
+    try IndexRecord.stored(name, of: part.name, in: database, transaction)
   }
 
   private func put(_ record: IndexRecord, _ name: String) throws {
-    work.indexes.loaded = nil
-    try batch.putRecord(IndexRecord.key(name, of: work.name), record.encoded())
+    part.indexes.loaded = nil
+    try batch.putRecord(IndexRecord.key(name, of: part.name), record.encoded())
   }
 
   /// Adds the entries of the next documents.
@@ -170,31 +170,31 @@ extension Indexes {
   ///
   /// - Parameter evenIfReady: whether to drop a completed index, too.
   func drop(_ name: String, evenIfReady: Bool = true) throws -> Bool {
-    guard work.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
+    guard part.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
       return false
     }
     if !evenIfReady, try storedIndex(name)?.builtThrough == nil { return false }
     batch.noteRemoval()
-    try batch.remove(index, of: work.name)
-    work.state.indexes -= 1
-    work.state.indexChanges += 1
-    work.indexes.loaded = nil
+    try batch.remove(index, of: part.name)
+    part.state.indexes -= 1
+    part.state.indexChanges += 1
+    part.indexes.loaded = nil
     return true
   }
 
   func defined() throws -> [any DefinedData] {
-    try CollectionIndex.load(of: work.name, in: database, transaction)
+    try CollectionIndex.load(of: part.name, in: database, transaction)
   }
 
   /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
   /// read.
   func reset() throws -> [any StepwiseBuild] {
     let definitions = try removeAll(IndexRecord.self)
-    work.state.indexes = 0
-    work.state.indexChanges += 1
-    work.indexes.loaded = nil
+    part.state.indexes = 0
+    part.state.indexChanges += 1
+    part.indexes.loaded = nil
     return definitions.map { name, record in
-      var build = IndexBuild(name, record.definition, of: work.collection)
+      var build = IndexBuild(name, record.definition, of: part.collection)
       build.isSalvaged = true
       return build
     }

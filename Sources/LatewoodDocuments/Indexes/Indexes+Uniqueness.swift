@@ -75,7 +75,7 @@ extension DocumentBatch {
     let result = try body()
     if check == .atEnd {
       uniqueness = outer
-      for work in workInOrder { try Indexes(self, work).checkKeys() }
+      for part in partsInOrder { try Indexes(self, part).checkKeys() }
     }
     return result
   }
@@ -87,8 +87,8 @@ extension Indexes {
     _ keys: ChangedKeys, _ id: String, _ indexes: [CollectionIndex], from old: IndexedRevision?,
     to new: IndexedRevision?, isLocal: Bool
   ) throws(DatabaseError) {
-    var unchecked = work.indexes.uncheckedKeys.take() ?? UncheckedKeys()
-    defer { work.indexes.uncheckedKeys = unchecked }
+    var unchecked = part.indexes.uncheckedKeys.take() ?? UncheckedKeys()
+    defer { part.indexes.uncheckedKeys = unchecked }
     for (place, index) in indexes.enumerated() where index.definition.isUnique {
       for entry in keys.after.entries(ofIndex: place) {
         let isAdded = try isAdded(entry, to: place, keys, index, id, old, new)
@@ -99,7 +99,7 @@ extension Indexes {
 
   /// Throws `notUnique` if a document that was saved shares a key with another document.
   fileprivate func checkKeys() throws {
-    guard let unchecked = work.indexes.uncheckedKeys.take() else { return }
+    guard let unchecked = part.indexes.uncheckedKeys.take() else { return }
     for saved in unchecked.inOrder {
       // The index, or the document, may be gone.
       guard let index = try loaded().first(where: { $0.record.number == saved.index }) else { continue }
@@ -119,8 +119,8 @@ extension Indexes {
     guard isThere else { return }
     for other in others where !unchecked.isAccepted(saved.key, other, index, after: saved) {
       // This purges an expired document.
-      guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) }),
-        let own = try DocumentWriter(batch).record(saved.id, work).flatMap({ IndexedRevision($0) })
+      guard let found = try DocumentWriter(batch).record(other, part).flatMap({ IndexedRevision($0) }),
+        let own = try DocumentWriter(batch).record(saved.id, part).flatMap({ IndexedRevision($0) })
       else { continue }
       if saved.key.isCut, try !share(saved.id, own, other, found, index) { continue }
       throw DatabaseError(

@@ -18,20 +18,20 @@ struct Indexes: DerivedData {
   }
 
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { state.indexes > 0 }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
     let new = change.after
-    try Indexes(batch, work).update(
+    try Indexes(batch, part).update(
       change.id, from: change.before, to: new, isLocal: change.isLocal && new?.body != nil)
   }
 
@@ -52,8 +52,8 @@ struct Indexes: DerivedData {
     let indexes = try loaded()
     // Take the keys out, because refusing a duplicate can change another document.
     var keys = ChangedKeys()
-    swap(&keys, &work.indexes.changedKeys)
-    defer { swap(&keys, &work.indexes.changedKeys) }
+    swap(&keys, &part.indexes.changedKeys)
+    defer { swap(&keys, &part.indexes.changedKeys) }
     keys.before.begin(indexCount: indexes.count)
     keys.after.begin(indexCount: indexes.count)
     if let old { try addOldKeys(id, old, indexes, to: &keys.before) }
@@ -124,15 +124,15 @@ struct Indexes: DerivedData {
 
   /// Returns the indexes in the state of this batch, by name.
   func loaded() throws(DatabaseError) -> [CollectionIndex] {
-    if let indexes = work.indexes.loaded { return indexes }
-    let load = { [work, transaction, database] () throws(DatabaseError) in
-      try CollectionIndex.load(of: work.name, in: database, transaction)
+    if let indexes = part.indexes.loaded { return indexes }
+    let load = { [part, transaction, database] () throws(DatabaseError) in
+      try CollectionIndex.load(of: part.name, in: database, transaction)
     }
     // Keep uncommitted indexes out of the shared cache.
     let indexes =
-      work.state.indexChanges == work.startState.indexChanges
-      ? try work.collection.indexes(at: work.state.indexChanges, load).all : try load()
-    work.indexes.loaded = indexes
+      part.state.indexChanges == part.startState.indexChanges
+      ? try part.collection.indexes(at: part.state.indexChanges, load).all : try load()
+    part.indexes.loaded = indexes
     return indexes
   }
 
@@ -271,7 +271,7 @@ struct Indexes: DerivedData {
       }
       for other in others {
         // Reading the record purges an expired document.
-        guard let found = try DocumentWriter(batch).record(other, work).flatMap({ IndexedRevision($0) })
+        guard let found = try DocumentWriter(batch).record(other, part).flatMap({ IndexedRevision($0) })
         else { continue }
         if key.isCut, try !share(id, revision, other, found, index) { continue }
         throw DatabaseError(

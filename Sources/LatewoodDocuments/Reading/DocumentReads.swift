@@ -44,7 +44,7 @@ package struct DocumentReads {
     case .seconds(let now): return now
     case .clock(let clock):
       guard case .state(let state) = source else { return clock() / 1_000_000 }
-      return state.once { clock() / 1_000_000 }
+      return state.firstResult { clock() / 1_000_000 }
     }
   }
 

@@ -310,7 +310,7 @@ extension UntrustedBytes {
     guard flags & DocumentRecord.Flag.holdsBody != 0 else { return (flags, sequence, expiry, 0) }
     let length = try varint()
     guard length > 0 else { throw damaged("its body is empty") }
-    return (flags, sequence, expiry, try leaveOut(last: length))
+    return (flags, sequence, expiry, try dropLast(length))
   }
 
   private mutating func node(

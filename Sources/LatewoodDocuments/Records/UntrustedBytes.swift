@@ -46,7 +46,7 @@ struct UntrustedBytes {
   }
 
   /// Excludes the last bytes from reading, and returns their number.
-  @inline(__always) mutating func leaveOut(last count: UInt64) throws(DatabaseError) -> Int {
+  @inline(__always) mutating func dropLast(_ count: UInt64) throws(DatabaseError) -> Int {
     guard count <= UInt64(end - at) else { throw damaged("it ends early") }
     end -= Int(count)
     return Int(count)

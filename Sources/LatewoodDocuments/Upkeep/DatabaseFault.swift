@@ -68,7 +68,7 @@ public struct DatabaseFault: Sendable, Equatable, CustomStringConvertible {
   }
 
   /// Returns a fault at the same location.
-  func saying(_ message: String, _ blob: BlobDigest? = nil) -> DatabaseFault {
+  func withMessage(_ message: String, _ blob: BlobDigest? = nil) -> DatabaseFault {
     DatabaseFault(message, collection, documentID, revisionID, sequence, blob)
   }
 }

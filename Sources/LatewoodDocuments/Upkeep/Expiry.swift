@@ -132,19 +132,19 @@ extension DocumentCore {
         return 0
       }
       return try batch(.usual) { batch in
-        let work = try batch.work(collection)
+        let part = try batch.part(for: collection)
         let due = try batch.reads(collection).expiring(
           before: batch.now &+ 1, limit: DocumentCore.batchSize)
         for (seconds, id) in due {
-          guard let record = try DocumentWriter(batch).storedRecord(id, work), record.expiry == seconds,
+          guard let record = try DocumentWriter(batch).storedRecord(id, part), record.expiry == seconds,
             record.isExpired(at: batch.now)
           else {
             // An entry without a document. Throwing here would make the whole database impossible
             // to open; verification reports it.
-            try ExpiryTimes(batch, work).forget(seconds, id)
+            try ExpiryTimes(batch, part).forget(seconds, id)
             continue
           }
-          try DocumentWriter(batch).purgeDocument(id, work, record, .expired)
+          try DocumentWriter(batch).purgeDocument(id, part, record, .expired)
         }
         return due.count
       }

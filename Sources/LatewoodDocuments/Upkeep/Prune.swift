@@ -113,11 +113,11 @@ private struct PruneRun {
     while true {
       try progress(state)
       let pruned = try core.batch(.relaxed) { [depth] batch in
-        let work = try batch.work(collection)
-        let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
+        let part = try batch.part(for: collection)
+        let keys = try batch.keys(in: part.spaces.documents, range, DocumentCore.sweepSize)
         var trees: [(tree: RevisionTree, removed: Int)] = []
         for key in keys {
-          if let pruned = try batch.prune(key, work, to: depth) { trees.append(pruned) }
+          if let pruned = try batch.prune(key, part, to: depth) { trees.append(pruned) }
         }
         return (trees: trees, last: keys.count < DocumentCore.sweepSize ? nil : keys.last)
       }
@@ -137,12 +137,12 @@ private struct PruneRun {
   ) throws {
     for start in stride(from: 0, to: places.count, by: DocumentCore.sweepSize) {
       try progress(state)
-      let part = places[start..<min(start + DocumentCore.sweepSize, places.count)]
+      let step = places[start..<min(start + DocumentCore.sweepSize, places.count)]
       let (bodies, bytes) = try core.batch(.relaxed) { batch in
-        let work = try batch.work(collection)
-        let before = work.state
-        for place in part { try Bodies(batch, work).remove(place) }
-        return (before.bodies &- work.state.bodies, before.bodyBytes &- work.state.bodyBytes)
+        let part = try batch.part(for: collection)
+        let before = part.state
+        for place in step { try Bodies(batch, part).remove(place) }
+        return (before.bodies &- part.state.bodies, before.bodyBytes &- part.state.bodyBytes)
       }
       count.bodies += bodies
       count.bodyBytes &+= bytes

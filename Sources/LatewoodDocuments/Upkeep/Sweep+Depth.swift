@@ -36,10 +36,10 @@ extension DocumentCore {
     _ collection: CollectionHandle, after last: [UInt8]?, to depth: Int
   ) throws(DatabaseError) -> [UInt8]? {
     try batch(.relaxed) { (batch) -> [UInt8]? in
-      let work = try batch.work(collection)
+      let part = try batch.part(for: collection)
       let range = last.map { KeyRange(lower: .excluded($0)) } ?? .all
-      let keys = try batch.keys(in: work.spaces.documents, range, DocumentCore.sweepSize)
-      for key in keys { try batch.prune(key, work, to: depth) }
+      let keys = try batch.keys(in: part.spaces.documents, range, DocumentCore.sweepSize)
+      for key in keys { try batch.prune(key, part, to: depth) }
       return keys.count < DocumentCore.sweepSize ? nil : keys.last
     }
   }
@@ -51,8 +51,8 @@ extension DocumentBatch {
     core.depthChanges.withLock { $0 += 1 }
     try putRecord(DatabaseRecords.depthKey, DatabaseRecords.encoded(UInt64(depth)))
     try putRecord(DatabaseRecords.deepestKey, DatabaseRecords.encoded(max(deepest ?? .max, UInt64(depth))))
-    knownDepth = depth
-    atEnd { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
+    cachedDepth = depth
+    onCompletion { [core] isCommitted in if isCommitted { core.depth.withLock { $0 = depth } } }
   }
 
   /// Prunes one document. Leaves are never dropped, so neither the feed nor an index changes.
@@ -61,9 +61,9 @@ extension DocumentBatch {
   ///   document does not exist.
   @discardableResult
   func prune(
-    _ key: [UInt8], _ work: CollectionWork, to depth: Int
+    _ key: [UInt8], _ part: CollectionBatch, to depth: Int
   ) throws -> (tree: RevisionTree, removed: Int)? {
-    let documents = work.spaces.documents
+    let documents = part.spaces.documents
     let record = try transaction.mapValue(key, in: documents) { value in
       try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
     }

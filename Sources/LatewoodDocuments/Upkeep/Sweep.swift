@@ -58,15 +58,15 @@ extension DocumentCore {
     while true {
       try check()
       let keys = try batch(.relaxed) { batch in
-        let work = try batch.work(collection)
+        let part = try batch.part(for: collection)
         // Each batch begins after the keys deleted by earlier ones: skipping these again would take
         // longer than everything else.
-        let keys = try batch.keys(in: work.spaces.superseded, next, DocumentCore.sweepSize)
+        let keys = try batch.keys(in: part.spaces.superseded, next, DocumentCore.sweepSize)
         for key in keys {
           let place = try key.withUnsafeBytes { bytes in
             Result { () throws(DatabaseError) in try SequenceEntry.sequence(ofKey: bytes) }
           }.get()
-          try Bodies(batch, work).remove(place)
+          try Bodies(batch, part).remove(place)
         }
         return keys
       }

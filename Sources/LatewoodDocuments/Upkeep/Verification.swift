@@ -182,6 +182,6 @@ struct DatabaseCheck {
       length == record.length,
       DatabaseFault("it has \(length) bytes instead of \(record.length)", blob: digest))
     report.require(
-      BlobDigest(hash) == digest, DatabaseFault("it has other bytes than its name says", blob: digest))
+      BlobDigest(hash) == digest, DatabaseFault("its content does not match its digest", blob: digest))
   }
 }

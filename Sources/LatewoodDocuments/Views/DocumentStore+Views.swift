@@ -109,7 +109,7 @@ extension DocumentBatch {
   fileprivate func viewReads(
     _ name: String, in collection: CollectionHandle
   ) throws -> ViewReads {
-    let views = Views(self, try work(collection))
+    let views = Views(self, try part(for: collection))
     guard let view = try views.loaded().first(where: { $0.view.name == name }), view.isKept else {
       throw DatabaseError(.notFound, "the view \(name) has been dropped")
     }

@@ -90,73 +90,73 @@ extension Views {
       view.isKept = true
       return ViewProgress(behind: 0)
     }
-    return ViewProgress(behind: max(1, work.state.lastSequence &- view.view.record.through))
+    return ViewProgress(behind: max(1, part.state.lastSequence &- view.view.record.through))
   }
 
   /// Returns the registered version of a view, beginning it if the file does not contain it.
-  private func current(_ definition: ViewDefinition) throws -> ViewWork {
+  private func current(_ definition: ViewDefinition) throws -> ViewBatch {
     let name = definition.name
     if let reason = NameRules.objection(toView: name) {
       throw DatabaseError(.invalidParameter, "the name of the view \(reason)")
     }
-    try batch.core.checkRegistered(definition, of: work.collection)
+    try batch.core.checkRegistered(definition, of: part.collection)
     let known = try loaded().first { $0.view.name == name }
     if let known, known.definition != nil { return known }
     if let known, definition.makesRows(of: known.view.record) {
       // The view was registered during this batch: earlier changes of the batch have not been
       // mapped.
-      let next = ViewWork(known.view, definition, isStored: true, isKept: false)
-      work.views = (work.views ?? []).map { $0 === known ? next : $0 }
+      let next = ViewBatch(known.view, definition, isStored: true, isKept: false)
+      part.views = (part.views ?? []).map { $0 === known ? next : $0 }
       return next
     }
     batch.changeCount += 1
-    work.state.indexChanges += 1
+    part.state.indexChanges += 1
     let record = ViewRecord(
-      number: work.state.indexChanges, version: definition.version, reduction: definition.reduction)
+      number: part.state.indexChanges, version: definition.version, reduction: definition.reduction)
     if let known {
-      try batch.remove(known.view, of: work.name)
+      try batch.remove(known.view, of: part.name)
     } else {
-      work.state.views += 1
+      part.state.views += 1
     }
-    let view = try CollectionView(name, record, of: work.name, in: transaction)
-    let next = ViewWork(view, definition, isStored: false, isKept: false)
-    work.views = (work.views ?? []).filter { $0.view.name != name } + [next]
+    let view = try CollectionView(name, record, of: part.name, in: transaction)
+    let next = ViewBatch(view, definition, isStored: false, isKept: false)
+    part.views = (part.views ?? []).filter { $0.view.name != name } + [next]
     return next
   }
 
   /// Drops a view in O(log n). Returns false if there was none.
   func drop(_ name: String) throws -> Bool {
-    guard work.state.views > 0, let known = try loaded().first(where: { $0.view.name == name }) else {
+    guard part.state.views > 0, let known = try loaded().first(where: { $0.view.name == name }) else {
       return false
     }
     batch.noteRemoval()
-    try batch.remove(known.view, of: work.name)
-    work.state.views -= 1
-    work.state.indexChanges += 1
-    work.views = (work.views ?? []).filter { $0 !== known }
-    let (core, identity) = (batch.core, work.collection.identity)
-    batch.atEnd { isCommitted in
+    try batch.remove(known.view, of: part.name)
+    part.state.views -= 1
+    part.state.indexChanges += 1
+    part.views = (part.views ?? []).filter { $0 !== known }
+    let (core, identity) = (batch.core, part.collection.identity)
+    batch.onCompletion { isCommitted in
       if isCommitted { core.views.forget(name, of: identity) }
     }
     return true
   }
 
   func defined() throws -> [any DefinedData] {
-    try CollectionView.load(of: work.name, in: database, transaction)
+    try CollectionView.load(of: part.name, in: database, transaction)
   }
 
   /// Empties all views. They have no rows until a program that has registered them catches them up.
   func reset() throws -> [any StepwiseBuild] {
     let definitions = try removeAll(ViewRecord.self)
     for (name, old) in definitions {
-      work.state.indexChanges += 1
+      part.state.indexChanges += 1
       let record = ViewRecord(
-        number: work.state.indexChanges, version: old.version, reduction: old.reduction)
-      _ = try CollectionView(name, record, of: work.name, in: transaction)
-      try transaction.put(ViewRecord.key(name, of: work.name), record.encoded(), in: database)
+        number: part.state.indexChanges, version: old.version, reduction: old.reduction)
+      _ = try CollectionView(name, record, of: part.name, in: transaction)
+      try transaction.put(ViewRecord.key(name, of: part.name), record.encoded(), in: database)
     }
-    work.state.views = UInt64(definitions.count)
-    work.views = nil
+    part.state.views = UInt64(definitions.count)
+    part.views = nil
     return []
   }
 }

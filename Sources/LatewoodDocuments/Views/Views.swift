@@ -8,19 +8,19 @@ import LatewoodStore
 /// nothing in the feed, so it removes rows from all views.
 struct Views: DerivedData {
   let batch: DocumentBatch
-  let work: CollectionWork
+  let part: CollectionBatch
 
-  init(_ batch: DocumentBatch, _ work: CollectionWork) {
+  init(_ batch: DocumentBatch, _ part: CollectionBatch) {
     self.batch = batch
-    self.work = work
+    self.part = part
   }
 
   @inline(__always) static func exist(in state: CollectionState) -> Bool { state.views > 0 }
 
   @inline(__always) static func update(
-    for change: RevisionChange, in batch: DocumentBatch, _ work: CollectionWork
+    for change: RevisionChange, in batch: DocumentBatch, _ part: CollectionBatch
   ) throws {
-    try Views(batch, work).update(change.id, from: change.oldHead, to: change.after)
+    try Views(batch, part).update(change.id, from: change.oldHead, to: change.after)
   }
 
   /// Updates the rows of a document.
@@ -50,28 +50,28 @@ struct Views: DerivedData {
   }
 
   /// Returns the views in the state of this batch.
-  func loaded() throws(DatabaseError) -> [ViewWork] {
-    if let views = work.views { return views }
-    var views: [ViewWork] = []
-    for view in try CollectionView.load(of: work.name, in: database, transaction) {
-      let known = batch.core.views.view(view.name, of: work.collection.identity)
+  func loaded() throws(DatabaseError) -> [ViewBatch] {
+    if let views = part.views { return views }
+    var views: [ViewBatch] = []
+    for view in try CollectionView.load(of: part.name, in: database, transaction) {
+      let known = batch.core.views.view(view.name, of: part.collection.identity)
       let definition = known?.makesRows(of: view.record) == true ? known : nil
       // Compare with the start of the batch: the batch's own changes are mapped immediately.
-      let isKept = definition != nil && view.record.through == work.startState.lastSequence
-      views.append(ViewWork(view, definition, isStored: true, isKept: isKept))
+      let isKept = definition != nil && view.record.through == part.startState.lastSequence
+      views.append(ViewBatch(view, definition, isStored: true, isKept: isKept))
     }
-    work.views = views
+    part.views = views
     return views
   }
 
   /// Stores the records of views that have changed.
   func finish() throws {
-    if work.views == nil { return }
-    for view in work.views ?? [] {
+    if part.views == nil { return }
+    for view in part.views ?? [] {
       try addUp(view)
-      guard let record = view.changedRecord(through: work.state.lastSequence) else { continue }
+      guard let record = view.changedRecord(through: part.state.lastSequence) else { continue }
       try transaction.put(
-        ViewRecord.key(view.view.name, of: work.name), record.encoded(), in: database)
+        ViewRecord.key(view.view.name, of: part.name), record.encoded(), in: database)
       view.noteStored()
     }
   }
@@ -112,7 +112,7 @@ struct Views: DerivedData {
 
   /// Replaces the rows of a document in a view.
   func replaceRows(
-    of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewWork
+    of id: String, with new: (emitted: EmittedRows?, values: [[UInt8]]), in view: ViewBatch
   ) throws {
     let (rows, emitted, addsUp) = (view.view.rows, view.view.emitted, view.view.sums != nil)
     let (old, oldKeys) = try knownRows(of: id, view.view)
@@ -148,7 +148,7 @@ struct Views: DerivedData {
   private static let unsummedLimit = 10_000
 
   /// Updates the sums of a view from its rows.
-  func addUp(_ view: ViewWork) throws {
+  func addUp(_ view: ViewBatch) throws {
     guard let sums = view.view.sums, !view.unsummed.isEmpty else { return }
     let changed = view.unsummed
     view.unsummed = []

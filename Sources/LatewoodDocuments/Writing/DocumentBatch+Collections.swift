@@ -4,7 +4,7 @@ import LatewoodStore
 extension DocumentBatch {
   /// Returns the collection with a name; nil if it does not exist.
   func collection(_ name: String) throws(DatabaseError) -> CollectionHandle? {
-    if let collection = given[name] { return collection }
+    if let collection = newHandles[name] { return collection }
     guard let state = try DatabaseRecords.state(of: name, in: shared, transaction) else { return nil }
     if let known = core.collections[name], known.identity == state.identity { return known }
     let collection = CollectionHandle(name, state.identity, try CollectionSpaces(name, in: transaction))
@@ -28,9 +28,9 @@ extension DocumentBatch {
   func dropCollection(_ name: String) throws -> CollectionHandle? {
     guard let collection = try collection(name) else { return nil }
     let spaces = try collection.spaces
-    let work = try work(collection)
+    let part = try part(for: collection)
     var defined: [any DefinedData] = []
-    for kind in DerivedKinds.all.reversed() { defined += try kind.init(self, work).defined() }
+    for kind in DerivedKinds.all.reversed() { defined += try kind.init(self, part).defined() }
     noteRemoval()
     for data in defined { try remove(data, of: name) }
     for keyspace in spaces.all { try transaction.dropKeyspace(keyspace) }
@@ -41,9 +41,9 @@ extension DocumentBatch {
 
   /// Shares a handle with others once the batch has been committed.
   private func give(_ collection: CollectionHandle) {
-    given[collection.name] = collection
+    newHandles[collection.name] = collection
     let (core, dropCount) = (core, core.collections.dropCount)
-    atEnd { isCommitted in
+    onCompletion { isCommitted in
       guard isCommitted else { return collection.abandon() }
       _ = core.collections.keep(collection, asOf: dropCount)
     }

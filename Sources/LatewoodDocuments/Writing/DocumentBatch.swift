@@ -14,9 +14,9 @@ package final class DocumentBatch {
   package let now: UInt64
   /// The algorithm that names the revisions of this batch.
   package let algorithm: RevisionDigest.Algorithm
-  private var works: [String: CollectionWork] = [:]
+  private var parts: [String: CollectionBatch] = [:]
   /// The collection of the last call, which is usually also the collection of the next one.
-  private var lastWork: CollectionWork?
+  private var lastPart: CollectionBatch?
   /// The record of the document that is being changed, after the change, and reusable memory for
   /// encoding other values. Encoding never calls the batch, so the exclusivity check at run time is
   /// not needed.
@@ -24,7 +24,7 @@ package final class DocumentBatch {
   @exclusivity(unchecked) var encoded: [UInt8] = []
   /// Collections that are not among the shared handles yet: created by this batch, or by another
   /// one that has just been committed.
-  var given: [String: CollectionHandle] = [:]
+  var newHandles: [String: CollectionHandle] = [:]
   private var droppedNames: [String] = []
   /// The number of changes so far: if an inner batch fails after a change, the outer one also
   /// fails.
@@ -32,12 +32,12 @@ package final class DocumentBatch {
   /// The number of changes that free space.
   private var removalCount = 0
   private var failure: (any Error)?
-  var knownDepth: Int?
+  var cachedDepth: Int?
   /// The time at which unique indexes are checked.
   var uniqueness = UniquenessCheck.atEachSave
   /// Whether a view's map function is running, which must not change the database.
   var isMapping = false
-  private var endings: [(Bool) -> Void] = []
+  private var completionHandlers: [(Bool) -> Void] = []
   /// The earliest time, in seconds, at which a document of this batch expires.
   var firstExpiry: UInt64?
 
@@ -55,12 +55,12 @@ package final class DocumentBatch {
 
   /// Schedules a closure that is called when the outcome of the batch is known. It is called
   /// without locks, before the batch is announced to listeners.
-  func atEnd(_ action: @escaping (_ isCommitted: Bool) -> Void) { endings.append(action) }
+  func onCompletion(_ action: @escaping (_ isCommitted: Bool) -> Void) { completionHandlers.append(action) }
 
-  /// Runs the `atEnd` closures. Called once, by the owner of the batch.
+  /// Runs the `onCompletion` closures. Called once, by the owner of the batch.
   func end(isCommitted: Bool) {
-    for action in endings { action(isCommitted) }
-    endings = []
+    for action in completionHandlers { action(isCommitted) }
+    completionHandlers = []
   }
 
   /// Runs a batch inside this one. The stricter durability of the two applies to both.
@@ -83,23 +83,24 @@ package final class DocumentBatch {
 
   /// The number of generations of revisions to keep.
   func depth() throws(DatabaseError) -> Int {
-    if let depth = knownDepth { return depth }
+    if let depth = cachedDepth { return depth }
     let depth = try DatabaseRecords.depth(in: shared, transaction)
-    knownDepth = depth
+    cachedDepth = depth
     return depth
   }
 
-  func work(_ collection: CollectionHandle) throws(DatabaseError) -> CollectionWork {
-    if let lastWork, lastWork.collection === collection { return lastWork }
-    let work = try knownWork(collection)
-    lastWork = work
-    return work
+  /// Returns the part of the batch in a collection. Throws if the collection has been dropped.
+  func part(for collection: CollectionHandle) throws(DatabaseError) -> CollectionBatch {
+    if let lastPart, lastPart.collection === collection { return lastPart }
+    let part = try findPart(collection)
+    lastPart = part
+    return part
   }
 
-  private func knownWork(_ collection: CollectionHandle) throws(DatabaseError) -> CollectionWork {
-    if let work = works[collection.name] {
-      guard work.state.identity == collection.identity else { throw collection.gone }
-      return work
+  private func findPart(_ collection: CollectionHandle) throws(DatabaseError) -> CollectionBatch {
+    if let part = parts[collection.name] {
+      guard part.state.identity == collection.identity else { throw collection.gone }
+      return part
     }
     let spaces = try collection.spaces
     guard let state = try DatabaseRecords.state(of: collection.name, in: shared, transaction) else {
@@ -108,19 +109,19 @@ package final class DocumentBatch {
       throw DatabaseError(.corruptData, "the state of the collection \(collection.name) is missing")
     }
     guard state.identity == collection.identity else { throw collection.gone }
-    let work = CollectionWork(collection, spaces, state)
-    works[collection.name] = work
-    return work
+    let part = CollectionBatch(collection, spaces, state)
+    parts[collection.name] = part
+    return part
   }
 
   /// The collections that the batch has used, by name.
-  var workInOrder: [CollectionWork] { works.values.sorted { $0.name < $1.name } }
+  var partsInOrder: [CollectionBatch] { parts.values.sorted { $0.name < $1.name } }
 
   func dropped(_ collection: CollectionHandle) {
     noteRemoval()
-    lastWork = nil
-    works[collection.name] = nil
-    given[collection.name] = nil
+    lastPart = nil
+    parts[collection.name] = nil
+    newHandles[collection.name] = nil
     droppedNames.append(collection.name)
   }
 
@@ -147,9 +148,9 @@ package final class DocumentBatch {
   func finish() throws {
     if let failure { throw failure }
     transaction.freesSpace = removalCount > 0 && removalCount == changeCount
-    for work in works.values { try finishDerivedData(work) }
-    for work in works.values where work.state != work.startState {
-      try transaction.put(CollectionState.key(work.name), work.state.encoded(), in: shared.database)
+    for part in parts.values { try finishDerivedData(part) }
+    for part in parts.values where part.state != part.startState {
+      try transaction.put(CollectionState.key(part.name), part.state.encoded(), in: shared.database)
     }
   }
 
@@ -158,11 +159,11 @@ package final class DocumentBatch {
     var announcements = droppedNames.map {
       Announcement.event(CollectionChange(kind: .dropped, collection: $0), nil)
     }
-    for work in works.values where !work.changes.isEmpty {
+    for part in parts.values where !part.changes.isEmpty {
       let event = CollectionChange(
-        kind: .changed, collection: work.name, entries: work.newestChanges,
-        lastSequence: work.state.lastSequence)
-      announcements.append(.event(event, core.changes(of: work.collection)))
+        kind: .changed, collection: part.name, entries: part.newestChanges,
+        lastSequence: part.state.lastSequence)
+      announcements.append(.event(event, core.changes(of: part.collection)))
     }
     return announcements
   }

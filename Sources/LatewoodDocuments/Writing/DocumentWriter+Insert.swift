@@ -22,20 +22,20 @@ extension DocumentWriter {
     _ id: String, in collection: CollectionHandle, history: [RevisionID], body: [UInt8]?,
     isDeleted: Bool = false, blobs: [BlobDigest] = []
   ) throws -> InsertedRevision {
-    let work = try batch.work(collection)
-    let old = try record(id, work)
+    let part = try batch.part(for: collection)
+    let old = try record(id, part)
     var tree = old?.tree ?? RevisionTree()
-    let next = work.state.lastSequence + 1
+    let next = part.state.lastSequence + 1
     let outcome = try tree.insert(history: history, isDeleted: isDeleted, body: body == nil ? 0 : next)
     tree.prune(to: try batch.depth())
     if let old, old.tree == tree {
       return InsertedRevision(outcome: outcome, sequence: old.sequence, isNew: false)
     }
     let isKept = body != nil && tree.nodes.contains { $0.body == next }
-    let sequence = work.takeSequence()
+    let sequence = part.takeSequence()
     let kept = isKept ? body.map { NewBody(bytes: $0, blobs: blobs) } : nil
     let added = history.first.flatMap { old?.tree.contains($0) == true ? nil : $0 }
-    try store(id, work, old, tree, sequence: sequence, body: kept, added: added)
+    try store(id, part, old, tree, sequence: sequence, body: kept, added: added)
     return InsertedRevision(outcome: outcome, sequence: sequence, isNew: true)
   }
 
@@ -53,8 +53,8 @@ extension DocumentWriter {
     of id: String, in collection: CollectionHandle, keeping: RevisionID? = nil, merged: [UInt8]?,
     blobs: [BlobDigest] = [], tombstone: [UInt8]
   ) throws -> SavedRevision {
-    let work = try batch.work(collection)
-    guard let old = try record(id, work), let winner = old.tree.winner else {
+    let part = try batch.part(for: collection)
+    guard let old = try record(id, part), let winner = old.tree.winner else {
       throw DatabaseError(.notFound, "the document \(id) does not exist")
     }
     let kept = keeping ?? winner.id

@@ -12,15 +12,15 @@ extension DocumentWriter {
   package func putLocal(
     _ name: String, in collection: CollectionHandle, body: [UInt8], blobs: [BlobDigest] = []
   ) throws -> [BlobDigest] {
-    let work = try batch.work(collection)
-    let old = try localBlobs(name, work)
+    let part = try batch.part(for: collection)
+    let old = try localBlobs(name, part)
     batch.changeCount += 1
-    try batch.transaction.put(name, body, in: work.spaces.local)
-    for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, work) }
+    try batch.transaction.put(name, body, in: part.spaces.local)
+    for digest in old.subtracting(blobs) { try removeReference(of: name, to: digest, part) }
     let added = Set(blobs).subtracting(old)
     for digest in added {
       let (reference, use) = LocalReference.keys(name, digest)
-      try Bodies(batch, work).addReference(reference, use, to: digest)
+      try Bodies(batch, part).addReference(reference, use, to: digest)
     }
     return Array(added)
   }
@@ -30,26 +30,26 @@ extension DocumentWriter {
   package func deleteLocal(
     _ name: String, in collection: CollectionHandle
   ) throws -> Bool {
-    let work = try batch.work(collection)
-    let old = try localBlobs(name, work)
-    guard try batch.transaction.contains(name, in: work.spaces.local) else { return false }
+    let part = try batch.part(for: collection)
+    let old = try localBlobs(name, part)
+    guard try batch.transaction.contains(name, in: part.spaces.local) else { return false }
     batch.noteRemoval()
-    try batch.transaction.delete(name, in: work.spaces.local)
-    for digest in old { try removeReference(of: name, to: digest, work) }
+    try batch.transaction.delete(name, in: part.spaces.local)
+    for digest in old { try removeReference(of: name, to: digest, part) }
     return true
   }
 
   private func removeReference(
-    of name: String, to digest: BlobDigest, _ work: CollectionWork
+    of name: String, to digest: BlobDigest, _ part: CollectionBatch
   ) throws {
     let (reference, use) = LocalReference.keys(name, digest)
-    try batch.transaction.delete(reference, in: work.spaces.references)
-    try batch.transaction.delete(use, in: work.spaces.uses)
-    work.state.references &-= 1
+    try batch.transaction.delete(reference, in: part.spaces.references)
+    try batch.transaction.delete(use, in: part.spaces.uses)
+    part.state.references &-= 1
   }
 
-  private func localBlobs(_ name: String, _ work: CollectionWork) throws -> Set<BlobDigest> {
-    guard work.state.references > 0 else { return [] }
-    return try LocalReference.blobs(of: name, in: work.spaces.references, batch.transaction)
+  private func localBlobs(_ name: String, _ part: CollectionBatch) throws -> Set<BlobDigest> {
+    guard part.state.references > 0 else { return [] }
+    return try LocalReference.blobs(of: name, in: part.spaces.references, batch.transaction)
   }
 }

@@ -6,9 +6,9 @@ extension DocumentWriter {
   /// Returns false if the document did not exist.
   @discardableResult
   package func purge(_ id: String, in collection: CollectionHandle) throws -> Bool {
-    let work = try batch.work(collection)
-    guard let old = try record(id, work) else { return false }
-    try purgeDocument(id, work, old, .purged)
+    let part = try batch.part(for: collection)
+    guard let old = try record(id, part) else { return false }
+    try purgeDocument(id, part, old, .purged)
     return true
   }
 
@@ -20,30 +20,30 @@ extension DocumentWriter {
   package func purge(
     _ id: String, in collection: CollectionHandle, leaves: [RevisionID]
   ) throws -> [RevisionID] {
-    let work = try batch.work(collection)
-    guard let old = try record(id, work) else { return [] }
+    let part = try batch.part(for: collection)
+    guard let old = try record(id, part) else { return [] }
     var tree = old.tree
     let purged = tree.purge(leaves)
     if purged.isEmpty { return [] }
     if tree.isEmpty {
-      try purgeDocument(id, work, old, .purged)
+      try purgeDocument(id, part, old, .purged)
       return purged
     }
     // Ancestors that were kept for a removed leaf can be too far from the remaining ones.
     tree.prune(to: try batch.depth())
     // The remaining leaves were already leaves, so no body is superseded.
-    try store(id, work, old, tree, sequence: work.takeSequence(), body: nil, added: nil, kind: .purged)
+    try store(id, part, old, tree, sequence: part.takeSequence(), body: nil, added: nil, kind: .purged)
     // Remove the bodies only now, because indexing needs them.
     for node in old.tree.nodes where node.body != 0 && !tree.contains(node.id) {
-      try Bodies(batch, work).remove(node.body)
+      try Bodies(batch, part).remove(node.body)
     }
     return purged
   }
 
   func purgeDocument(
-    _ id: String, _ work: CollectionWork, _ old: DocumentRecord, _ kind: CollectionChange.Reason
+    _ id: String, _ part: CollectionBatch, _ old: DocumentRecord, _ kind: CollectionChange.Reason
   ) throws {
-    try batch.apply(RevisionChange(id, from: old, to: nil, kind), work)
+    try batch.apply(RevisionChange(id, from: old, to: nil, kind), part)
   }
 
   /// Sets or clears the expiry of a document. This creates no revision and is not replicated.
@@ -54,18 +54,18 @@ extension DocumentWriter {
   package func setExpiry(
     of id: String, in collection: CollectionHandle, _ seconds: UInt64?
   ) throws {
-    let work = try batch.work(collection)
-    guard var record = try record(id, work), record.head?.isDeleted == false else {
+    let part = try batch.part(for: collection)
+    guard var record = try record(id, part), record.head?.isDeleted == false else {
       throw DatabaseError(.notFound, "the document \(id) does not exist, so it cannot expire")
     }
     if record.expiry == seconds { return }
     batch.changeCount += 1
-    let expiry = work.spaces.expiry
+    let expiry = part.spaces.expiry
     if let old = record.expiry {
       try batch.transaction.delete(CollectionSpaces.expiryKey(old, id), in: expiry)
     }
     record.expiry = seconds
-    try batch.transaction.put(id, record.encoded(), in: work.spaces.documents, existed: true)
+    try batch.transaction.put(id, record.encoded(), in: part.spaces.documents, existed: true)
     if let seconds {
       try batch.transaction.put(CollectionSpaces.expiryKey(seconds, id), [UInt8](), in: expiry)
       batch.firstExpiry = min(batch.firstExpiry ?? seconds, seconds)

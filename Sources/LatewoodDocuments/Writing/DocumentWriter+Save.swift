@@ -53,19 +53,19 @@ extension DocumentWriter {
     isDeleted: Bool = false,
     blobs: [BlobDigest] = [], policy: ConcurrencyControl = .failOnConflict
   ) throws -> SavedRevision {
-    let work = try batch.work(collection)
+    let part = try batch.part(for: collection)
     let edit = Edit(id: id, body: NewBody(bytes: body, blobs: blobs), isDeleted: isDeleted)
-    if let saved = try saveUnbranched(edit, parent, work, policy) { return saved }
-    let old = try record(id, work)
+    if let saved = try saveUnbranched(edit, parent, part, policy) { return saved }
+    let old = try record(id, part)
     let tree = old?.tree ?? RevisionTree()
     let winner = tree.winner
     let leaf = parent.flatMap { tree.index(of: $0) }.flatMap { tree.nodes[$0].isLeaf ? $0 : nil }
     switch edit.admission(
       isParentLeaf: parent.map { _ in leaf != nil }, isWinnerDeleted: winner?.isDeleted, policy)
     {
-    case .first: return try append(edit, to: RevisionTree(), after: nil, nil, work, policy)
-    case .afterParent: return try append(edit, to: tree, after: leaf, old, work, policy)
-    case .afterWinner: return try append(edit, to: tree, after: tree.winnerIndex, old, work, policy)
+    case .first: return try append(edit, to: RevisionTree(), after: nil, nil, part, policy)
+    case .afterParent: return try append(edit, to: tree, after: leaf, old, part, policy)
+    case .afterWinner: return try append(edit, to: tree, after: tree.winnerIndex, old, part, policy)
     case .refused(let reason): throw reason.error(saving: id, after: parent, winner: winner?.id)
     }
   }
@@ -75,14 +75,14 @@ extension DocumentWriter {
   /// - Returns: nil if it is neither. Nothing has been changed then, and the caller decodes the
   ///   record to save the edit or to find out why it cannot be saved.
   private func saveUnbranched(
-    _ edit: Edit, _ parent: RevisionID?, _ work: CollectionWork, _ policy: ConcurrencyControl
+    _ edit: Edit, _ parent: RevisionID?, _ part: CollectionBatch, _ policy: ConcurrencyControl
   ) throws -> SavedRevision? {
-    let (depth, sequence) = (try batch.depth(), work.state.lastSequence + 1)
+    let (depth, sequence) = (try batch.depth(), part.state.lastSequence + 1)
     var old: DocumentRecord.Head?
     var oldBody: [UInt8]?
     var head: DocumentRecord.Head?
     batch.record.removeAll(keepingCapacity: true)
-    let found: Void? = try batch.transaction.withValue(edit.id, in: work.spaces.documents) { value in
+    let found: Void? = try batch.transaction.withValue(edit.id, in: part.spaces.documents) { value in
       try value.reading { (bytes) throws(DatabaseError) in
         guard let record = try UnbranchedRecord(bytes) else { return }
         let winner = record.head
@@ -110,9 +110,9 @@ extension DocumentWriter {
       head = change.head
     }
     guard let head else { return nil }
-    let added = try Bodies(batch, work).blobs(edit.body.blobs, without: old?.body ?? 0)
-    _ = work.takeSequence()
-    try batch.apply(RevisionChange(edit.id, from: old, oldBody, to: head, body: edit.body), work)
+    let added = try Bodies(batch, part).blobs(edit.body.blobs, without: old?.body ?? 0)
+    _ = part.takeSequence()
+    try batch.apply(RevisionChange(edit.id, from: old, oldBody, to: head, body: edit.body), part)
     var saved = SavedRevision(revision: head.winner, sequence: sequence, isNew: true)
     saved.isReplacement = old?.isDeleted == false
     saved.addedBlobs = added
@@ -121,7 +121,7 @@ extension DocumentWriter {
 
   /// - Parameter place: the index of the parent leaf; nil if the document is new.
   private func append(
-    _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ work: CollectionWork,
+    _ edit: Edit, to known: RevisionTree, after place: Int?, _ old: DocumentRecord?, _ part: CollectionBatch,
     _ policy: ConcurrencyControl
   ) throws -> SavedRevision {
     var (tree, place) = (known, place)
@@ -142,13 +142,13 @@ extension DocumentWriter {
     guard revision.generation <= RevisionID.maximumGeneration else {
       throw DatabaseError(.badRevisionID, "the document \(edit.id) has been edited too often")
     }
-    let added = try Bodies(batch, work).blobs(
+    let added = try Bodies(batch, part).blobs(
       edit.body.blobs, without: place.map { tree.nodes[$0].body } ?? 0)
-    let sequence = work.takeSequence()
+    let sequence = part.takeSequence()
     tree.append(revision, after: place, isDeleted: edit.isDeleted, body: sequence)
     tree.prune(to: try batch.depth())
     let head = try store(
-      edit.id, work, old, tree, sequence: sequence, body: edit.body, added: revision, isLocal: true)
+      edit.id, part, old, tree, sequence: sequence, body: edit.body, added: revision, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)
     saved.isReplacement = old?.tree.winner?.isDeleted == false
@@ -170,8 +170,8 @@ extension DocumentWriter {
     _ id: String, in collection: CollectionHandle, body: [UInt8], parent: RevisionID, isDeleted: Bool = false,
     blobs: [BlobDigest] = []
   ) throws -> SavedRevision {
-    let work = try batch.work(collection)
-    guard let old = try record(id, work) else {
+    let part = try batch.part(for: collection)
+    guard let old = try record(id, part) else {
       throw DatabaseError(.notFound, "there is no document \(id)")
     }
     guard let node = old.tree[parent] else {
@@ -190,14 +190,14 @@ extension DocumentWriter {
         hasConflicts: old.head?.hasConflicts ?? false)
     }
     var tree = old.tree
-    let added = try Bodies(batch, work).blobs(blobs, without: node.body)
-    let next = work.state.lastSequence + 1
+    let added = try Bodies(batch, part).blobs(blobs, without: node.body)
+    let next = part.state.lastSequence + 1
     _ = try tree.insert(history: [revision, parent], isDeleted: isDeleted, body: next)
     tree.prune(to: try batch.depth())
-    let sequence = work.takeSequence()
+    let sequence = part.takeSequence()
     let kept = tree.nodes.contains { $0.body == sequence }
     let head = try store(
-      id, work, old, tree, sequence: sequence, body: kept ? NewBody(bytes: body, blobs: blobs) : nil,
+      id, part, old, tree, sequence: sequence, body: kept ? NewBody(bytes: body, blobs: blobs) : nil,
       added: revision, isLocal: true)
     var saved = SavedRevision(
       revision: revision, sequence: sequence, isNew: true, hasConflicts: head.hasConflicts)

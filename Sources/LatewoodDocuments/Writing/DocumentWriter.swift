@@ -28,17 +28,17 @@ package struct DocumentWriter {
 
   /// Returns the record of a document in the state of this batch. Purges an expired document, even
   /// before its alarm, and returns nil.
-  func record(_ id: String, _ work: CollectionWork) throws -> DocumentRecord? {
-    guard let record = try storedRecord(id, work) else { return nil }
+  func record(_ id: String, _ part: CollectionBatch) throws -> DocumentRecord? {
+    guard let record = try storedRecord(id, part) else { return nil }
     guard record.isExpired(at: batch.now) else { return record }
     // This change is not the caller's: it stays even if the call is refused, and does not make an
     // outer batch fail.
-    try batch.withoutCounting { try purgeDocument(id, work, record, .expired) }
+    try batch.withoutCounting { try purgeDocument(id, part, record, .expired) }
     return nil
   }
 
-  func storedRecord(_ id: String, _ work: CollectionWork) throws(DatabaseError) -> DocumentRecord? {
-    try batch.transaction.mapValue(id, in: work.spaces.documents) { value in
+  func storedRecord(_ id: String, _ part: CollectionBatch) throws(DatabaseError) -> DocumentRecord? {
+    try batch.transaction.mapValue(id, in: part.spaces.documents) { value in
       try value.reading { (bytes) throws(DatabaseError) in try DocumentRecord(bytes) }
     }
   }
@@ -55,7 +55,7 @@ package struct DocumentWriter {
   /// - Returns: the new head of the record.
   @discardableResult
   func store(
-    _ id: String, _ work: CollectionWork, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
+    _ id: String, _ part: CollectionBatch, _ old: DocumentRecord?, _ tree: RevisionTree, sequence: UInt64,
     body: NewBody?, added: RevisionID?, kind: CollectionChange.Reason = .saved, isLocal: Bool = false
   ) throws -> DocumentRecord.Head {
     // A tombstone does not expire, and a document saved over one starts without an expiry.
@@ -72,7 +72,7 @@ package struct DocumentWriter {
     }
     batch.record.removeAll(keepingCapacity: true)
     record.append(to: &batch.record)
-    try batch.apply(change, work)
+    try batch.apply(change, part)
     return head
   }
 }

@@ -173,7 +173,7 @@ extension DatabaseFile {
     try progress.check()
     // No attempted write reached beyond this size: the file only grows by writing.
     let size = try device.size()
-    guard let tail = FileLayout.alignedToFrame(max(size, writer.tail) + FileLayout.frameAlignment),
+    guard let tail = FrameHeader.aligned(max(size, writer.tail) + FileLayout.frameAlignment),
       tail < FileLayout.fileLimit
     else { throw StorageError(.fileTooLarge, "the file has reached its greatest length", path: path) }
     try eraseDiscardedFrames(below: size)

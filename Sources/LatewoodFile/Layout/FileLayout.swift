@@ -27,10 +27,4 @@
   package static let fileLimit: UInt64 = 281_474_976_710_656
 
   package static func slotOffset(_ slot: Int) -> UInt64 { slot == 0 ? 8192 : 12288 }
-
-  /// Rounds an offset up to a multiple of 8; nil on overflow.
-  package static func alignedToFrame(_ offset: UInt64) -> UInt64? {
-    let (sum, overflow) = offset.addingReportingOverflow(frameAlignment - 1)
-    return overflow ? nil : sum & ~(frameAlignment - 1)
-  }
 }

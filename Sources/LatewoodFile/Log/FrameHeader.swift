@@ -135,5 +135,11 @@ package struct FrameHeader: Sendable, Equatable {
 extension FrameHeader {
   /// The offset at which the next frame of the log starts; nil if it exceeds the largest possible
   /// file.
-  package var next: UInt64? { end.flatMap(FileLayout.alignedToFrame) }
+  package var next: UInt64? { end.flatMap(FrameHeader.aligned) }
+
+  /// Rounds an offset up to one at which a frame can start; nil on overflow.
+  package static func aligned(_ offset: UInt64) -> UInt64? {
+    let (sum, overflow) = offset.addingReportingOverflow(FileLayout.frameAlignment - 1)
+    return overflow ? nil : sum & ~(FileLayout.frameAlignment - 1)
+  }
 }

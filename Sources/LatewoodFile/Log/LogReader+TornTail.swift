@@ -120,7 +120,7 @@ extension LogReader {
     var isContradicted = false
     let overlap = UInt64(FrameHeader.Offset.magic + 4) - 1
     try eachPieceBeyond(overlap: overlap, limit: limit) { (piece, offset) throws(StorageError) in
-      var at = FileLayout.alignedToFrame(offset) ?? .max
+      var at = FrameHeader.aligned(offset) ?? .max
       while let header = try nextClaim(in: piece, at: offset, from: &at, bytes) {
         isContradicted = !budget.spend(header.kind == .nodes ? 0 : header.payloadLength)
         if !isContradicted { isContradicted = try bytes.isSound(header) }

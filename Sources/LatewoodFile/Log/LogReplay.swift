@@ -48,7 +48,7 @@ struct LogReplay {
       // A walk has accepted these frames, so this fails only if the file has changed since then.
       guard let header = try bytes.frameHeader(at: offset),
         let frameEnd = header.end,
-        let next = FileLayout.alignedToFrame(frameEnd)
+        let next = FrameHeader.aligned(frameEnd)
       else { throw StorageError.damaged(at: offset, "the log changed while it was read") }
       if header.kind == .commit {
         try bytes.need(offset, frameEnd - offset)

@@ -54,7 +54,7 @@ package struct FrameScan {
     guard at < range.upperBound else { return nil }
     let start = at
     if let piece = try frame(at: start) { return pass(piece) }
-    at = FileLayout.alignedToFrame(start + 1) ?? range.upperBound
+    at = FrameHeader.aligned(start + 1) ?? range.upperBound
     while at < range.upperBound, found == nil {
       guard let header = try nextHeader() else { break }
       found = try frame(at: header.ownOffset)
@@ -66,7 +66,7 @@ package struct FrameScan {
 
   /// Returns the next header at any offset; the scan continues after its start.
   mutating func nextHeader() throws(StorageError) -> FrameHeader? {
-    at = FileLayout.alignedToFrame(at) ?? range.upperBound
+    at = FrameHeader.aligned(at) ?? range.upperBound
     while at < range.upperBound {
       let count = Int(min(64 << 10, frames.size - min(frames.size, at)))
       if count < FrameHeader.length { break }

@@ -23,8 +23,6 @@ final class CompactionTimer: Sendable {
   private let queue = DispatchQueue(label: "latewood.compaction", qos: .utility)
   /// The call that was scheduled last.
   private let call = Guarded<DelayedCall?>(nil)
-  /// The end of the log when a commit last considered a compaction.
-  private let considered = Atomic<UInt64>(0)
   private let attempts = Guarded(CompactionAttempts())
 
   var urgency: CompactionUrgency { scheduled.load(ordering: .relaxed) }
@@ -55,14 +53,6 @@ final class CompactionTimer: Sendable {
 
   /// Calls `body` on the queue of compactions.
   func runOnQueue(_ body: @escaping @Sendable () -> Void) { queue.async(execute: body) }
-
-  /// Returns whether a commit should consider a compaction: once for each `step` of log.
-  func shouldConsider(at end: UInt64, step: UInt64) -> Bool {
-    let last = considered.load(ordering: .relaxed)
-    guard end < last || end - last >= step else { return false }
-    considered.store(end, ordering: .relaxed)
-    return true
-  }
 
   // MARK: Failures
 

@@ -44,7 +44,7 @@ package final class PinnedState: Readable, ReadGate {
   var path: String? { engine.path }
 
   /// Returns the result of `find`, which is never 0, and remembers it for later calls.
-  package func once(_ find: () -> UInt64) -> UInt64 {
+  package func firstResult(of find: () -> UInt64) -> UInt64 {
     let noted = note.load(ordering: .relaxed)
     if noted != 0 { return noted }
     let found = find()

@@ -19,7 +19,7 @@ struct ReadState {
       throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) belongs to another store")
     }
     guard try Catalog.exists(keyspace.id, named: keyspace.name, in: view) else {
-      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
+      throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist in this state")
     }
     known._withUnsafeGuaranteedRef { $0.insert(keyspace.fingerprint) }
   }

@@ -33,9 +33,9 @@ extension Store {
   /// Runs a transaction without blocking the caller's thread. Otherwise the same as the blocking
   /// form.
   ///
-  /// Transactions of this form run one after the other, in the order of the calls, on a Dispatch
-  /// queue. Two threads are enough for any number of them, and transactions that wait at the same
-  /// time share a sync.
+  /// Transactions of this form run in the order of the calls, one at a time, on a Dispatch queue.
+  /// However many are queued, they use two threads, and transactions that wait at the same time
+  /// share a sync.
   ///
   /// - Parameters:
   ///   - durability: the durability of the commit; default: the store's option.

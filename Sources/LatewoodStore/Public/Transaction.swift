@@ -206,7 +206,7 @@ public final class Transaction: Readable, ReadGate {
         try Catalog.number(of: keyspace.name, in: state.view)
       }
       guard number == keyspace.id else {
-        throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist here")
+        throw StorageError(.noSuchKeyspace, "the keyspace \(keyspace.name) does not exist in this state")
       }
     } catch { throw StoreError.from(error, path: engine.path) }
     try setCatalog(Catalog.nameKey(keyspace.name), nil)
@@ -296,6 +296,7 @@ public final class Transaction: Readable, ReadGate {
   @inline(__always) private func begin(_ keyspace: Keyspace) throws(StorageError) {
     if isLogOpen, activeBorrows == 0, isKnown(keyspace) { return }
     try open()
+    if isKnown(keyspace) { return }
     try withCurrentState { (state) throws(StorageError) in try state.check(keyspace) }
   }
 

@@ -125,7 +125,7 @@ extension Engine {
       leave(transaction)
       checkpointIfDue()
       let isHidden = (try? hasPublishedHead(of: file)) == false
-      return ended(transaction, error, isHidden ? .relaxed : nil)
+      return outcome(of: transaction, error, isHidden ? .relaxed : nil)
     }
     let durability = transaction.isSynchronous ? .synchronous : durability
     if transaction.hasOperations {
@@ -143,7 +143,7 @@ extension Engine {
     }
     leave(transaction)
     let isSettled = try hasPublishedHead(of: file) && durability == .relaxed
-    return ended(transaction, nil, isSettled ? nil : durability)
+    return outcome(of: transaction, nil, isSettled ? nil : durability)
   }
 
   /// Commits in memory and in the log, which the caller flushes. Called under the writer lock.
@@ -160,7 +160,7 @@ extension Engine {
     }
     if disk.didCommit(transaction.committed.transaction, to: file, removes: removes) { pacer.wake() }
     if durability == .synchronous { head.didCommitSynchronously(through: transaction.position.offset) }
-    return ended(transaction, nil, durability)
+    return outcome(of: transaction, nil, durability)
   }
 
   private func didRefuse(_ transaction: Transaction) {
@@ -199,8 +199,8 @@ extension Engine {
   /// Drops the changes of a transaction. Called under the writer lock.
   func abort(_ transaction: Transaction) { pacer.didLog(transaction.abort()) }
 
-  private func ended(
-    _ transaction: Transaction, _ failure: (any Error)?, _ awaited: Durability?
+  private func outcome(
+    of transaction: Transaction, _ failure: (any Error)?, _ awaited: Durability?
   ) -> TransactionOutcome {
     if awaited != nil { head.beginSettling() }
     return TransactionOutcome(transaction: transaction, failure: failure, awaited: awaited)
@@ -241,10 +241,7 @@ extension Engine {
     scheduleWriteback(transaction.file, through: transaction.position.offset)
     if durability == .synchronous { scheduleSeal() }
     checkpointIfDue()
-    // Once for each `minimumSize` of log.
-    if schedule.shouldConsider(at: transaction.position.offset, step: options.compaction.minimumSize) {
-      scheduleCompaction()
-    }
+    if pacer.shouldConsiderCompaction(at: transaction.position.offset) { scheduleCompaction() }
   }
 
   /// Makes all commits so far durable.

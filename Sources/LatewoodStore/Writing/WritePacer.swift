@@ -25,6 +25,8 @@ final class WritePacer: Sendable {
 
   private let budget: UInt64
   private let isBounded: Bool
+  /// The number of bytes of log after which a commit considers a compaction.
+  private let compactionStep: UInt64
   private let disk: DiskSpace
   /// The lag of the running compaction behind the commits.
   let lag = CompactionLag()
@@ -35,6 +37,8 @@ final class WritePacer: Sendable {
   private let committed = Atomic<UInt64>(0)
   private let live = Atomic<UInt64>(0)
   private let headroom = Atomic<UInt64>(0)
+  /// The end of the log when a commit last considered a compaction.
+  private let considered = Atomic<UInt64>(0)
   /// Whether a checkpoint is scheduled on the background queue, or runs there.
   private let awaitsCheckpoint = Atomic<Bool>(false)
 
@@ -44,6 +48,7 @@ final class WritePacer: Sendable {
   init(_ options: Store.Options, _ disk: DiskSpace) {
     budget = UInt64(options.writeBufferBudget)
     isBounded = options.compaction.isAutomatic
+    compactionStep = options.compaction.minimumSize
     self.disk = disk
   }
 
@@ -118,6 +123,14 @@ final class WritePacer: Sendable {
     // During an automatic compaction, another tree could exceed the bound on space; the new file
     // will have a separate tree.
     pendingBytes >= (lag.isBounded ? 2 * checkpointThreshold : checkpointThreshold)
+  }
+
+  /// Returns whether a commit should consider a compaction: once for each `minimumSize` of log.
+  func shouldConsiderCompaction(at end: UInt64) -> Bool {
+    let last = considered.load(ordering: .relaxed)
+    guard end < last || end - last >= compactionStep else { return false }
+    considered.store(end, ordering: .relaxed)
+    return true
   }
 
   /// Records that a checkpoint will run in the background. Returns false if one is already

@@ -117,7 +117,7 @@ final class RegionWriter {
       for index in 0..<Int(bytes.u16(NodeLayout.count)) {
         let child = node + (NodeLayout.arrays + index * NodeLayout.childLength)
         let provisional = UnsafeRawPointer(child).u64(NodeLayout.childOffset)
-        guard UnplacedOffset.isProvisional(provisional) else { continue }
+        guard UnplacedOffset.isUnplaced(provisional) else { continue }
         let reference = reference(of: provisional)
         child.set(reference.offset, at: NodeLayout.childOffset)
         child.set(reference.checksum, at: NodeLayout.childChecksum)
@@ -132,5 +132,5 @@ final class RegionWriter {
 /// The offsets that represent nodes not yet placed in the file. Real offsets are far smaller.
 enum UnplacedOffset {
   static let mark: UInt64 = 1 << 63
-  @inline(__always) static func isProvisional(_ offset: UInt64) -> Bool { offset & mark != 0 }
+  @inline(__always) static func isUnplaced(_ offset: UInt64) -> Bool { offset & mark != 0 }
 }

@@ -273,7 +273,7 @@ final class TreeBuilder {
   }
 
   private func resolve(_ item: inout BuilderItem) {
-    guard UnplacedOffset.isProvisional(item.word) else { return }
+    guard UnplacedOffset.isUnplaced(item.word) else { return }
     let reference = sink.reference(of: item.word)
     item.word = reference.offset
     item.checksum = reference.checksum
@@ -332,7 +332,7 @@ final class TreeBuilder {
     }
     try sink.finish()
     guard var root else { return nil }
-    guard UnplacedOffset.isProvisional(root.word) else {
+    guard UnplacedOffset.isUnplaced(root.word) else {
       return try collapsed(root.subtree(level: UInt8(rootLevel)))
     }
     resolve(&root)
@@ -347,7 +347,7 @@ final class TreeBuilder {
       while above < NodeLayout.maximumLevels, levels[above].isEmpty { above += 1 }
       guard above < NodeLayout.maximumLevels else { return }
       // A node of this builder was divided so that it and the items after it are long enough.
-      guard !UnplacedOffset.isProvisional(levels[above].last.word) else { return }
+      guard !UnplacedOffset.isUnplaced(levels[above].last.word) else { return }
       let item = levels[above].removeLast()
       let subtree = item.subtree(level: UInt8(above - 1))
       let node = try opened(subtree)
@@ -370,7 +370,7 @@ final class TreeBuilder {
   private func pushChildren(of node: Node, after separator: PrefixedKey, level: Int) throws(StorageError) {
     for index in 0..<node.count {
       let child = node.childSubtree(index)
-      guard !UnplacedOffset.isProvisional(child.reference.offset) else {
+      guard !UnplacedOffset.isUnplaced(child.reference.offset) else {
         throw StorageError.damaged(at: child.reference.offset, "a child does not lie within the file")
       }
       let key = index == 0 ? separator : node.separator(index)

@@ -35,24 +35,6 @@ final class VerifiedReads {
     return try NodeCopy(reference, level: level, in: nodes, minimumKeyLength: minimumKeyLength)
   }
 
-  /// Calls `body` with each leaf under `root`, from left to right, until it returns false.
-  func eachLeaf(under root: Subtree?, _ body: (NodeCopy) throws(StorageError) -> Bool) throws(StorageError) {
-    if let root { _ = try visit(root, body) }
-  }
-
-  private func visit(
-    _ subtree: Subtree, _ body: (NodeCopy) throws(StorageError) -> Bool
-  ) throws(StorageError) -> Bool {
-    let copy = try node(subtree)
-    defer { withExtendedLifetime(copy) {} }
-    let node = copy.node
-    if node.isLeaf { return try body(copy) }
-    for index in 0..<node.count {
-      if try !visit(node.childSubtree(index), body) { return false }
-    }
-    return true
-  }
-
   // MARK: Values
 
   /// Verifies an extent. Throws `damaged`, and errors of the device.

@@ -1,15 +1,15 @@
-/// The state of one collection in a batch.
+/// The part of a batch in one collection: its state and its changes.
 ///
 /// Only the thread of the batch uses it. Properties that lack the exclusivity check at run time are
 /// safe: changing one never calls code that could use the same property.
-final class CollectionWork {
+final class CollectionBatch {
   let collection: CollectionHandle
   let spaces: CollectionSpaces
   let startState: CollectionState
   @exclusivity(unchecked) var state: CollectionState
   var indexes = Indexes.State()
   /// The views in the state of the batch; nil if they are not loaded.
-  var views: [ViewWork]?
+  var views: [ViewBatch]?
   /// The changes, in order.
   @exclusivity(unchecked) private(set) var changes: [CollectionChange.Entry] = []
   /// The index in `changes` of the entry with a sequence; nil until a document changes again.

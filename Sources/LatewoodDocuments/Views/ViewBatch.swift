@@ -1,5 +1,5 @@
-/// A view in a batch.
-final class ViewWork {
+/// The part of a batch in one view.
+final class ViewBatch {
   var view: CollectionView
   /// The keys of changed rows that the sums do not reflect yet.
   var unsummed: Set<[UInt8]> = []
