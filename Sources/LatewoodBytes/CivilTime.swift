@@ -60,7 +60,13 @@ package enum CivilTime {
   /// Accepts a date, `T` or a blank, hours and minutes, optional seconds with an optional fraction,
   /// and `Z` or an offset like `+02:00` (default: UTC). A date alone means midnight in UTC.
   package static func parse(_ text: String) -> (seconds: Int64, fraction: Double)? {
-    var scanner = Scanner(Array(text.utf8))
+    var text = text
+    return text.withUTF8 { parse(UnsafeRawBufferPointer($0)) }
+  }
+
+  /// Parses the bytes of a text.
+  package static func parse(_ text: UnsafeRawBufferPointer) -> (seconds: Int64, fraction: Double)? {
+    var scanner = Scanner(text)
     guard let year = scanner.number(4), scanner.take("-"), let month = scanner.number(2), scanner.take("-"),
       let day = scanner.number(2), (1...12).contains(month), day >= 1, day <= length(ofMonth: month, year)
     else { return nil }
@@ -118,15 +124,19 @@ package enum CivilTime {
 
   private static func length(ofMonth month: Int, _ year: Int) -> Int {
     let isLeap = year.isMultiple(of: 4) && (!year.isMultiple(of: 100) || year.isMultiple(of: 400))
-    return [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31][month - 1]
+    // 31 days in odd months up to July, and in even ones from August on.
+    return month == 2 ? (isLeap ? 29 : 28) : 30 + (month + month >> 3) & 1
   }
 
   /// Reads a text from left to right.
+  ///
+  /// SAFETY: the bytes outlive the scanner, and each is read only after `at` was found to be below
+  /// their count.
   private struct Scanner {
-    private let bytes: [UInt8]
+    private let bytes: UnsafeRawBufferPointer
     private var at = 0
 
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
     var isAtEnd: Bool { at == bytes.count }
 

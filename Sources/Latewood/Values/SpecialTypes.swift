@@ -11,14 +11,17 @@ import LatewoodFleece
 /// that is exact.
 struct SpecialTypes: FleeceSpecialTypes {
   func scalar<T: Encodable>(for value: T) throws(FleeceError) -> FleeceScalar? {
-    if T.self == Date.self, let date = value as? Date {
-      guard let text = Timestamp.text(date) else { throw FleeceError(.misuse, Timestamp.rangeFault) }
+    if T.self == Date.self {
+      guard let text = Timestamp.text(SameType.cast(value, to: Date.self)) else {
+        throw FleeceError(.misuse, Timestamp.rangeFault)
+      }
       return .string(text)
     }
-    if T.self == Data.self, let data = value as? Data { return .data(Array(data)) }
-    if T.self == URL.self, let url = value as? URL { return .string(url.absoluteString) }
-    if T.self == UUID.self, let id = value as? UUID { return .string(id.uuidString) }
-    if T.self == Decimal.self, let decimal = value as? Decimal {
+    if T.self == Data.self { return .data(Array(SameType.cast(value, to: Data.self))) }
+    if T.self == URL.self { return .string(SameType.cast(value, to: URL.self).absoluteString) }
+    if T.self == UUID.self { return .string(SameType.cast(value, to: UUID.self).uuidString) }
+    if T.self == Decimal.self {
+      let decimal = SameType.cast(value, to: Decimal.self)
       switch DecimalText.content(of: decimal) {
       case .integer(let integer): return .integer(integer)
       case .double(let double): return .double(double)
@@ -35,16 +38,23 @@ struct SpecialTypes: FleeceSpecialTypes {
   }
 
   func value<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws(FleeceError) -> T? {
+    if T.self == Date.self {
+      let date = try element.withValue { (value) throws(FleeceError) -> Date? in
+        try value.text().flatMap { Timestamp.date($0) }
+      }
+      return date.map { SameType.cast($0, to: type) }
+    }
     if T.self == Data.self {
-      if let bytes = try element.data() { return Data(bytes) as? T }
+      if let bytes = try element.data() { return SameType.cast(Data(bytes), to: type) }
       // A document that has been converted to JSON and back has base64 text in place of data.
       guard let text = try element.string() else { return nil }
-      return Base64.decode(text.utf8).map { Data($0) } as? T
+      return Base64.decode(text.utf8).map { SameType.cast(Data($0), to: type) }
     }
-    if T.self == Decimal.self { return DecimalText.decimal(DocumentValue(stored: element)) as? T }
+    if T.self == Decimal.self {
+      return DecimalText.decimal(DocumentValue(stored: element)).map { SameType.cast($0, to: type) }
+    }
     guard let text = try element.string() else { return nil }
-    if T.self == UUID.self { return UUID(uuidString: text) as? T }
-    if T.self == Date.self { return Timestamp.date(text) as? T }
-    return URL(string: text) as? T
+    if T.self == UUID.self { return UUID(uuidString: text).map { SameType.cast($0, to: type) } }
+    return URL(string: text).map { SameType.cast($0, to: type) }
   }
 }

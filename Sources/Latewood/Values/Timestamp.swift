@@ -53,6 +53,11 @@ enum Timestamp {
     CivilTime.parse(text).map { date($0.seconds, $0.fraction) }
   }
 
+  /// The same for the bytes of a text.
+  static func date(_ text: UnsafeRawBufferPointer) -> Date? {
+    CivilTime.parse(text).map { date($0.seconds, $0.fraction) }
+  }
+
   /// Returns the point in time for the seconds since 1970 and a fraction of a second.
   private static func date(_ seconds: Int64, _ fraction: Double) -> Date {
     // Times in milliseconds are computed from the seconds since 1970, as JSON readers do. These

@@ -27,19 +27,22 @@ indirect enum CodingPath {
 /// A key that this module creates: the index of an array element, or the key of a class's inherited
 /// members.
 struct PlainKey: CodingKey {
-  let stringValue: String
+  private let name: String?
   let intValue: Int?
 
+  /// Made only when it is asked for: most indexes are never part of an error.
+  var stringValue: String { name ?? "Index \(intValue ?? 0)" }
+
   init(index: Int) {
-    stringValue = "Index \(index)"
+    name = nil
     intValue = index
   }
   init(stringValue: String) {
-    self.stringValue = stringValue
+    name = stringValue
     intValue = nil
   }
   init(intValue: Int) {
-    stringValue = String(intValue)
+    name = String(intValue)
     self.intValue = intValue
   }
 

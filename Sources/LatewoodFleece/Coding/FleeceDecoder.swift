@@ -23,27 +23,42 @@ package struct FleeceDecoder {
   }
 
   package func decode<T: Decodable>(_ type: T.Type, from element: FleeceElement) throws -> T {
-    let source = DecodingSource(special: special, userInfo: userInfo, addition: addition)
-    try DecodingSource.reading(.root) { () throws(FleeceError) in try element.validate() }
-    return try source.decode(type, element, .root)
+    let hasUnicodeKeys = try DecodingSource.reading(.root) { () throws(FleeceError) in
+      try element.withValue { (value) throws(FleeceError) -> Bool in
+        var keys = KeyScripts()
+        try FleeceWalk.run(value, into: &keys)
+        return keys.hasUnicode
+      }
+    }
+    let source = DecodingSource(
+      special: special, userInfo: userInfo, addition: addition, hasUnicodeKeys: hasUnicodeKeys)
+    return try source.decode(type, element, depth: 0, .root)
   }
 }
 
 /// The state that all containers of one decoding share; decodes single values.
+///
+/// Invariant: everything in the elements that are decoded has been validated.
 final class DecodingSource {
   private let special: any FleeceSpecialTypes
-  let userInfo: [CodingUserInfoKey: Any]
+  private let sendableInfo: [CodingUserInfoKey: any Sendable]
   private let addition: ((String) -> String?)?
+  /// Whether a key in the bytes has letters beyond ASCII.
+  private let hasUnicodeKeys: Bool
   /// The calls of `init(from:)` that are running.
   private var running = 0
 
   init(
-    special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: Any], addition: ((String) -> String?)?
+    special: any FleeceSpecialTypes, userInfo: [CodingUserInfoKey: any Sendable],
+    addition: ((String) -> String?)?, hasUnicodeKeys: Bool
   ) {
     self.special = special
-    self.userInfo = userInfo
+    sendableInfo = userInfo
     self.addition = addition
+    self.hasUnicodeKeys = hasUnicodeKeys
   }
+
+  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
 
   /// Returns an additional member of the outermost dictionary.
   func added(_ name: String, _ path: CodingPath) throws(FleeceError) -> FleeceElement? {
@@ -70,28 +85,72 @@ final class DecodingSource {
     }
   }
 
-  func decode<T: Decodable>(_ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath)
-    throws -> T
-  {
-    // Frequent element types are decoded without creating a decoder.
-    if type == String.self, let value = try string(element, path()) as? T { return value }
-    if type == Int.self, let value = try integer(Int.self, element, path()) as? T { return value }
-    if type == Double.self, let value = try float(Double.self, element, path()) as? T { return value }
+  /// - Parameter depth: the depth of `path`, which is needed only for errors and decoders.
+  func decode<T: Decodable>(
+    _ type: T.Type, _ element: FleeceElement, depth: Int, _ path: @autoclosure () -> CodingPath
+  ) throws -> T {
+    // Frequent types are decoded without creating a decoder.
+    if type == String.self { return SameType.cast(try string(element, path()), to: type) }
+    if type == Int.self { return SameType.cast(try integer(Int.self, element, path()), to: type) }
+    if type == Double.self { return SameType.cast(try float(Double.self, element, path()), to: type) }
+    if special.isSpecial(type) { return try specialValue(type, element, path()) }
+    guard depth < FleeceLimits.codingDepth, running < FleeceLimits.codingCalls else {
+      throw DecodingSource.damaged(FleeceError.tooDeep(), path())
+    }
+    // So are arrays of them. An element that does not fit is reported by decoding each.
+    if type == [String].self,
+      let list = list(element, { value throws(FleeceError) in try value.provenString() })
+    {
+      return SameType.cast(list, to: type)
+    }
+    if type == [Int].self,
+      let list = list(element, { value throws(FleeceError) in try value.integer(Int.self) })
+    {
+      return SameType.cast(list, to: type)
+    }
+    if type == [Double].self,
+      let list = list(element, { value throws(FleeceError) in try value.float(Double.self) })
+    {
+      return SameType.cast(list, to: type)
+    }
     let path = path()
-    if special.isSpecial(type) {
-      let value = try DecodingSource.reading(path) { () throws(FleeceError) in
-        try special.value(type, from: element)
-      }
-      guard let value else { throw try mismatch(type, element, path) }
-      return value
-    }
-    guard path.depth < FleeceLimits.codingDepth, running < FleeceLimits.codingCalls else {
-      throw DecodingSource.damaged(FleeceError.tooDeep(), path)
-    }
-    if type is any TextKeyed.Type { try refuseEqualKeys(element, path) }
+    // Keys in ASCII cannot differ only in their composition.
+    if hasUnicodeKeys, type is any TextKeyed.Type { try refuseEqualKeys(element, path) }
     running += 1
     defer { running -= 1 }
     return try T(from: PlaceDecoder(source: self, element: element, path: path))
+  }
+
+  // A separate function, so that only special types pay for the lookup of their optional type.
+  @inline(never) private func specialValue<T: Decodable>(
+    _ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath
+  ) throws -> T {
+    let value = try DecodingSource.reading(path()) { () throws(FleeceError) in
+      try special.value(type, from: element)
+    }
+    guard let value else { throw try mismatch(type, element, path()) }
+    return value
+  }
+
+  /// Returns the elements of an array; nil if one does not fit, or this is not an array.
+  @inline(__always) private func list<Value>(
+    _ element: FleeceElement, _ read: (FleeceValue) throws(FleeceError) -> Value?
+  ) -> [Value]? {
+    do throws(FleeceError) {
+      return try element.withValue { (value) throws(FleeceError) -> [Value]? in
+        guard let array = try value.array() else { return nil }
+        var list: [Value] = []
+        // Each element takes two bytes at least.
+        list.reserveCapacity(array.count)
+        for index in 0..<array.count {
+          guard let value = try read(try array.value(at: index)) else { return nil }
+          list.append(value)
+        }
+        return list
+      }
+    } catch {
+      return nil
+    }
   }
 
   /// Throws if two keys are equal as Swift strings: a Swift dictionary would silently lose a
@@ -135,89 +194,89 @@ final class DecodingSource {
   }
 
   func string(_ element: FleeceElement, _ path: @autoclosure () -> CodingPath) throws -> String {
-    let value = try DecodingSource.reading(path()) { () throws(FleeceError) in try element.string() }
+    let value = try DecodingSource.reading(path()) { () throws(FleeceError) in
+      try element.withValue { value throws(FleeceError) in try value.provenString() }
+    }
     guard let value else { throw try mismatch(String.self, element, path()) }
     return value
   }
 
-  func integer<T: FixedWidthInteger>(
+  @inline(__always) func integer<T: FixedWidthInteger>(
     _ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath
   ) throws -> T {
-    let number = try DecodingSource.reading(path()) { () throws(FleeceError) in try element.number() }
-    let value: T?
-    switch number {
-    case .integer(let integer)?: value = T(exactly: integer)
-    case .unsigned(let integer)?: value = T(exactly: integer)
-    case .double(let double)?: value = T(exactly: double)
-    case nil: throw try mismatch(type, element, path())
+    let value = try DecodingSource.reading(path()) { () throws(FleeceError) in
+      try element.withValue { value throws(FleeceError) in try value.integer(type) }
     }
-    guard let value else { throw misfit(type, path()) }
+    guard let value else { throw try misfit(type, element, path()) }
     return value
   }
 
-  func float<T: BinaryFloatingPoint>(
+  @inline(__always) func float<T: BinaryFloatingPoint>(
     _ type: T.Type, _ element: FleeceElement, _ path: @autoclosure () -> CodingPath
   ) throws -> T {
-    let number = try DecodingSource.reading(path()) { () throws(FleeceError) in try element.number() }
-    switch number {
-    case .integer(let integer)?: return T(integer)
-    case .unsigned(let integer)?: return T(integer)
-    case .double(let double)?:
-      let value = T(double)
-      guard value.isFinite || !double.isFinite else { throw misfit(type, path()) }
-      return value
-    case nil: throw try mismatch(type, element, path())
+    let value = try DecodingSource.reading(path()) { () throws(FleeceError) in
+      try element.withValue { value throws(FleeceError) in try value.float(type) }
     }
+    guard let value else { throw try misfit(type, element, path()) }
+    return value
   }
 
-  private func misfit(_ type: Any.Type, _ path: CodingPath) -> DecodingError {
-    .dataCorrupted(
+  private func misfit(_ type: Any.Type, _ element: FleeceElement, _ path: CodingPath) throws -> DecodingError
+  {
+    let number = try DecodingSource.reading(path) { () throws(FleeceError) in try element.number() }
+    guard number != nil else { return try mismatch(type, element, path) }
+    return .dataCorrupted(
       DecodingError.Context(codingPath: path.keys, debugDescription: "the number does not fit \(type)"))
   }
 }
 
-/// The decoder of one value.
-struct PlaceDecoder: Decoder {
-  let source: DecodingSource
-  let element: FleeceElement
-  let path: CodingPath
-
-  var codingPath: [any CodingKey] { path.keys }
-  var userInfo: [CodingUserInfoKey: Any] { source.userInfo }
-
-  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    let kind = try DecodingSource.reading(path) { () throws(FleeceError) in try element.kind }
-    guard kind == .dictionary else { throw try source.mismatch([String: Any].self, element, path) }
-    return KeyedDecodingContainer(MemberDecoding<Key>(source: source, element: element, path: path))
+extension FleeceValue {
+  /// Returns a number as an integer; nil if it is another value, or does not fit.
+  @inline(__always) func integer<T: FixedWidthInteger>(_ type: T.Type) throws(FleeceError) -> T? {
+    switch try number() {
+    case .integer(let integer)?: T(exactly: integer)
+    case .unsigned(let integer)?: T(exactly: integer)
+    case .double(let double)?: T(exactly: double)
+    case nil: nil
+    }
   }
 
-  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
-    let kind = try DecodingSource.reading(path) { () throws(FleeceError) in try element.kind }
-    guard kind == .array else { throw try source.mismatch([Any].self, element, path) }
-    let count = try DecodingSource.reading(path) { () throws(FleeceError) in try element.count() }
-    return ElementDecoding(source: source, element: element, path: path, total: count ?? 0)
+  /// Returns a number as the nearest of a type; nil if it is another value, or too great.
+  @inline(__always) func float<T: BinaryFloatingPoint>(_ type: T.Type) throws(FleeceError) -> T? {
+    switch try number() {
+    case .integer(let integer)?: return T(integer)
+    case .unsigned(let integer)?: return T(integer)
+    case .double(let double)?:
+      let value = T(double)
+      return value.isFinite || !double.isFinite ? value : nil
+    case nil: return nil
+    }
   }
 
-  func singleValueContainer() -> any SingleValueDecodingContainer { self }
+  /// Returns a string in bytes that have been validated.
+  @inline(__always) func provenString() throws(FleeceError) -> String? {
+    try text().map { String(decoding: $0, as: UTF8.self) }
+  }
 }
 
-extension PlaceDecoder: SingleValueDecodingContainer {
-  func decodeNil() -> Bool { (try? source.isNull(element, path)) ?? false }
-  func decode(_ type: Bool.Type) throws -> Bool { try source.boolean(element, path) }
-  func decode(_ type: String.Type) throws -> String { try source.string(element, path) }
-  func decode(_ type: Double.Type) throws -> Double { try source.float(type, element, path) }
-  func decode(_ type: Float.Type) throws -> Float { try source.float(type, element, path) }
-  func decode(_ type: Int.Type) throws -> Int { try source.integer(type, element, path) }
-  func decode(_ type: Int8.Type) throws -> Int8 { try source.integer(type, element, path) }
-  func decode(_ type: Int16.Type) throws -> Int16 { try source.integer(type, element, path) }
-  func decode(_ type: Int32.Type) throws -> Int32 { try source.integer(type, element, path) }
-  func decode(_ type: Int64.Type) throws -> Int64 { try source.integer(type, element, path) }
-  func decode(_ type: UInt.Type) throws -> UInt { try source.integer(type, element, path) }
-  func decode(_ type: UInt8.Type) throws -> UInt8 { try source.integer(type, element, path) }
-  func decode(_ type: UInt16.Type) throws -> UInt16 { try source.integer(type, element, path) }
-  func decode(_ type: UInt32.Type) throws -> UInt32 { try source.integer(type, element, path) }
-  func decode(_ type: UInt64.Type) throws -> UInt64 { try source.integer(type, element, path) }
-  func decode<T: Decodable>(_ type: T.Type) throws -> T { try source.decode(type, element, path) }
+/// Validates a value, and notes whether it has keys with letters beyond ASCII.
+private struct KeyScripts: FleeceVisitor {
+  private(set) var hasUnicode = false
+
+  mutating func key(_ value: UnsafeRawBufferPointer) {
+    if !value.withStart({ UTF8Text.isASCII($0, $1) }) { hasUnicode = true }
+  }
+  func null() {}
+  func boolean(_ value: Bool) {}
+  func integer(_ value: Int64) {}
+  func unsigned(_ value: UInt64) {}
+  func double(_ value: Double) {}
+  func text(_ value: UnsafeRawBufferPointer) {}
+  func data(_ value: UnsafeRawBufferPointer) {}
+  func beginArray() {}
+  func endArray() {}
+  func beginDictionary() {}
+  func endDictionary() {}
 }
 
 /// A Swift dictionary with text keys, which treats keys as equal if they differ only in Unicode

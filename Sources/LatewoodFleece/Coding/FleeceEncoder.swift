@@ -120,11 +120,12 @@ final class EncodingTarget {
   /// Encodes any value into a reserved node.
   func encode<T: Encodable>(_ value: T, at number: UInt32, path: CodingPath, key: (any CodingKey)?) throws {
     // Frequent element types are encoded without creating an encoder.
-    if T.self == String.self, let text = value as? String {
-      return tape.fill(number, .string, tape.string(text))
+    if T.self == String.self {
+      return tape.fill(number, .string, tape.string(SameType.cast(value, to: String.self)))
     }
-    if T.self == Int.self, let integer = value as? Int {
-      return tape.fill(number, .integer, UInt64(bitPattern: Int64(integer)))
+    if T.self == Int.self {
+      return tape.fill(
+        number, .integer, UInt64(bitPattern: Int64(SameType.cast(value, to: Int.self))))
     }
     let special: FleeceScalar?
     do throws(FleeceError) { special = try self.special.scalar(for: value) } catch {

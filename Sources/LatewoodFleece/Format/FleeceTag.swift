@@ -43,6 +43,8 @@ enum FleeceTag: UInt8 {
 /// The constants of the format.
 enum FleeceFormat {
   static let pointerBit: UInt8 = 0x80
+  /// The least first byte of a collection. Only pointers have greater ones than collections.
+  static let firstCollection: UInt8 = 0x60
   /// The count in a string's first byte which indicates that the actual count follows.
   static let longString = 15
   /// The count in a collection's header which indicates that the rest of the count follows.

@@ -63,7 +63,7 @@ enum UTF8Text {
   }
 
   /// Returns whether `count` bytes are ASCII. The last word may overlap with the one before.
-  @inline(__always) private static func isASCII(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
+  @inline(__always) static func isASCII(_ start: UnsafeRawPointer, _ count: Int) -> Bool {
     // SAFETY: reads stay before `count`.
     if count >= 8 {
       var bits = start.u64(count &- 8)

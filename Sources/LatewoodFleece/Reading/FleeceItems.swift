@@ -39,6 +39,25 @@ struct FleeceItems {
     self.first = first
   }
 
+  /// - Parameters:
+  ///   - start: the start of the bytes in which the layout was found.
+  ///   - length: their number.
+  init(_ layout: Layout, start: UnsafeRawPointer, length: Int) {
+    self.start = start
+    self.length = length
+    first = layout.first
+    slots = layout.slots
+    isWide = layout.isWide
+  }
+
+  /// The part that may be kept: the owner of the bytes may move them.
+  struct Layout {
+    fileprivate let first: Int
+    fileprivate let slots: Int
+    fileprivate let isWide: Bool
+  }
+  var layout: Layout { Layout(first: first, slots: slots, isWide: isWide) }
+
   /// The number of bytes of all items.
   var size: Int { slots &* (isWide ? 4 : 2) }
 

@@ -122,6 +122,9 @@ package struct FleeceValue {
     }
   }
 
+  /// Whether this is an array or a dictionary.
+  @inline(__always) var isCollection: Bool { firstByte >= FleeceFormat.firstCollection }
+
   @inline(__always) var isUndefined: Bool { firstByte & 0xFC == FleeceFormat.undefined }
 
   /// The value as a Boolean; nil if it is something else. The same applies to the accessors below.

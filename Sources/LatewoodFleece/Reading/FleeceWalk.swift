@@ -53,7 +53,7 @@ package struct FleeceWalk: ~Copyable {
     self.watch = watch
   }
 
-  /// Visits the next value of the innermost collection, or ends that collection. Returns false if
+  /// Visits the next values of the innermost collection, or ends that collection. Returns false if
   /// all have ended.
   @inline(__always) private mutating func visitNext<Visitor: FleeceVisitor & ~Copyable>(
     _ visitor: inout Visitor
@@ -69,34 +69,66 @@ package struct FleeceWalk: ~Copyable {
       if frame.isArray { try visitor.endArray() } else { try visitor.endDictionary() }
       if frame.inherits { lines.removeLast() }
     } else if frame.isArray {
-      frames[frames.count &- 1].slot = frame.slot &+ 1
-      let value = try frame.items[frame.slot]
-      if watch.isOn { watch.countSpan(to: value, from: frame.items.offset(of: frame.slot)) }
-      try visit(value, &visitor)
+      try visitElements(frame, &visitor)
     } else {
-      try visitMember(frame, &visitor)
+      try visitMembers(frame, &visitor)
     }
     return true
   }
 
-  @inline(__always) private mutating func visitMember<Visitor: FleeceVisitor & ~Copyable>(
+  /// Visits the next elements of an array, up to the first that is a collection.
+  @inline(__always) private mutating func visitElements<Visitor: FleeceVisitor & ~Copyable>(
     _ frame: Frame, _ visitor: inout Visitor
   ) throws(FleeceError) {
-    let key = try frame.items.key(frame.slot)
-    if let previous = frame.previous, FleeceDictionary.order(previous, key) >= 0 {
-      throw FleeceMembers.outOfOrder(frame.items)
+    let index = frames.count &- 1
+    var slot = frame.slot
+    while slot < frame.items.slots {
+      let value = try frame.items[slot]
+      if watch.isOn { watch.countSpan(to: value, from: frame.items.offset(of: slot)) }
+      slot &+= 1
+      if value.isCollection {
+        frames[index].slot = slot
+        return try visit(value, &visitor)
+      }
+      try visit(scalar: value, &visitor)
     }
-    frames[frames.count &- 1].previous = key
-    frames[frames.count &- 1].slot = frame.slot &+ 2
-    let value = try frame.items[frame.slot &+ 1]
-    if value.isUndefined { return }
-    if watch.isOn {
-      watch.countSpan(to: try frame.items[frame.slot], from: frame.items.offset(of: frame.slot))
-      watch.countSpan(to: value, from: frame.items.offset(of: frame.slot &+ 1))
-      try watch.count(try frame.items[frame.slot])
+    frames[index].slot = slot
+  }
+
+  /// Visits the next members of a dictionary, up to the first whose value is a collection.
+  @inline(__always) private mutating func visitMembers<Visitor: FleeceVisitor & ~Copyable>(
+    _ frame: Frame, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    let index = frames.count &- 1
+    var (slot, previous) = (frame.slot, frame.previous)
+    while slot < frame.items.slots {
+      let key = try frame.items.key(slot)
+      if let previous, FleeceDictionary.order(previous, key) >= 0 {
+        throw FleeceMembers.outOfOrder(frame.items)
+      }
+      previous = key
+      let value = try frame.items[slot &+ 1]
+      slot &+= 2
+      if value.isUndefined { continue }
+      if watch.isOn { try watchMember(frame.items, slot &- 2, value) }
+      try visit(key: key, &visitor)
+      if value.isCollection {
+        frames[index].slot = slot
+        frames[index].previous = previous
+        return try visit(value, &visitor)
+      }
+      try visit(scalar: value, &visitor)
     }
-    try visit(key: key, &visitor)
-    try visit(value, &visitor)
+    frames[index].slot = slot
+  }
+
+  private mutating func watchMember(
+    _ items: FleeceItems, _ slot: Int, _ value: FleeceValue
+  ) throws(FleeceError) {
+    let key = try items[slot]
+    watch.countSpan(to: key, from: items.offset(of: slot))
+    watch.countSpan(to: value, from: items.offset(of: slot &+ 1))
+    try watch.count(key)
   }
 
   @inline(__always) private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
@@ -106,8 +138,19 @@ package struct FleeceWalk: ~Copyable {
     try visitor.key(key)
   }
 
-  @inline(__always) private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
+  private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
     _ value: FleeceValue, _ visitor: inout Visitor
+  ) throws(FleeceError) {
+    guard value.isCollection else { return try visit(scalar: value, &visitor) }
+    try spend(2, value.offset)
+    if watch.isOn { try watch.count(value) }
+    let isArray = value.tag == .array
+    try enter(value, isArray: isArray)
+    if isArray { try visitor.beginArray() } else { try visitor.beginDictionary() }
+  }
+
+  @inline(__always) private mutating func visit<Visitor: FleeceVisitor & ~Copyable>(
+    scalar value: FleeceValue, _ visitor: inout Visitor
   ) throws(FleeceError) {
     try spend(2, value.offset)
     if watch.isOn { try watch.count(value) }
@@ -123,12 +166,7 @@ package struct FleeceWalk: ~Copyable {
       let data = try value.counted()
       try spend(data.count, value.offset)
       try visitor.data(data)
-    case .array:
-      try enter(value, isArray: true)
-      try visitor.beginArray()
-    case .dictionary, nil:
-      try enter(value, isArray: false)
-      try visitor.beginDictionary()
+    case .array, .dictionary, nil: break
     }
   }
 
