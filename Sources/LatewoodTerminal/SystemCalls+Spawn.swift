@@ -77,7 +77,8 @@ extension SystemCalls {
     #endif
   }
 
-  /// Starts a program whose input is a pipe; returns its number and the end of the pipe to write to.
+  /// Starts a program whose input is a pipe; returns its number and the end of the pipe to write
+  /// to.
   static func spawnReader(
     _ path: String, _ arguments: [String], environment: [String: String?]
   ) throws(ErrorNumber) -> (process: Int32, input: Int32) {

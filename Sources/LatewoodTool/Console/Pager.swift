@@ -5,8 +5,8 @@ import LatewoodTerminal
 /// Shows lines on the terminal: directly if they fit on the screen, and otherwise in the user's
 /// pager, which PAGER names, and which is `less` if it is there.
 ///
-/// Lines are kept until one of them is too wide, or they are too many for the screen. Then the pager
-/// starts and gets all lines; memory does not grow with their number.
+/// Lines are kept until one of them is too wide, or they are too many for the screen. Then the
+/// pager starts and gets all lines; memory does not grow with their number.
 final class Pager {
   private let console: Console
   /// The command of the pager; nil if there is none.
@@ -86,8 +86,8 @@ final class Pager {
     do { try body() } catch let failure as Failure where failure.exitCode == .brokenPipe { isClosed = true }
   }
 
-  /// Returns the command of the user's pager; nil if it is switched off, with an empty PAGER or cat,
-  /// if there is none, or if the terminal cannot be controlled.
+  /// Returns the command of the user's pager; nil if it is switched off, with an empty PAGER or
+  /// cat, if there is none, or if the terminal cannot be controlled.
   static func usualCommand() -> String? {
     if CurrentProcess.environmentVariable("TERM") == "dumb" { return nil }
     if let chosen = CurrentProcess.environmentVariable("PAGER") {

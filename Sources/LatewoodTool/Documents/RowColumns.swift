@@ -3,8 +3,8 @@ import LatewoodQuery
 
 /// The columns of the rows of a statement, in the order of SELECT.
 ///
-/// The names of most columns are known from the statement. Those of `*` and `name.*` are the members
-/// of the rows, which `learn` collects in the order of their names.
+/// The names of most columns are known from the statement. Those of `*` and `name.*` are the
+/// members of the rows, which `learn` collects in the order of their names.
 struct RowColumns {
   /// A value of a row.
   struct Cell: Equatable {

@@ -73,7 +73,8 @@ struct RowTable: RowListing {
   }
 }
 
-/// CSV (RFC 4180) with a header; lines end with LF. A value that is missing or null is an empty cell.
+/// CSV (RFC 4180) with a header; lines end with LF. A value that is missing or null is an empty
+/// cell.
 struct RowCSV: RowListing {
   private let console: Console
   private let columns: RowColumns

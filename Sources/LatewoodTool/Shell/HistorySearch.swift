@@ -1,4 +1,5 @@
-/// A search for earlier lines (ctrl-R): each letter narrows it, and ctrl-R again finds an older line.
+/// A search for earlier lines (ctrl-R): each letter narrows it, and ctrl-R again finds an older
+/// line.
 struct HistorySearch: Equatable {
   enum Step: Equatable {
     /// The search goes on, with or without a line.

@@ -63,8 +63,8 @@ struct ShellHistory {
     lines.prefix(end ?? lines.count).lastIndex { $0.contains(text) }
   }
 
-  /// Returns the path of the file that keeps the lines of all shells of the user, in their folder for
-  /// state, which is made; nil if it is switched off, or if there is no such folder.
+  /// Returns the path of the file that keeps the lines of all shells of the user, in their folder
+  /// for state, which is made; nil if it is switched off, or if there is no such folder.
   static func usualPath() -> String? {
     if let chosen = CurrentProcess.environmentVariable("LATEWOOD_HISTORY") {
       return chosen.isEmpty ? nil : chosen

@@ -106,7 +106,7 @@ final class ShellSession {
         return .success
       }
       self.statement = nil
-      if isAtTerminal { try history.add(statement.line) }
+      if isAtTerminal, let line = statement.line { try history.add(line) }
       let code = try run(words: statement.words, isAtTerminal: isAtTerminal)
       guard !next.isEmpty, code == .success else { return code }
       rest = next

@@ -24,6 +24,10 @@ import Testing
     #expect(taken("SELECT ';", "'", ", `a;b`, \"x;\\\";\" ; ")?.rest == "")
     #expect(taken("SELECT 'it''s;';")?.words.last == "SELECT 'it''s;'")
     #expect(taken("SELECT 1; SELECT 2;")?.rest == "SELECT 2;")
+    #expect(taken("SELECT 1 -- it's; not", "; ")?.words.last == "SELECT 1 -- it's; not\n")
+    #expect(taken("SELECT /*/ it's; */ 1 - -1;")?.words.last == "SELECT /*/ it's; */ 1 - -1")
+    #expect(taken("SELECT /* a */* 2;")?.words.last == "SELECT /* a */* 2")
+    #expect(taken("SELECT '--', 1;")?.rest == "" && taken(#"SELECT `a\`;"#)?.rest == "")
     #expect(taken("SELECT 1") == nil && taken("SELECT 1", "") == nil)
   }
 
