@@ -65,13 +65,13 @@ expect 0 version --version
 has version "$out" "latewood "
 expect 0 help help
 has "help lists exit codes" "$out" "EXIT CODES"
-for command in info size map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade replicate demo help; do
+for command in info size inspect map tree frames frame hex stats verify salvage history diff get list put delete import export compact copy backup collections doc find query changes blobs expiry prune upgrade replicate demo help; do
   expect 0 "help $command" help "$command"
   expect 0 "$command --help" "$command" --help
   has "$command has an example" "$out" "EXAMPLES"
   is "help of $command fits 80 columns" "$(printf '%s\n' "$out" | LC_ALL=C.UTF-8 grep -E '^.{81}')" ""
 done
-expect 2 "no command" ; has "no command shows help" "$err" "COMMANDS"
+expect 2 "no command" ; has "no command shows help" "$err" "DOCUMENTS"
 expect 2 "unknown command" lsit ; has "a guess" "$err" "Did you mean list?"
 expect 2 "unknown option" get a.lw k --keyspce x ; has "a guess" "$err" "Did you mean --keyspace?"
 expect 2 "missing operand" get a.lw

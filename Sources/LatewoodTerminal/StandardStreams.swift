@@ -54,6 +54,9 @@ package final class ByteOutput {
   /// width.
   package var terminalWidth: Int? { descriptor.flatMap { SystemCalls.terminalWidth($0) } }
 
+  /// The height of the terminal in rows; nil as for `terminalWidth`.
+  package var terminalHeight: Int? { descriptor.flatMap { SystemCalls.terminalHeight($0) } }
+
   package func write(_ bytes: UnsafeRawBufferPointer) {
     guard failure == nil else { return }
     pending.append(contentsOf: bytes)

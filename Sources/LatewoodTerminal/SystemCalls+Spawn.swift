@@ -12,6 +12,7 @@ import LatewoodDevice
 extension SystemCalls {
   /// The streams of a program to start. Streams that are not set are inherited from this process.
   package struct SpawnStreams {
+    var input: Int32?
     var output: Int32?
     /// Whether reading standard input fails.
     var withoutInput = false
@@ -43,6 +44,7 @@ extension SystemCalls {
       defer { posix_spawn_file_actions_destroy(&actions) }
       posix_spawnattr_init(&attributes)
       defer { posix_spawnattr_destroy(&attributes) }
+      if let input = streams.input { posix_spawn_file_actions_adddup2(&actions, input, 0) }
       if let output = streams.output { posix_spawn_file_actions_adddup2(&actions, output, 1) }
       if streams.withoutInput { posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_WRONLY, 0) }
       if let terminal = streams.terminal {
@@ -73,6 +75,27 @@ extension SystemCalls {
       if failure != 0 { throw ErrorNumber(failure) }
       return process
     #endif
+  }
+
+  /// Starts a program whose input is a pipe; returns its number and the end of the pipe to write
+  /// to.
+  static func spawnReader(
+    _ path: String, _ arguments: [String], environment: [String: String?]
+  ) throws(ErrorNumber) -> (process: Int32, input: Int32) {
+    var ends: [Int32] = [-1, -1]
+    _ = try checked(pipe(&ends))
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    defer { closeFile(ends[0]) }
+    do {
+      var streams = SpawnStreams()
+      streams.input = ends[0]
+      return (
+        try spawn(path, arguments.map { Array($0.utf8) }, streams, environment: environment), ends[1]
+      )
+    } catch {
+      closeFile(ends[1])
+      throw error
+    }
   }
 
   /// Starts a program whose output goes into a pipe; returns its number and the end of the pipe to

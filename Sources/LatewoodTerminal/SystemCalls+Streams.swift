@@ -41,6 +41,13 @@ extension SystemCalls {
     return Int(size.ws_col)
   }
 
+  /// The number of rows of the terminal; nil if the terminal does not report it.
+  static func terminalHeight(_ descriptor: Int32) -> Int? {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_row > 0 else { return nil }
+    return Int(size.ws_row)
+  }
+
   // MARK: This process
 
   static func exitProcess(_ status: Int32) -> Never { exit(status) }

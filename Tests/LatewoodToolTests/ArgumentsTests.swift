@@ -115,12 +115,13 @@ import Testing
         // runs this tool.
         let parts = try example.line.split(separator: "|").map { try ShellWords.split(String($0)) }
         for part in parts where part.first == "latewood" {
-          let words = part.prefix { !["<", ">", "&&"].contains($0) }.map { Array($0.utf8) }
+          let line = part.prefix { !["<", ">", "&&"].contains($0) }
+          var words = CommandTable.withoutInspect(Array(line.dropFirst())) { $0 }
+          // The path of a database opens the shell.
+          if CommandTable.command(named: words[0]) == nil { words.insert("shell", at: 0) }
           #expect(throws: Never.self, "\(example.line)") {
             try Arguments(
-              words.dropFirst(2),
-              for: #require(
-                CommandTable.command(named: String(decoding: words[1], as: UTF8.self))))
+              words.dropFirst().map { Array($0.utf8) }, for: #require(CommandTable.command(named: words[0])))
           }
         }
       }

@@ -29,6 +29,14 @@ import Testing
     try #expect(tool("doc", "put", "@", "a", #"{"title":"Alien","year":1979}"#).code == .success)
     let misspelt = try tool("find", "@", #"{"titel":"Alien","year":1980}"#)
     #expect(misspelt.error.contains("No document has the member titel."), "\(misspelt.error)")
+    for line in [
+      ["find", "@", #"{"titel":"x"}"#, "--count"], ["find", "@", #"{"titel":"x"}"#, "--explain"],
+      ["query", "@", "SELECT * FROM _ WHERE titel = 'x'"],
+      ["query", "@", "SELECT * FROM _ WHERE titel = 'x'", "--csv"],
+      ["query", "@", "SELECT * FROM _ WHERE titel = 'x'", "--explain"],
+    ] {
+      #expect(try tool.run(line).error.contains("No document has the member titel."), "\(line)")
+    }
     #expect(!misspelt.error.contains("member year"))
     let other = try tool("find", "@", #"{"title":"Brazil"}"#)
     #expect(!other.error.contains("has the member"), "\(other.error)")

@@ -8,7 +8,7 @@ import Testing
     let text = BuiltTool.run(["help", "--man"]).output
     #expect(text.hasPrefix(".TH LATEWOOD 1"))
     for command in CommandTable.commands {
-      #expect(text.contains("\\fBlatewood \(ManualPage.escaped(command.name))") == !command.isHidden)
+      #expect(text.contains("\\fBlatewood \(ManualPage.escaped(command.fullName))") == !command.isHidden)
       guard !command.isHidden else { continue }
       for option in command.options { #expect(text.contains(ManualPage.escaped(option.name))) }
     }

@@ -76,6 +76,25 @@ import Testing
     #expect(try tool("query", "@", "SELECT VALUE t FROM _ LIMIT 1").lines == [#"["x"]"#])
   }
 
+  @Test func `a statement without FROM has one row, and OFFSET may precede LIMIT`() throws {
+    let tool = try filled()
+    #expect(try tool("query", "@", "SELECT 1").lines == [#"{"$1":1}"#])
+    #expect(try tool("query", "@", "SELECT RAW UPPER('a') || 'b';").lines == [#""Ab""#])
+    #expect(try tool("query", "@", "SELECT COUNT(*) AS n, MAX(3) AS m").lines == [#"{"m":3,"n":1}"#])
+    #expect(try tool("query", "@", "SELECT DISTINCT $a AS a", "--param", "a=[1]").lines == [#"{"a":[1]}"#])
+    #expect(try tool("query", "@", "SELECT 1 AS x", "--json").output.contains(#""count":1,"read":0"#))
+    #expect(try tool("query", "@", "SELECT 1", "--explain").code == .usage)
+    let unknown = try tool("query", "@", "SELECT n")
+    #expect(unknown.code == .badInput && unknown.error.contains("FROM is expected"), "\(unknown.error)")
+    let text = "SELECT RAW meta().id FROM _ ORDER BY meta().id"
+    #expect(try tool("query", "@", text + " OFFSET 3 LIMIT 2").lines == [#""d13""#, #""d14""#])
+    #expect(try tool("query", "@", text + " LIMIT 2 OFFSET 3").lines == [#""d13""#, #""d14""#])
+    #expect(try tool("query", "@", text + " OFFSET 18").lines == [#""d28""#, #""d29""#])
+    for twice in [" LIMIT 1 LIMIT 2", " OFFSET 1 LIMIT 2 OFFSET 3"] {
+      #expect(try tool("query", "@", text + twice).code == .badInput)
+    }
+  }
+
   @Test func `ids and numbers of documents are found without reading others`() throws {
     let tool = try filled()
     #expect(

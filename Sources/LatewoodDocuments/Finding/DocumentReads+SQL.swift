@@ -37,6 +37,11 @@ extension DocumentReads {
   package func query(
     _ program: SQLProgram, limits: SQLLimits = SQLLimits(), _ body: SQLRun.Receiver
   ) throws -> Int {
+    guard program.readsDocuments else {
+      var run = SQLRun(program, limits: limits)
+      try run.runWithoutDocuments(body)
+      return 0
+    }
     if let summary = program.summary, let read = try summarize(program, summary, limits, body) {
       return read
     }

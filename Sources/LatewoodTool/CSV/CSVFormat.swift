@@ -49,8 +49,8 @@ struct CSVFormat: Equatable {
     return byte
   }
 
-  /// Parses a list such as `zip:text,year:number`. A backslash stands before a comma that belongs to
-  /// a name.
+  /// Parses a list such as `zip:text,year:number`. A backslash stands before a comma that belongs
+  /// to a name.
   static func columns(_ text: String) throws -> [Column] {
     var parts = [""]
     var isEscaped = false

@@ -77,6 +77,9 @@ extension CommandDescription {
       }
       if arguments.has(.countOnly) {
         let counted = try database.reads(collection).counted(request)
+        if counted.count == 0, request.limit > 0 {
+          try UnknownMembers.note(request.predicate, in: database.reads(collection), on: console)
+        }
         return try console.resultCount(counted.count, read: counted.read, collection: collection.name)
       }
       var listing = ResultListing(
@@ -96,31 +99,10 @@ extension CommandDescription {
       }
       try listing.end(read: read)
       if listing.isEmpty, request.limit > 0 {
-        try noteUnknownMembers(request, database, collection, on: console)
+        try UnknownMembers.note(request.predicate, in: database.reads(collection), on: console)
       }
     }
     return .success
-  }
-
-  /// The number of members of a selector that are looked for in the collection.
-  private static let noteLimit = 8
-
-  /// Names the members in a selector that no document has, because they may be misspelt.
-  private static func noteUnknownMembers(
-    _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle, on console: Console
-  ) throws {
-    guard !console.printsJSON else { return }
-    let reads = try database.reads(collection)
-    for name in request.predicate.memberNames.prefix(noteLimit) where !name.hasPrefix("_") {
-      var sample = FindRequest(.field(FieldPath(name), .exists))
-      sample.limit = 1
-      var isKnown = false
-      _ = try reads.find(sample) { _ in
-        isKnown = true
-        return false
-      }
-      if !isKnown { try console.noteEmpty("No document has the member \(name).") }
-    }
   }
 
   private static func explain(
@@ -130,6 +112,8 @@ extension CommandDescription {
     let reads = try database.reads(collection)
     let plan = try reads.explain(request)
     try console.plan(plan, of: collection)
+    // An index on a member that no document has would not help.
+    if plan.suggestion != nil { try UnknownMembers.note(request.predicate, in: reads, on: console) }
   }
 }
 

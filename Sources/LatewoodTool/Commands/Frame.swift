@@ -27,7 +27,7 @@ extension CommandDescription {
     try HexListing(file, shown).show(on: console)
     if shown.upperBound < whole.upperBound, !console.printsJSON {
       let rest = Quantity.bytes(whole.upperBound - shown.upperBound)
-      try console.line("… \(rest) more: give --length, or `latewood inspect hex` with an offset.")
+      try console.sentence("… \(rest) more: give --length, or `latewood inspect hex` with an offset.")
     }
     return .success
   }

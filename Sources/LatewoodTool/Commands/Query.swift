@@ -1,3 +1,4 @@
+import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
@@ -8,6 +9,12 @@ extension OptionDescription {
     summary: "the value of $NAME: JSON, or plain text; can be given again", repeats: true)
 }
 
+extension OptionDescription {
+  static let csv = OptionDescription(name: "--csv", summary: "print CSV, with the columns in a header")
+  static let lines = OptionDescription(
+    name: "--lines", summary: "print each row as a line of JSON, as is done outside a terminal")
+}
+
 extension CommandDescription {
   static let query = CommandDescription(
     name: "query",
@@ -15,8 +22,11 @@ extension CommandDescription {
     operands: [
       .database, OperandDescription(name: "STATEMENT", summary: "the query: SELECT ... FROM ..."),
     ],
-    options: [.parameter, .explain, .pretty, .compactJSON],
+    options: [.parameter, .explain, .csv, .lines, .pretty, .compactJSON],
     discussion: [
+      "On a terminal the rows are a table, with the columns in the order of SELECT, and below it their number "
+        + "and the time; one that does not fit on the screen is shown by PAGER, or by less. --csv, --lines "
+        + "and --json choose other forms; outside a terminal rows are lines.",
       "SELECT [DISTINCT] [RAW] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
         + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. _ is the only collection, or _default of "
         + "several. "
@@ -26,7 +36,7 @@ extension CommandDescription {
         + "ANY x IN array SATISFIES ... END, EVERY, EXISTS, AND, OR, NOT, CASE. Aggregates: COUNT SUM AVG MIN "
         + "MAX. meta() has id, sequence, expiration and revisionID.",
       "A member that a document does not have is missing, which is not null; comparisons with either are not true. "
-        + "Each row is one line of JSON, and indented on a terminal. A sort, GROUP BY or DISTINCT that needs "
+        + "SELECT 1, without FROM, has one row. A sort, GROUP BY or DISTINCT that needs "
         + "more than 64 MiB of memory reads the documents again for each further part.",
     ],
     examples: [
@@ -50,32 +60,89 @@ extension CommandDescription {
     ]
   ) { arguments, console in
     try console.chooseLayout(arguments)
-    let program = try SQLProgram(arguments)
+    let form = try RowForm(arguments, console)
+    if arguments.has(.lines), !arguments.has(.pretty) { console.documents = JSONOutput(.canonical) }
+    let start = MonotonicClock.nanoseconds
+    let (program, isStar) = try SQLProgram.program(arguments)
     try DocumentDatabase.reading(arguments).closing { database in
       let isDefault = program.collection == CollectionHandle.defaultName
       let collection = try database.collection(
         isDefault ? database.usualCollectionName() : program.collection)
+      let reads = try database.reads(collection)
       if arguments.has(.explain) {
-        let reads = try database.reads(collection)
+        guard program.readsDocuments else {
+          throw Failure.usage("the statement reads no documents, so there is nothing to explain")
+        }
         let plan = try reads.explain(program)
         try console.plan(plan, of: collection)
+        if plan.suggestion != nil { try UnknownMembers.note(program.predicate, in: reads, on: console) }
         return
       }
-      var listing = ResultListing(
-        console, collection: collection.name, name: "rows", emptyNote: "The statement gives no rows.")
-      listing.begin()
-      let read = try database.reads(collection).query(program) { row in
-        try listing.add(row)
-        return true
+      var columns = RowColumns(program, isStar: isStar)
+      switch form {
+      case .json:
+        var listing = ResultListing(
+          console, collection: collection.name, name: "rows", emptyNote: "The statement gives no rows.")
+        listing.begin()
+        let read = try reads.query(program) { row in
+          try listing.add(row)
+          return true
+        }
+        try listing.end(read: read)
+        if listing.isEmpty { try UnknownMembers.note(program.predicate, in: reads, on: console) }
+      case .table:
+        try list(program, reads, RowTable(console, columns, pager: Pager(console), start: start), on: console)
+      case .csv:
+        if columns.isOpen {
+          // The header needs the members of all rows.
+          try reads.query(program) { row in
+            columns.learn(try columns.cells(of: row))
+            return true
+          }
+        }
+        try list(program, reads, RowCSV(console, columns), on: console)
       }
-      try listing.end(read: read)
     }
     return .success
+  }
+
+  private static func list(
+    _ program: SQLProgram, _ reads: DocumentReads, _ listing: some RowListing, on console: Console
+  ) throws {
+    var (listing, isEmpty) = (listing, true)
+    try reads.query(program) { row in
+      isEmpty = false
+      return try listing.add(row)
+    }
+    try listing.end()
+    if isEmpty { try UnknownMembers.note(program.predicate, in: reads, on: console) }
+  }
+}
+
+/// The form in which `query` prints rows.
+private enum RowForm {
+  case table, csv
+  /// JSON: one text with `--json`, or one to a row.
+  case json
+
+  init(_ arguments: Arguments, _ console: Console) throws {
+    let chosen = [OptionDescription.json, .csv, .lines].filter(arguments.has)
+    guard chosen.count < 2 else {
+      throw Failure.usage("\(chosen[0].name) and \(chosen[1].name) do not go together")
+    }
+    if arguments.has(.csv) {
+      self = .csv
+    } else if !chosen.isEmpty || arguments.has(.pretty) || arguments.has(.compactJSON) {
+      self = .json
+    } else {
+      self = console.isOutputTerminal ? .table : .json
+    }
   }
 }
 
 extension SQLProgram {
-  fileprivate init(_ arguments: Arguments) throws {
+  /// Returns the program of the arguments, and whether it is that of a single `*`.
+  fileprivate static func program(_ arguments: Arguments) throws -> (program: SQLProgram, isStar: Bool) {
     let text = try arguments.text(1)
     var parameters: [String: FleeceElement] = [:]
     for pair in try arguments.texts(of: .parameter) {
@@ -85,10 +152,11 @@ extension SQLProgram {
       }
       let name = String(parts[0])
       guard parameters[name] == nil else { throw Failure.usage("--param gives \(name) twice") }
-      parameters[name] = try Self.value(String(parts[1]))
+      parameters[name] = try value(String(parts[1]))
     }
     do throws(QueryError) {
-      try self.init(SQLStatement(parsing: text), parameters: parameters)
+      let statement = try SQLStatement(parsing: text)
+      return (try SQLProgram(statement, parameters: parameters), statement.isStar)
     } catch { throw Failure(error, in: text) }
   }
 

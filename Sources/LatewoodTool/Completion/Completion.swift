@@ -28,6 +28,8 @@ struct Completion: Equatable {
     var documentIDs: @Sendable (_ database: String, _ collection: String, _ prefix: String) -> [String]
     /// The first keys that begin with a text and are text themselves.
     var keys: @Sendable (_ database: String, _ keyspace: String, _ prefix: String) -> [String]
+    /// The members of some documents.
+    var fields: @Sendable (_ database: String, _ collection: String) -> [String] = { _, _ in [] }
   }
 
   /// - Parameters:

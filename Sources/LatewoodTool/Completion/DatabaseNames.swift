@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 import LatewoodStore
 
 extension Completion.Names {
@@ -53,6 +54,24 @@ extension Completion.Names {
         }
         return keys
       }
+    },
+    fields: { path, collection in
+      documents(path) { database in
+        var query = AllDocumentsQuery()
+        query.limit = limit
+        var fields: Set<String> = []
+        try database.reads(try database.completed(collection)).forEachWholeDocument(query) { _, _, body in
+          guard let body else { return true }
+          try FleeceBody(body).withRoot { root throws(FleeceError) in
+            guard var members = try root.dictionary()?.members() else { return }
+            while let member = try members.next() {
+              fields.insert(String(decoding: member.key, as: UTF8.self))
+            }
+          }
+          return fields.count < 10 * limit
+        }
+        return fields.sorted()
+      }
     })
 
   /// The same names, for paths that are transformed first.
@@ -63,7 +82,8 @@ extension Completion.Names {
       indexes: { [indexes] in indexes(place($0), $1) },
       views: { [views] in views(place($0), $1) },
       documentIDs: { [documentIDs] in documentIDs(place($0), $1, $2) },
-      keys: { [keys] in keys(place($0), $1, $2) })
+      keys: { [keys] in keys(place($0), $1, $2) },
+      fields: { [fields] in fields(place($0), $1) })
   }
 
   private static func entries(

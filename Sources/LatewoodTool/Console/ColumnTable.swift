@@ -9,12 +9,15 @@ struct ColumnTable {
 
   private let console: Console
   private let headings: [String]
+  private let pager: Pager?
   private var waiting: [[String]] = []
   private var widths: [Int]?
 
-  init(_ console: Console, headings: [String]) {
+  /// - Parameter pager: shows the rows on a terminal, where they may then be wider than the screen.
+  init(_ console: Console, headings: [String], pager: Pager? = nil) {
     self.console = console
     self.headings = headings
+    self.pager = pager
   }
 
   /// - Parameter row: a cell for each heading, without line breaks and tabs.
@@ -33,14 +36,18 @@ struct ColumnTable {
       let cells = waiting.map { DisplayWidth.of($0[column]) }
       return min(max(DisplayWidth.of(headings[column]), cells.max() ?? 0), Self.widestColumn)
     }
-    try console.row(console.style.bold(line(headings, widths)))
+    try show(console.style.bold(line(headings, widths)))
     for row in waiting { try print(row, widths) }
     waiting = []
     self.widths = widths
   }
 
   private func print(_ row: [String], _ widths: [Int]) throws {
-    try console.row(line(row, widths))
+    try show(line(row, widths))
+  }
+
+  private func show(_ line: String) throws {
+    if let pager { try pager.line(line) } else { try console.row(line) }
   }
 
   private func line(_ row: [String], _ widths: [Int]) -> String {

@@ -40,6 +40,12 @@ final class Output {
     return stream.terminalWidth
   }
 
+  /// The number of rows; nil as for `terminalWidth`.
+  var terminalHeight: Int? {
+    guard case .stream(let stream) = target else { return nil }
+    return stream.terminalHeight
+  }
+
   /// Returns and empties the bytes in memory.
   func take() -> [UInt8] {
     defer { pending = [] }

@@ -46,8 +46,8 @@ struct ImportCollection: Equatable {
   var name: String
   var reason: Reason
 
-  /// Returns the collection of the options. Without them, it is the one with the name of the source,
-  /// or else the only one that the database has; if there is neither, it is made.
+  /// Returns the collection of the options. Without them, it is the one with the name of the
+  /// source, or else the only one that the database has; if there is neither, it is made.
   init(for source: ImportSource, _ arguments: Arguments, in database: DocumentDatabase) throws {
     if let chosen = try DocumentDatabase.collectionName(arguments) {
       (name, reason) = (chosen, .chosen)

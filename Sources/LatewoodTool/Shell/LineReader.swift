@@ -12,19 +12,32 @@ final class LineReader {
 
   private let console: Console
   private var keys = TerminalKeys()
-  private let view: LineView
+  private var view: LineView
+  private let prompt: String
+  /// The prompt for the further lines of a statement.
+  private let furtherPrompt: String
   private let completion: ShellCompletion
   private var line = EditedLine()
   private var hasJustListed = false
+  /// The statement whose further lines are read.
+  private var statement: ShellStatement?
+  private var search: HistorySearch?
 
   init(_ console: Console, prompt: String, completion: ShellCompletion) {
     self.console = console
     self.completion = completion
+    self.prompt = prompt
+    furtherPrompt = DisplayWidth.padded("...> ", to: DisplayWidth.of(prompt), right: true)
     view = LineView(prompt: prompt, style: console.style)
   }
 
   /// Reads a line. The mode of the terminal is restored when this returns or throws.
-  func read(_ history: inout ShellHistory) throws -> Outcome {
+  ///
+  /// - Parameter statement: the unfinished statement that the line continues.
+  func read(_ history: inout ShellHistory, continuing statement: ShellStatement? = nil) throws -> Outcome {
+    self.statement = statement
+    search = nil
+    showPrompt()
     let terminal = try RawTerminal()
     defer { terminal.restore() }
     line = EditedLine()
@@ -47,7 +60,24 @@ final class LineReader {
 
   private func take(_ key: TerminalKey, _ history: inout ShellHistory) throws -> Outcome? {
     defer { if key != .tab { hasJustListed = false } }
+    if var search {
+      let step = search.take(key, in: history)
+      self.search = step == .passed ? nil : search
+      if let found = search.found, step != .cancelled { line = EditedLine(found) }
+      if step == .cancelled {
+        line = EditedLine(search.original)
+        self.search = nil
+      }
+      showPrompt()
+      if step != .passed {
+        if step == .failed { try console.output.control("\u{07}") }
+        return nil
+      }
+    }
     switch key {
+    case .control("r"):
+      search = HistorySearch(original: line.text)
+      showPrompt()
     case .enter:
       try draw()
       return .line(line.text)
@@ -65,8 +95,13 @@ final class LineReader {
     return nil
   }
 
+  /// Shows the text that is searched for, or the prompt.
+  private func showPrompt() {
+    view.prompt = search.map { "(search: \($0.text)) " } ?? (statement == nil ? prompt : furtherPrompt)
+  }
+
   private func complete() throws {
-    switch completion.complete(line.before) {
+    switch completion.complete(line.before, in: statement) {
     case .replace(let count, let text): _ = line.replaceBefore(count, with: text)
     case .choose(let words):
       guard hasJustListed else {

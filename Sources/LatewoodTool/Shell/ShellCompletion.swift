@@ -14,7 +14,12 @@ struct ShellCompletion {
     case nothing
   }
 
-  func complete(_ before: String) -> Outcome {
+  /// - Parameter statement: the earlier lines of an unfinished statement; nil outside of one.
+  func complete(_ before: String, in statement: ShellStatement? = nil) -> Outcome {
+    if var statement = statement ?? ShellStatement(startOf: before) {
+      guard statement.take(before) == nil else { return .nothing }
+      return complete(statement)
+    }
     let parsed = ShellWords(partial: before)
     let partial = parsed.last ?? ""
     var completion = Completion.of(parsed.words, partial: partial, database: database, names: names)
@@ -35,6 +40,17 @@ struct ShellCompletion {
     let common = completion.commonPrefix
     if common.count > partial.count { return .replace(count: written, text: Self.unfinished(common)) }
     return completion.candidates.isEmpty ? .nothing : .choose(completion.candidates.map(\.text))
+  }
+
+  private func complete(_ statement: ShellStatement) -> Outcome {
+    let found = StatementCompletion(of: statement, database: database, names: names)
+    let count = found.partial.count
+    guard let first = found.candidates.first else { return .nothing }
+    if found.candidates.count == 1 {
+      return .replace(count: count, text: StatementCompletion.completed(first, of: statement.kind))
+    }
+    let common = Completion(candidates: found.candidates.map { Completion.Candidate(text: $0) }).commonPrefix
+    return common.count > count ? .replace(count: count, text: common) : .choose(found.candidates)
   }
 
   /// Quotes a word that is not finished: like a complete one, but without the closing quote.

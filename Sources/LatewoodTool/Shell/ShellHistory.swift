@@ -58,6 +58,37 @@ struct ShellHistory {
     } catch { throw Self.failure(error, path) }
   }
 
+  /// Returns the index of the newest line that contains a text, before an index.
+  func lastLine(with text: String, before end: Int?) -> Int? {
+    lines.prefix(end ?? lines.count).lastIndex { $0.contains(text) }
+  }
+
+  /// Returns the path of the file that keeps the lines of all shells of the user, in their folder
+  /// for state, which is made; nil if it is switched off, or if there is no such folder.
+  static func usualPath() -> String? {
+    if let chosen = CurrentProcess.environmentVariable("LATEWOOD_HISTORY") {
+      return chosen.isEmpty ? nil : chosen
+    }
+    let home = CurrentProcess.environmentVariable("HOME") ?? ""
+    let state = CurrentProcess.environmentVariable("XDG_STATE_HOME") ?? ""
+    var path: String
+    // The specification of XDG_STATE_HOME ignores relative paths.
+    if state.hasPrefix("/") {
+      path = state
+    } else if home.hasPrefix("/") {
+      path = home
+      for part in [".local", "state"] {
+        path += "/" + part
+        do throws(StorageError) { try Directories.make(path) } catch {}
+      }
+    } else {
+      return nil
+    }
+    path += "/latewood"
+    do throws(StorageError) { try Directories.make(path) } catch {}
+    return Directories.isDirectory(path) ? path + "/history" : nil
+  }
+
   /// Returns the line before the shown one; nil at the oldest.
   mutating func earlier(than line: String) -> String? {
     guard position > 0 else { return nil }
@@ -105,7 +136,9 @@ struct ShellHistory {
   private static func failure(_ error: any Error, _ path: String) -> Failure {
     var failure = Failure(error)
     failure.path = path
-    failure.advice = "Give --history the path of a file of yours, not of a link to one, or leave it out."
+    failure.advice =
+      "Give --history the path of a file of yours, not of a link to one, or switch the history "
+      + "off with --no-history."
     return failure
   }
 }

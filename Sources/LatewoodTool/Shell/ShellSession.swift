@@ -11,6 +11,8 @@ final class ShellSession {
   private let console: Console
   private let database: String
   private var history: ShellHistory
+  /// A statement that has not ended yet.
+  private var statement: ShellStatement?
 
   init(_ console: Console, database: String, history: ShellHistory) {
     self.console = console
@@ -24,16 +26,15 @@ final class ShellSession {
     let prompt = DisplayWidth.fitted(KeyText.shown(name.utf8), to: max(console.width / 3, 12)) + "> "
     let reader = LineReader(console, prompt: prompt, completion: ShellCompletion(database: database))
     CurrentProcess.outliveInterrupts()
-    try console.line("help lists the commands; ctrl-D leaves.")
+    try console.line("SELECT ... ; is a query, {...} a selector; help lists the commands; ctrl-D leaves.")
     try console.flush()
     while true {
-      switch try reader.read(&history) {
+      switch try reader.read(&history, continuing: statement) {
       case .end: return .success
-      case .cancelled: continue
+      case .cancelled: statement = nil
       case .line(let line):
         do {
-          try history.add(line)
-          if try run(line, isAtTerminal: true) == nil { return .success }
+          if try take(line, isAtTerminal: true) == nil { return .success }
         } catch {
           let failure = Failure(error)
           if failure.exitCode == .brokenPipe { throw failure }
@@ -46,15 +47,17 @@ final class ShellSession {
   /// Runs commands from a file or pipe, to its end, or to the first command that fails.
   func follow(keepsGoing: Bool) throws -> ExitCode {
     var result = ExitCode.success
-    var number = 0
+    var (number, last) = (0, 0)
     while let bytes = try nextLine() {
-      number += 1
+      last += 1
+      // The line in which a statement begins.
+      if statement == nil { number = last }
       var code = ExitCode.success
       do {
         guard let line = String(validating: bytes, as: UTF8.self) else {
           throw Failure.usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
         }
-        guard let ended = try run(line, isAtTerminal: false) else { return result }
+        guard let ended = try take(line, isAtTerminal: false) else { return result }
         code = ended
       } catch {
         var failure = Failure(error)
@@ -74,6 +77,12 @@ final class ShellSession {
         return code
       }
     }
+    guard statement == nil else {
+      var failure = Failure.usage(
+        "the statement that begins here does not end", advice: "Write a semicolon at its end.")
+      failure.line = number
+      throw failure
+    }
     return result
   }
 
@@ -81,6 +90,27 @@ final class ShellSession {
     guard var line = try console.input.readLine() else { return nil }
     if line.last == UInt8(ascii: "\r") { line.removeLast() }
     return line
+  }
+
+  /// Takes a line of a command or of statements, and runs what ends on it; returns nil if that ends
+  /// the shell.
+  private func take(_ line: String, isAtTerminal: Bool) throws -> ExitCode? {
+    var rest = line
+    while true {
+      guard var statement = statement ?? ShellStatement(startOf: rest) else {
+        if isAtTerminal { try history.add(rest) }
+        return try run(rest, isAtTerminal: isAtTerminal)
+      }
+      guard let next = statement.take(rest) else {
+        self.statement = statement
+        return .success
+      }
+      self.statement = nil
+      if isAtTerminal, let line = statement.line { try history.add(line) }
+      let code = try run(words: statement.words, isAtTerminal: isAtTerminal)
+      guard !next.isEmpty, code == .success else { return code }
+      rest = next
+    }
   }
 
   /// Runs a line; returns nil if it ends the shell.
@@ -94,6 +124,10 @@ final class ShellSession {
         HelpText.shellOverview(of: CommandTable.groups, style: console.style, width: console.proseWidth))
       return .success
     }
+    return try run(words: words, isAtTerminal: isAtTerminal)
+  }
+
+  private func run(words: [String], isAtTerminal: Bool) throws -> ExitCode? {
     let arguments = try ShellLine.arguments(words, database: database, hasInput: isAtTerminal)
     try console.flush()
     let status = try ChildProcess.run(
@@ -103,7 +137,7 @@ final class ShellSession {
       if isAtTerminal { try console.note("") }
       return isAtTerminal ? .no : .inputOutput
     }
-    if name == "help", isAtTerminal {
+    if words.first == "help", isAtTerminal {
       try console.line("Here, leave out `latewood` and DATABASE. exit or ctrl-D leaves the shell.")
       try console.flush()
     }

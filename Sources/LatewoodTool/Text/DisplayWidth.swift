@@ -4,6 +4,14 @@ enum DisplayWidth {
     text.unicodeScalars.reduce(0) { $0 + of($1) }
   }
 
+  /// Returns the columns of text that `Style` may have coloured.
+  static func of(plain text: String) -> Int {
+    let parts = text.split(separator: "\u{1B}", omittingEmptySubsequences: false)
+    return parts.dropFirst().reduce(of(parts.first ?? "")) { width, part in
+      width + of(part.firstIndex(of: "m").map { part[part.index(after: $0)...] } ?? part)
+    }
+  }
+
   /// Returns `text`, or as much of it as fits into `width` columns with a mark for the omission.
   static func fitted(_ text: String, to width: Int) -> String {
     // Text with fewer bytes than columns, which is common, cannot be too wide.

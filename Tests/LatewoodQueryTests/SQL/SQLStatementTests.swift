@@ -80,7 +80,9 @@ import Testing
 
   @Test(arguments: [
     ("", "SELECT is expected", 1, 1), ("SELECT", "an expression is expected", 1, 7),
-    ("SELECT a FORM c", "FROM is expected", 1, 15),
+    ("SELECT a FORM c", "FROM is expected", 1, 15), ("SELECT a", "FROM is expected", 1, 8),
+    ("SELECT 1 + a;", "because a is read", 1, 12), ("SELECT *", "because * stands", 1, 8),
+    ("SELECT meta().id", "because meta() is read", 1, 8),
     ("SELECT a\nFROM c\nWHERE a = ", "the statement ends", 3, 11),
     ("SELECT a FROM c WHERE a = 'x", "not closed", 1, 27),
     ("SELECT é, é + ~ FROM c", "has no meaning", 1, 15),

@@ -55,6 +55,22 @@ import Testing
     #expect(BuiltTool.run(["get", place("db"), "after"]).output == "1")
   }
 
+  @Test func `statements and selectors run among the commands, over several lines`() throws {
+    let place = try Workplace()
+    let (output, status) = try follow(
+      "doc put a '{\"n\":1}' --json\nSELECT n\n  FROM _\nWHERE n = 1; SELECT 'a;b' AS x;\n{\"n\":\n1}\n",
+      in: place)
+    let lines = output.split(separator: "\n").dropFirst()
+    #expect(
+      lines.prefix(2) == [#"{"n":1}"#, #"{"x":"a;b"}"#] && lines.last?.contains(#""n":1"#) == true,
+      "\(output)")
+    #expect(status == 0)
+    let (wrong, code) = try follow("\nSELECT\nn FORM _;\n", in: place)
+    #expect(code == 6 && wrong.contains("stopped at line 2"), "\(wrong)")
+    let (open, usage) = try follow("doc list\nSELECT n\nFROM _\n", in: place)
+    #expect(usage == 2 && open.contains("line 2: the statement that begins here does not end"), "\(open)")
+  }
+
   @Test func `exit ends the shell, and later lines do not run`() throws {
     let place = try Workplace()
     let (output, status) = try follow("put a 1\nexit\nput b 2\n", in: place)

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodDevice
+import LatewoodSimulation
 import Testing
 
 @testable import LatewoodTool
@@ -143,6 +144,60 @@ import Testing
     try second.expectRow("db> ")
     try second.type("\u{04}")
     #expect(try second.wait() == 0)
+  }
+
+  @Test func `statements and selectors run as they are, over several lines`() throws {
+    let place = try Workplace()
+    try Repository.write(
+      Array(#"[{"title":"Alien","year":1979},{"title":"Up","year":2009}]"#.utf8), to: place("films.json"))
+    try #require(BuiltTool.run(["import", place("db"), place("films.json")]).code == .success)
+    let session = try begin(place)
+    try session.type("SELECT title\r")
+    try session.expectRow("...> ")
+    try session.type("FROM films WHERE year > 2000;\r")
+    try session.expect("1 row in ")
+    try session.expectRow("db> ")
+    #expect(session.screen.rows.contains("Up"))
+    try session.type(#"{"year":"# + "\r")
+    try session.expectRow("...> ")
+    try session.type("1979}\r")
+    try session.expect(#""title": "Alien""#)
+    try session.expectRow("db> ")
+    // A statement can be given up, and is recalled as one line.
+    try session.type("SELECT\r")
+    try session.expectRow("...> ")
+    try session.type("\u{03}")
+    try session.expectRow("db> ")
+    try session.type("\u{1B}[A\u{1B}[A")
+    try session.expectRow("db> SELECT title FROM films WHERE year > 2000;")
+    try session.type("\u{15}SELECT tit\t")
+    try session.expectRow("db> SELECT title ")
+    try session.type("\u{15}\u{04}")
+    #expect(try session.wait() == 0)
+  }
+
+  @Test func `lines are kept between runs in the folder for state, unless that is switched off`() throws {
+    let place = try Workplace()
+    try place.fill()
+    func run(_ typed: String, _ options: [String] = [], expecting row: String) throws {
+      let session = try TerminalSession(
+        ["shell", place("db")] + options,
+        environment: ["NO_COLOR": "1", "XDG_STATE_HOME": place.path, "LATEWOOD_HISTORY": nil])
+      try session.expectRow("db> ")
+      try session.type(typed)
+      try session.expectRow(row)
+      try session.type("\r")
+      try session.expect("hello")
+      try session.expectRow("db> ")
+      try session.type("\u{04}")
+      #expect(try session.wait() == 0)
+    }
+    try run("get greeting", ["--no-history"], expecting: "db> get greeting")
+    #expect(try !FileVolume().exists(place("latewood/history")))
+    try run("get greeting", expecting: "db> get greeting")
+    #expect(try FileVolume().open(place("latewood/history"), .readOnly).permissions() == 0o600)
+    try run("\u{12}gree", expecting: "(search: gree) get greeting")
+    try run("\u{1B}[A", expecting: "db> get greeting")
   }
 
   @Test func `a narrow terminal and a resize keep the line in one row`() throws {

@@ -19,6 +19,8 @@ final class TerminalSession {
   {
     var environment = environment
     if environment["NO_COLOR"] == nil { environment["NO_COLOR"] = .some(nil) }
+    // No test reads or writes the history of the person who runs it.
+    if environment["LATEWOOD_HISTORY"] == nil { environment["LATEWOOD_HISTORY"] = "" }
     if environment["TERM"] == nil { environment["TERM"] = "xterm-256color" }
     terminal = try PseudoTerminal(
       try program ?? BuiltTool.path(), arguments: arguments, columns: columns, environment: environment)

@@ -149,7 +149,13 @@ struct SQLBinder {
       throw refusal("an aggregate is computed from rows, but \(name) is an element of a whole group", offset)
     }
     if isGrouped, !isInAggregate { throw notShared(name, offset) }
+    try checkSource(of: name, offset)
     return name == statement.alias ? .document([]) : .document([.member(FieldPath.Step(name))])
+  }
+
+  private func checkSource(of name: String, _ offset: Int) throws(QueryError) {
+    guard !statement.readsDocuments else { return }
+    throw refusal("FROM is expected after the columns, because \(name) is read from documents", offset)
   }
 
   private func notShared(_ name: String, _ offset: Int) -> QueryError {
@@ -239,6 +245,7 @@ struct SQLBinder {
   }
 
   private func meta(_ call: SQLCall, _ offset: Int) throws(QueryError) -> SQLExpression {
+    try checkSource(of: "meta()", offset)
     if let argument = call.arguments.first {
       guard case .name(statement.alias) = argument.form, call.arguments.count == 1 else {
         throw refusal("the argument of meta() is the collection: meta(\(statement.alias))", argument.offset)

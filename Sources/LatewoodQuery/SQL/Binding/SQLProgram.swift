@@ -41,8 +41,10 @@ package struct SQLProgram: Sendable {
   /// The maximum number of rows that the search may sort; it keeps their keys in memory.
   private static let scanOrderLimit = 100_000
 
-  /// The name of the collection.
+  /// The name of the collection; that of the default collection without FROM.
   package let collection: String
+  /// Whether there is a FROM. Without it, the program has one row.
+  package let readsDocuments: Bool
   /// A predicate that is false for documents that cannot produce a row.
   package private(set) var predicate = Predicate.always(true)
   /// The order of the documents; empty for the order of ids.
@@ -60,7 +62,7 @@ package struct SQLProgram: Sendable {
   private(set) var order: [Order] = []
   let isDistinct: Bool
   /// Whether rows are the values of the only column instead of objects.
-  let isRaw: Bool
+  package let isRaw: Bool
   private(set) var skip = 0
   private(set) var limit = Int.max
 
@@ -70,7 +72,8 @@ package struct SQLProgram: Sendable {
   package init(
     _ statement: SQLStatement, parameters: [String: FleeceElement] = [:]
   ) throws(QueryError) {
-    collection = statement.collection
+    readsDocuments = statement.readsDocuments
+    collection = readsDocuments ? statement.collection : SQLStatement.fullName(of: "_", in: nil)
     isDistinct = statement.isDistinct
     isRaw = statement.isRaw
     var binder = SQLBinder(statement, try SQLProgram.literals(parameters, statement))
@@ -159,6 +162,10 @@ package struct SQLProgram: Sendable {
         }
         added = [Column(name: column.isSpread ? nil : name, value: value)]
       } else {
+        guard statement.readsDocuments else {
+          throw statement.refusal(
+            "FROM is expected after the columns, because * stands for documents", at: column.offset)
+        }
         // A star stands for the document and the elements of its arrays.
         for name in [statement.alias] + statement.unnests.map(\.alias) {
           let syntax = SQLSyntax(form: .name(name), offset: column.offset, depth: 1)
@@ -274,6 +281,9 @@ package struct SQLProgram: Sendable {
     guard grouping != nil, !isDistinct else { return false }
     return order.allSatisfy { if case .groupKey = $0.value { true } else { false } }
   }
+
+  /// The names of the columns in the order of SELECT; nil for `name.*`, whose members are columns.
+  package var columnNames: [String?] { columns.map(\.name) }
 
   /// Whether rows are sorted in memory.
   package var sortsRows: Bool { !order.isEmpty }

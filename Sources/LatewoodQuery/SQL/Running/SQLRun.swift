@@ -95,6 +95,14 @@ package struct SQLRun {
     return try unnest(0, body) && !isComplete
   }
 
+  /// Produces the row of a program that reads no documents.
+  package mutating func runWithoutDocuments(_ body: Receiver) throws {
+    repeat {
+      evaluator.begin(groupKeys: [], aggregates: [])
+      _ = try row(body)
+    } while try finish(body)
+  }
+
   /// Adds documents to the count of a program that only counts.
   package mutating func add(documents count: Int) { groups?.add(rows: count) }
 

@@ -134,8 +134,11 @@ struct SQLParser {
         statement.columns.append(try column())
       } while take(.comma)
     }
-    try expect(.from, "after the columns")
-    try source(into: &statement)
+    // A statement may end here, such as SELECT 1, and then has one row.
+    if token.kind != .end, symbol() != .semicolon {
+      try expect(.from, "after the columns")
+      try source(into: &statement)
+    }
     while let unnest = try unnest() {
       guard statement.unnests.count < SQLParser.unnestLimit else {
         throw refusal("at most \(SQLParser.unnestLimit) UNNEST are allowed", at: unnest.offset, .tooDeep)
@@ -158,8 +161,16 @@ struct SQLParser {
         statement.order.append(try order())
       } while take(.comma)
     }
-    if take(.limit) { statement.limit = try expression() }
-    if take(.offset) { statement.offset = try expression() }
+    // In either order.
+    while true {
+      if statement.limit == nil, take(.limit) {
+        statement.limit = try expression()
+      } else if statement.offset == nil, take(.offset) {
+        statement.offset = try expression()
+      } else {
+        break
+      }
+    }
     _ = take(.semicolon)
     guard token.kind == .end else { throw unexpected("a clause or the end is expected here") }
     return statement

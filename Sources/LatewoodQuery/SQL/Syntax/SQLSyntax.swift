@@ -81,8 +81,10 @@ package struct SQLStatement: Sendable {
   }
 
   package internal(set) var text: String
-  /// The full name of the collection after FROM.
+  /// The full name of the collection after FROM; empty without FROM.
   package internal(set) var collection = ""
+  /// Whether there is a FROM. Without it, a statement has one row and cannot use members.
+  package var readsDocuments: Bool { !collection.isEmpty }
   /// The name that stands for a document.
   var alias = ""
   var isDistinct = false
@@ -96,6 +98,9 @@ package struct SQLStatement: Sendable {
   var order: [Order] = []
   var limit: SQLSyntax?
   var offset: SQLSyntax?
+
+  /// Whether the columns are those of a single `*`.
+  package var isStar: Bool { columns.count == 1 && columns[0].expression == nil && unnests.isEmpty }
 
   /// Returns the full name of a collection. `_` is the default collection or scope.
   static func fullName(of name: String, in scope: String?) -> String {
