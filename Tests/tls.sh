@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the tests of connections with TLS, in a mount namespace in which the system trusts an authority
-# of theirs. Needs root, for the namespace; openssl and Python 3.
+# Runs the tests of connections with TLS, in a mount namespace in which the system trusts their
+# authority. Needs root for the namespace, openssl and Python 3.
 # usage: Tests/tls.sh [options of `swift test`]
 set -euo pipefail
 cd "$(dirname "$0")/.."
