@@ -48,7 +48,7 @@ enum CommandTable {
       "unknown command \(Arguments.quoted(name))",
       advice: Suggestion.advice(
         for: String(decoding: name, as: UTF8.self), among: commands.filter { !$0.isHidden }.map(\.name),
-        otherwise: "`latewood help` lists the commands. There is no file of this name either, for the shell.")
+        otherwise: "`latewood help` lists the commands. To open a file in the shell, check its name.")
     )
   }
 }

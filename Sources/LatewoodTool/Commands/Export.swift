@@ -27,7 +27,7 @@ extension CommandDescription {
         + "bytes are not UTF-8. import reads all of these.",
       "The forms array, lines and document need values that are JSON; entries never fails. A target is "
         + "written under another name first and renamed when it is complete.",
-      "A file of documents gives those of a collection, ordered by id: in the form of the import, or else "
+      "From a file of documents, the documents of a collection are written, ordered by id: in the form of the import, or else "
         + "as lines. Ids are not part of the text; deleted documents and losing revisions are left out.",
     ],
     examples: [

@@ -49,9 +49,9 @@ extension CommandDescription {
       .cellTypes, .encoding, .entries, .keyspace, .keyField, .documents, .wait,
     ],
     discussion: [
-      "Each value of SOURCE becomes a document of a collection, and must be an object. Without --collection "
-        + "it is the collection with the name of the file, films for films.json, or else the only one that "
-        + "the database has; the report names it. With --documents alone it is _default.",
+      "Each value of SOURCE must be an object, and becomes a document. Without --collection, the documents go "
+        + "into the collection with the name of the file, films for films.json, or else into the only "
+        + "collection of the database; the report names it. With --documents alone, this is _default.",
       "SOURCE is one of these forms. array: one array, each element a value. lines: JSON texts one "
         + "after the other, preferably one to a line, each a value. document: one JSON text, which is one "
         + "value. entries: lines as export writes them for a keyspace, {\"key\":...,\"value\":...}. The form "

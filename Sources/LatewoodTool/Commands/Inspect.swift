@@ -13,14 +13,14 @@ extension CommandDescription {
         name: "OFFSET", summary: "frame, hex: a place in the file, decimal or after 0x", isOptional: true),
     ],
     discussion: CommandTable.inspections.map { "\($0.name): \($0.summary)." } + [
-      "`latewood help map`, for example, explains one of them. The old names are still there: `map` alone "
-        + "means `inspect map`.",
-      "They read the file with the codecs of its format, not as a database, so they work on a damaged "
-        + "file, and on one that another program is writing.",
+      "`latewood help map`, for example, explains the map. The old names still work: `map` alone means "
+        + "`inspect map`.",
+      "They read the file with the codecs of its format, not as a database, so they also work on a "
+        + "damaged file, and while another program writes to the file.",
     ],
     examples: [
       ExampleDescription(
-        line: "latewood inspect map my.latewood", explanation: "What is where, a letter for each block."),
+        line: "latewood inspect map my.latewood", explanation: "The kind of each block, as a letter."),
       ExampleDescription(
         line: "latewood inspect hex my.latewood 0 --length 64", explanation: "The header, byte by byte."),
     ]

@@ -50,7 +50,7 @@ extension CommandDescription {
       #"  "faults":[{"offset":BYTES,"what":"TEXT"}, ...]}"#,
       "KIND is header, slot, node, extent, log, checkpoint, frame, deadNode,",
       "deadCommit, hole, skipped, reserved, damaged or unreadable. With --from or",
-      "--length, kinds and regions are those of the part.",
+      "--length, kinds and regions describe the part.",
     ],
     isInspection: true
   ) { arguments, console in

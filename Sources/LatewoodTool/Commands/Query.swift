@@ -25,7 +25,7 @@ extension CommandDescription {
     options: [.parameter, .explain, .csv, .lines, .pretty, .compactJSON],
     discussion: [
       "On a terminal the rows are a table, with the columns in the order of SELECT, and below it their number "
-        + "and the time; one that does not fit on the screen is shown by PAGER, or by less. --csv, --lines "
+        + "and the time. If the table does not fit on the screen, PAGER or less shows it. --csv, --lines "
         + "and --json choose other forms; outside a terminal rows are lines.",
       "SELECT [DISTINCT] [RAW] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
         + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. _ is the only collection, or _default of "

@@ -16,8 +16,7 @@ extension CommandDescription {
     operands: [.database],
     options: [.historyFile, .noHistory, .keepGoing],
     discussion: [
-      "A line that begins with SELECT is a statement in SQL++, and one that begins with a brace a selector for "
-        + "find. Both may go over several lines. A statement ends at a semicolon, a selector at its last brace. "
+      "A line that begins with SELECT is a statement in SQL++; a brace begins a selector for find. Both may go over several lines. A statement ends at a semicolon, a selector at its last brace. "
         + "Any other line is a command as it would be typed outside, without `latewood` and without DATABASE. Words "
         + "are separated by spaces. Between single quotes every character stands for itself; between double "
         + "quotes \\\" is a quote and \\\\ a backslash; elsewhere a backslash makes the character after "
@@ -31,8 +30,8 @@ extension CommandDescription {
         + "XDG_STATE_HOME or ~/.local/state. --history or LATEWOOD_HISTORY names another file; --no-history or an empty "
         + "LATEWOOD_HISTORY switches this off.",
       "If standard input is not a terminal, its lines and statements are run without a prompt. The first command that fails "
-        + "ends the shell with its exit code; with --keep-going the rest still run, and the exit code is that of the "
-        + "first that failed.",
+        + "ends the shell with its exit code; with --keep-going the rest still run, and the first failure "
+        + "determines the exit code.",
       "Each command opens the file anew, so the shell does not keep others from using it.",
     ],
     examples: [
