@@ -72,9 +72,10 @@ final class Exchange: @unchecked Sendable {
   /// Returns the next bytes of the body; nil after the last.
   func next() async throws -> [UInt8]? {
     if let file = state.withLock({ $0.file }) {
-      // The file has no name any more: no more than a fault of the disk can go wrong.
-      guard let data = try? file.read(upToCount: Exchange.pieceLength), !data.isEmpty else { return nil }
-      return Array(data)
+      do {
+        let data = try file.read(upToCount: Exchange.pieceLength) ?? Data()
+        return data.isEmpty ? nil : Array(data)
+      } catch { throw HTTPError(.truncated, "the file of an answer cannot be read") }
     }
     return try await withCheckedThrowingContinuation { waiter in
       let result: Result<[UInt8]?, any Error>? = state.withLock { state in
