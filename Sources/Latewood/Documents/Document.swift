@@ -73,6 +73,21 @@ public struct Document: DocumentContent {
     }
   }
 
+  /// Returns a member; missing if there is none.
+  func member(_ name: FleeceName) -> DocumentValue {
+    do throws(FleeceError) {
+      return DocumentValue(stored: try root.element(for: name))
+    } catch {
+      return .missing
+    }
+  }
+
+  /// Like the function of all kinds of documents, which has to find out that this is one with a
+  /// revision.
+  func decode<T: Decodable>(as type: T.Type, in collection: String?) throws -> T {
+    try DocumentCoding.decode(type, from: body.element(), id: id, revision: revision, in: collection)
+  }
+
   /// Returns a copy that can be changed and saved.
   public func toMutable() -> MutableDocument { MutableDocument(copying: self) }
 

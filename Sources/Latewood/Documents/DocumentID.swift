@@ -1,4 +1,5 @@
 import LatewoodDocuments
+import LatewoodFleece
 
 #if canImport(FoundationEssentials)
   import FoundationEssentials
@@ -60,6 +61,7 @@ package enum ReservedKeys {
 /// back with its attachments.
 enum AttachmentsMember {
   static let name = "_attachments"
+  static let key = FleeceName(name)
 
   /// Throws `corruptRevisionData` unless a value is a dictionary of descriptions of blobs.
   static func check(_ value: DocumentValue) throws(DatabaseError) {

@@ -161,8 +161,8 @@ public struct Query<Value: Sendable>: Sendable {
   public func all() throws -> [Value] {
     if let list { return try list(most <= Query.usualPage ? most : 0) { body in try find(body) } }
     var values: [Value] = []
-    try forEach { value in
-      values.append(value)
+    try find { document in
+      values.append(try make(document))
       return true
     }
     return values

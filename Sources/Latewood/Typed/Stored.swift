@@ -29,7 +29,7 @@ public struct Stored<Value: Sendable>: Sendable {
   init(_ value: Value, _ document: Document, _ revision: RevisionID) {
     self.value = value
     self.revision = revision
-    attachments = document[AttachmentsMember.name]
+    attachments = document.member(AttachmentsMember.key)
     documentID = document.id
     sequence = document.sequence
     hasConflicts = document.hasConflicts

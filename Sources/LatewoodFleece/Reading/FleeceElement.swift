@@ -67,6 +67,13 @@ package struct FleeceElement: Sendable {
     }
   }
 
+  /// The same for a name that is looked up in many dictionaries.
+  package func element(for name: FleeceName) throws(FleeceError) -> FleeceElement? {
+    try withValue { value throws(FleeceError) in
+      try value.dictionary()?.value(for: name).map { FleeceElement($0, of: body) }
+    }
+  }
+
   /// Returns the members of a dictionary in the order of their keys; nil for all other values.
   package func members() throws(FleeceError) -> [(key: String, value: FleeceElement)]? {
     try withValue { value throws(FleeceError) in
