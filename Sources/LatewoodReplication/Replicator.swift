@@ -125,7 +125,7 @@ public final class Replicator: Sendable {
     runs.withLock { runs in
       if let current = runs.current, !current.isEnding { return current }
       let previous = runs.current?.task
-      if previous == nil { engine.board.begin() }
+      if previous == nil { engine.board.begin() } else { engine.board.divide() }
       runs.count += 1
       let number = runs.count
       let task = Task { [engine, runs = self.runs] in

@@ -10,6 +10,8 @@ final class StatusBoard: Sendable {
 
   private struct State {
     var status = Replicator.Status()
+    /// Whether the end of the current run has not been shown yet.
+    var isRunning = false
     var parts: [ReplicationStatus?]
     var failures: [Replicator.DocumentFailure] = []
     var watchers = Watchers<Replicator.Status>()
@@ -19,6 +21,8 @@ final class StatusBoard: Sendable {
   /// Those who read a sequence of the board.
   private struct Watchers<Element: Sendable> {
     private var next = 0
+    /// The last sequence of the run that is ending, if the next one has been started already.
+    private var lastOfRun: Int?
     private var ending: [Int: AsyncStream<Element>.Continuation] = [:]
     private var lasting: [Int: AsyncStream<Element>.Continuation] = [:]
 
@@ -39,10 +43,16 @@ final class StatusBoard: Sendable {
       for stream in lasting.values { stream.yield(element) }
     }
 
-    /// Removes the sequences that end when the replicator stops, and returns them.
+    /// The sequences that are added from here on belong to the next run.
+    mutating func divide() { lastOfRun = next }
+
+    /// Removes the sequences that end with the run, and returns them.
     mutating func takeEnding() -> [AsyncStream<Element>.Continuation] {
-      defer { ending = [:] }
-      return Array(ending.values)
+      let last = lastOfRun ?? next
+      lastOfRun = nil
+      let taken = ending.filter { $0.key <= last }
+      for id in taken.keys { ending[id] = nil }
+      return Array(taken.values)
     }
 
     var all: [AsyncStream<Element>.Continuation] { Array(ending.values) + Array(lasting.values) }
@@ -72,10 +82,21 @@ final class StatusBoard: Sendable {
 
   func begin() {
     show { state in
+      state.isRunning = true
       state.parts = directions.map { _ in nil }
       state.failures = []
       state.status = Replicator.Status()
       state.status.activity = .connecting
+    }
+  }
+
+  /// Notes that the next run has been started, and waits for the end of this one, which may have
+  /// been shown already.
+  func divide() {
+    state.withLock { state in
+      guard state.isRunning else { return }
+      state.watchers.divide()
+      state.failureWatchers.divide()
     }
   }
 
@@ -92,7 +113,10 @@ final class StatusBoard: Sendable {
       state.status.activity = .stopped
       state.status.error = error
     }
-    let (statuses, failures) = state.withLock { ($0.watchers.takeEnding(), $0.failureWatchers.takeEnding()) }
+    let (statuses, failures) = state.withLock { state in
+      state.isRunning = false
+      return (state.watchers.takeEnding(), state.failureWatchers.takeEnding())
+    }
     for stream in statuses { stream.finish() }
     for stream in failures { stream.finish() }
   }

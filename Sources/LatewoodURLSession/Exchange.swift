@@ -3,24 +3,20 @@ import LatewoodConcurrency
 import LatewoodHTTP
 
 /// A request and its answer, between the delegate of a session and the task that waits.
-// SAFETY: `body` is set before the request is sent, and not changed afterwards; the rest is
-// `Guarded`.
-final class Exchange: @unchecked Sendable {
+///
+/// Thread safety: any thread; one task at a time waits.
+final class Exchange: Sendable {
   /// The body of the request, if it is streamed.
-  var body: UploadSource?
-
+  let body: UploadSource?
   private let unreadLimit: Int
-
-  /// - Parameter unreadLimit: how many bytes may have arrived that nobody has read. If there are
-  ///   more, the reader has stopped, or is much slower than the server, and the answer is given up.
-  init(unreadLimit: Int) { self.unreadLimit = unreadLimit }
+  private let mayUseFile: Bool
 
   private struct State {
     var head: HTTPResponseHead?
     var headWaiter: CheckedContinuation<HTTPResponseHead, any Error>?
+    /// The bytes that nobody has read: first those in memory, then those in the file.
     var arrived: [UInt8] = []
-    /// The file of a long body.
-    var file: FileHandle?
+    var file: WaitingBytes?
     var waiter: CheckedContinuation<[UInt8]?, any Error>?
     /// Nil while the exchange runs.
     var end: Result<Void, any Error>?
@@ -28,6 +24,17 @@ final class Exchange: @unchecked Sendable {
     var isCancelled = false
   }
   private let state = Guarded(State())
+
+  /// - Parameters:
+  ///   - unreadLimit: the number of bytes that may wait in memory for a reader. If there are more,
+  ///     the reader has stopped, or is much slower than the server, and the answer is given up.
+  ///   - mayUseFile: whether bytes wait in a file instead.
+  ///   - body: the streamed body of the request.
+  init(unreadLimit: Int, mayUseFile: Bool, body: UploadSource?) {
+    self.unreadLimit = unreadLimit
+    self.mayUseFile = mayUseFile
+    self.body = body
+  }
 
   // MARK: - For the task that waits
 
@@ -66,18 +73,9 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// The greatest number of bytes that are read from a file at a time.
-  private static let pieceLength = 256 << 10
-
   /// Returns the next bytes of the body; nil after the last.
   func next() async throws -> [UInt8]? {
-    if let file = state.withLock({ $0.file }) {
-      do {
-        let data = try file.read(upToCount: Exchange.pieceLength) ?? Data()
-        return data.isEmpty ? nil : Array(data)
-      } catch { throw HTTPError(.truncated, "the file of an answer cannot be read") }
-    }
-    return try await withCheckedThrowingContinuation { waiter in
+    try await withCheckedThrowingContinuation { waiter in
       let result: Result<[UInt8]?, any Error>? = state.withLock { state in
         if let result = Exchange.take(&state) { return result }
         state.waiter = waiter
@@ -92,6 +90,11 @@ final class Exchange: @unchecked Sendable {
     if !state.arrived.isEmpty {
       defer { state.arrived = [] }
       return .success(state.arrived)
+    }
+    if let file = state.file, !file.isEmpty {
+      do { return .success(try file.read()) } catch {
+        return .failure(HTTPError(.truncated, "the file of an answer cannot be read"))
+      }
     }
     switch state.end {
     case .success?: return .success(nil)
@@ -111,21 +114,43 @@ final class Exchange: @unchecked Sendable {
     waiter?.resume(returning: head)
   }
 
+  /// The number of bytes that wait in memory if there can be a file.
+  private static let memoryOfLongBody = 1 << 20
+
   func receive(_ data: Data) {
-    let isTooMuch = state.withLock { state in
-      guard state.end == nil else { return false }
+    let fault = state.withLock { state -> HTTPError? in
+      guard state.end == nil else { return nil }
+      let isWaiting = state.waiter == nil
+      if mayUseFile, isWaiting,
+        state.file?.isEmpty == false || state.arrived.count + data.count > Exchange.memoryOfLongBody
+      {
+        return Exchange.store(data, &state)
+      }
       state.arrived += data
-      return state.waiter == nil && state.arrived.count > unreadLimit
+      guard isWaiting, state.arrived.count > unreadLimit else { return nil }
+      return HTTPError(.truncated, "an answer arrived faster than it was read")
     }
-    if isTooMuch {
-      end(.failure(HTTPError(.truncated, "an answer arrived faster than it was read")))
+    if let fault {
+      end(.failure(fault))
       state.withLock { $0.cancel }?()
     } else {
       resume()
     }
   }
 
-  func receive(_ file: FileHandle) { state.withLock { $0.file = file } }
+  /// Adds bytes to the file, which is created first if there is none.
+  private static func store(_ data: Data, _ state: inout State) -> HTTPError? {
+    do {
+      let file = try state.file ?? WaitingBytes()
+      state.file = file
+      try file.append(data)
+      return nil
+    } catch {
+      return HTTPError(
+        .connectionLost,
+        "an answer cannot be stored in the directory for temporary files: it is full, or cannot be written")
+    }
+  }
 
   /// Ends the exchange; only the first end counts.
   func end(_ result: Result<Void, any Error>) {
@@ -155,4 +180,51 @@ final class Exchange: @unchecked Sendable {
 
   /// Whether the head of an answer has arrived.
   var hasHead: Bool { state.withLock { $0.head != nil } }
+}
+
+/// Bytes that wait to be read, in a file without a name that only this user can read.
+///
+/// Thread safety: one thread at a time.
+private final class WaitingBytes {
+  private let file: FileHandle
+  private var start: UInt64 = 0
+  private var end: UInt64 = 0
+
+  /// The greatest number of bytes that are read at a time.
+  private static let pieceLength = 256 << 10
+
+  init() throws {
+    let url = FileManager.default.temporaryDirectory.appendingPathComponent("latewood-\(UUID().uuidString)")
+    guard
+      FileManager.default.createFile(
+        atPath: url.path, contents: nil, attributes: [.posixPermissions: 0o600])
+    else { throw CocoaError(.fileWriteUnknown) }
+    defer { try? FileManager.default.removeItem(at: url) }
+    file = try FileHandle(forUpdating: url)
+  }
+
+  deinit { try? file.close() }
+
+  var isEmpty: Bool { start == end }
+
+  func append(_ data: Data) throws {
+    try file.seek(toOffset: end)
+    try file.write(contentsOf: data)
+    end += UInt64(data.count)
+  }
+
+  /// Returns the next bytes. The space of the file is free again when all of them have been read.
+  func read() throws -> [UInt8] {
+    try file.seek(toOffset: start)
+    let count = Int(min(end - start, UInt64(WaitingBytes.pieceLength)))
+    guard let data = try file.read(upToCount: count), !data.isEmpty else {
+      throw CocoaError(.fileReadUnknown)
+    }
+    start += UInt64(data.count)
+    if isEmpty {
+      try file.truncate(atOffset: 0)
+      (start, end) = (0, 0)
+    }
+    return Array(data)
+  }
 }

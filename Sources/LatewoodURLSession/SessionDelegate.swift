@@ -7,7 +7,7 @@ import LatewoodHTTP
 #endif
 
 /// Hands what a session reports to the exchange of its task.
-final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloadDelegate, Sendable {
+final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct Running {
     let exchange: Exchange
     /// Whether the server has asked for credentials, so that the answer is complete.
@@ -18,6 +18,9 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
   func begin(_ exchange: Exchange, for task: URLSessionTask) {
     running.withLock { $0[task.taskIdentifier] = Running(exchange: exchange) }
   }
+
+  /// Cancels all exchanges that run.
+  func cancelAll() { for running in running.withLock({ Array($0.values) }) { running.exchange.cancel() } }
 
   private func exchange(of task: URLSessionTask) -> Exchange? {
     running.withLock { $0[task.taskIdentifier]?.exchange }
@@ -39,19 +42,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
   }
 
   func urlSession(
-    _ session: URLSession, downloadTask: URLSessionDownloadTask, didFinishDownloadingTo location: URL
-  ) {
-    let file = try? FileHandle(forReadingFrom: location)
-    try? FileManager.default.removeItem(at: location)
-    guard let exchange = exchange(of: downloadTask) else { return }
-    guard let file else {
-      return exchange.end(.failure(HTTPError(.connectionLost, "the file of an answer cannot be opened")))
-    }
-    exchange.receive(file)
-    if let head = downloadTask.response.flatMap(SessionDelegate.head) { exchange.receive(head) }
-  }
-
-  func urlSession(
     _ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?
   ) {
     guard let ended = running.withLock({ $0.removeValue(forKey: task.taskIdentifier) }) else { return }
@@ -59,8 +49,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     if let failure = exchange.body?.failure {
       exchange.end(.failure(failure))
     } else if ended.isChallenged {
-      // The answer to a request without the right credentials. That of a download is not stored.
-      if !exchange.hasHead, let head = task.response.flatMap(SessionDelegate.head) { exchange.receive(head) }
+      // The answer to a request without the right credentials.
       exchange.end(.success(()))
     } else if let error {
       exchange.end(.failure(SessionDelegate.error(error as NSError, hasHead: exchange.hasHead)))
@@ -152,9 +141,6 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, URLSessionDownloa
     case NSURLErrorBadServerResponse, NSURLErrorCannotParseResponse, NSURLErrorUnsupportedURL,
       NSURLErrorCannotDecodeRawData, NSURLErrorCannotDecodeContentData:
       return HTTPError(.malformed, "the server sent something that is not HTTP")
-    case NSURLErrorCannotCreateFile, NSURLErrorCannotWriteToFile, NSURLErrorCannotOpenFile,
-      NSURLErrorCannotCloseFile, NSURLErrorCannotMoveFile:
-      return HTTPError(.connectionLost, "an answer cannot be stored in the directory for temporary files")
     default: break
     }
     // On Linux, all that libcurl reports about certificates is one code and its text.

@@ -6,23 +6,28 @@ import LatewoodHTTP
   import FoundationNetworking
 #endif
 
-/// Sends requests by the system's client, which has TLS: `https` needs it, since there is no TLS in
-/// this package.
+/// Sends requests by the system's client, which has TLS: `https` needs it, because this package has
+/// no TLS of its own.
 ///
-/// 1. The certificate of the server is checked as the system does it, against the authorities that
-///    the machine trusts.
+/// 1. The certificate of the server is checked by the system, against the authorities that the
+///    machine trusts.
 /// 2. Redirects are not followed. Cookies, caches and the credentials of the system are not used.
-/// 3. The answer to a request that `expectsLongBody` is stored in a file without a name, and read
-///    from it: URLSession on Linux reads an answer as fast as the server sends it, even if the
-///    delegate does not return or the task is suspended (measured with Swift 6.3).
+/// 3. URLSession on Linux reads an answer as fast as the server sends it, even if the delegate does
+///    not return or the task is suspended (measured with Swift 6.3). The answer to a request that
+///    `expectsLongBody` therefore waits in a file for its reader, and any other in memory, up to a
+///    limit.
 /// 4. A streamed body is sent in chunks, whatever its length. URLSession on Linux adds them to a
 ///    length, and a message must not have both.
+/// 5. URLSession on Linux reads a streamed body on the queue of the session, which waits for the
+///    source in the meantime, and its calls wait for that queue. They are made on `queue`, so that
+///    none of Swift's threads, which the source needs, waits for the session.
 ///
 /// Thread safety: any task.
 package final class URLSessionTransport: HTTPTransport {
   private let origin: HTTPOrigin
   private let unreadLimit: Int
   private let delegate = SessionDelegate()
+  private let queue = DispatchQueue(label: "latewood.urlsession", qos: .userInitiated)
 
   /// Nil after `close`: a task of a session that has been invalidated would be a fault.
   private let session: Guarded<URLSession?>
@@ -32,7 +37,7 @@ package final class URLSessionTransport: HTTPTransport {
   ///   - timeout: how long a server may send nothing, in seconds.
   ///   - unreadLimit: the greatest number of bytes of an answer that wait in memory to be read. An
   ///     answer that exceeds it is given up as `truncated`.
-  package init(origin: HTTPOrigin, timeout: Double = 60, unreadLimit: Int = 64 << 20) {
+  package init(origin: HTTPOrigin, timeout: Double = 60, unreadLimit: Int = 256 << 20) {
     self.origin = origin
     self.unreadLimit = unreadLimit
     let configuration = URLSessionConfiguration.ephemeral
@@ -52,23 +57,19 @@ package final class URLSessionTransport: HTTPTransport {
 
   package func send(_ request: HTTPRequest) async throws -> any HTTPResponse {
     let made = try urlRequest(request)
-    let exchange = Exchange(unreadLimit: unreadLimit)
-    let task = try session.withLock { session throws(HTTPError) -> URLSessionTask in
-      guard let session else { throw HTTPError(.cancelled, "the client was closed") }
-      let task: URLSessionTask
-      if case .stream(let source, _) = request.body {
-        exchange.body = UploadSource(source)
-        task = session.uploadTask(withStreamedRequest: made)
-      } else if request.expectsLongBody {
-        task = session.downloadTask(with: made)
-      } else {
-        task = session.dataTask(with: made)
+    let upload: UploadSource? =
+      if case .stream(let source, _) = request.body { UploadSource(source) } else { nil }
+    let exchange = Exchange(unreadLimit: unreadLimit, mayUseFile: request.expectsLongBody, body: upload)
+    queue.async { [session, delegate, queue] in
+      guard let session = session.withLock({ $0 }) else {
+        return exchange.end(.failure(HTTPError(.cancelled, "the client was closed")))
       }
+      let task: URLSessionTask =
+        upload == nil ? session.dataTask(with: made) : session.uploadTask(withStreamedRequest: made)
       delegate.begin(exchange, for: task)
-      return task
+      task.resume()
+      exchange.setCancel { queue.async { task.cancel() } }
     }
-    exchange.setCancel { task.cancel() }
-    task.resume()
     return try await withTaskCancellationHandler {
       URLSessionResponse(try await exchange.head(), exchange)
     } onCancel: {
@@ -81,14 +82,22 @@ package final class URLSessionTransport: HTTPTransport {
       defer { session = nil }
       return session
     }
-    session?.invalidateAndCancel()
+    guard let session else { return }
+    queue.async { [delegate] in
+      delegate.cancelAll()
+      session.finishTasksAndInvalidate()
+    }
   }
 
   private func urlRequest(_ request: HTTPRequest) throws(HTTPError) -> URLRequest {
-    // The same rules as on our own connections, before anything is sent.
+    // The rules that hold on our own connections, before anything is sent.
     var encoded: [UInt8] = []
     try HTTPEncoding.append(
       HTTPRequestHead(request.method, request.target.text, fields: request.fields), to: &encoded)
+    // The system's client would remove such segments, and request something else.
+    guard !request.target.segments.contains(where: { $0 == "." || $0 == ".." }) else {
+      throw HTTPError(.invalidRequest, "a segment of a path is a dot or two")
+    }
     let scheme = origin.isSecure ? "https" : "http"
     guard let url = URL(string: "\(scheme)://\(origin.authority)\(request.target.text)") else {
       throw HTTPError(.invalidRequest, "the target of a request is not a URL")
@@ -96,6 +105,8 @@ package final class URLSessionTransport: HTTPTransport {
     var made = URLRequest(url: url)
     made.httpMethod = request.method
     made.setValue("Latewood", forHTTPHeaderField: "User-Agent")
+    // A CouchDB compresses attachments for those who accept it, and sends the digest of that.
+    made.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
     for field in request.fields.list { made.addValue(field.value, forHTTPHeaderField: field.name) }
     if case .bytes(let bytes) = request.body { made.httpBody = Data(bytes) }
     return made

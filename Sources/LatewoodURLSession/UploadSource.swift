@@ -22,6 +22,7 @@ final class UploadSource: Sendable {
   /// Returns the next bytes; nil at the end and after an error. Blocks until there are some, on a
   /// thread of the session.
   func next() -> [UInt8]? {
+    guard failure == nil else { return nil }
     let result = Guarded<Result<[UInt8]?, any Error>>(.success(nil))
     let done = DispatchSemaphore(value: 0)
     Task { [source] in
@@ -42,9 +43,13 @@ final class UploadSource: Sendable {
     }
   }
 
-  /// Returns the stream; nil the second time, because the source cannot begin again.
+  /// Returns the stream; nil the second time, because the source cannot begin again. That is the
+  /// failure of the request then: URLSession on Linux would send the rest as if it were all.
   func stream() -> InputStream? {
     let isFirst = state.withLock { state in
+      if state.hasBegun, state.failure == nil {
+        state.failure = HTTPError(.connectionLost, "the connection was lost before the body was sent")
+      }
       defer { state.hasBegun = true }
       return !state.hasBegun
     }

@@ -262,4 +262,44 @@ import Testing
       "7003 4161 0001 4162 0002 4163 0003 7004 0800 8009 4162 3c00 4163 0004 4164 0005 8009")
     #expect(try FleeceDecoder().decode(Inheriting.self, from: bytes) == Inheriting(a: 1, c: 4, d: 5))
   }
+
+  private struct Absent: Decodable {
+    enum CodingKeys: String, CodingKey {
+      case a
+      case id = "_id"
+    }
+    let contains: Bool
+    let optional: Int?
+    let error: String
+    let id: String?
+
+    init(from decoder: any Decoder) throws {
+      let members = try decoder.container(keyedBy: CodingKeys.self)
+      contains = members.contains(.a)
+      optional = try members.decodeIfPresent(Int.self, forKey: .a)
+      var errors: [String] = []
+      for body in [
+        { _ = try members.decodeNil(forKey: .a) }, { _ = try members.decode(Int.self, forKey: .a) },
+        { _ = try members.superDecoder(forKey: .a) },
+        { _ = try members.nestedContainer(keyedBy: CodingKeys.self, forKey: .a) },
+      ] {
+        do { try body() } catch DecodingError.keyNotFound(let key, let context) {
+          errors.append("\(context.codingPath.count)\(key.stringValue)")
+        } catch { errors.append("another") }
+      }
+      error = errors.joined(separator: " ")
+      id = try members.decodeIfPresent(String.self, forKey: .id)
+    }
+  }
+
+  @Test func `an undefined member is missing, and an additional one takes its place`() throws {
+    // {"a": undefined, "_id": undefined}, in the order of the names.
+    let bytes = FleeceText.bytes("435f 6964 7002 8003 3c00 4161 3c00 8005")
+    var decoder = FleeceDecoder()
+    decoder.addition = { $0 == "_id" ? "anna" : nil }
+    let absent = try decoder.decode(Absent.self, from: bytes)
+    #expect(!absent.contains && absent.optional == nil)
+    #expect(absent.error == "0a 0a 0a 0a")
+    #expect(absent.id == "anna")
+  }
 }

@@ -109,12 +109,19 @@ import Testing
     let continuous = try sides.replicator(.push, .continuous)
     continuous.start()
     for number in 0..<30 {
-      try await until { continuous.status.activity == .idle }
       let statuses = continuous.statuses
       let stopping = Task { await continuous.stop() }
       for await _ in statuses {}
       continuous.start()
+      // This sequence is of the run that has just been started.
+      let next = continuous.statuses
       await stopping.value
+      var isRunning = false
+      for await status in next where status.activity != .stopped {
+        isRunning = true
+        break
+      }
+      #expect(isRunning)
       try await sides.here.put("next-\(number)")
       try await until { try await sides.there.contains("next-\(number)") }
     }

@@ -81,9 +81,12 @@ public struct SQLQuery: Sendable {
 
   /// Returns the plan for the query in the current state of the database. O(log n) for each index.
   ///
-  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; otherwise like every
-  ///   read.
+  /// - Throws: ``DatabaseError`` `notFound` if the collection does not exist; `invalidParameter` if
+  ///   the statement has no FROM; otherwise like every read.
   public func explain() throws -> QueryPlan {
+    guard program.readsDocuments else {
+      throw DatabaseError(.invalidParameter, "a statement without FROM reads no documents, so it has no plan")
+    }
     let reads = try reads()
     return try reads.explain(program)
   }

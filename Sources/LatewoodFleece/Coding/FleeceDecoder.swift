@@ -58,7 +58,7 @@ final class DecodingSource {
     self.hasUnicodeKeys = hasUnicodeKeys
   }
 
-  var userInfo: [CodingUserInfoKey: Any] { sendableInfo }
+  private(set) lazy var userInfo: [CodingUserInfoKey: Any] = sendableInfo
 
   /// Returns an additional member of the outermost dictionary.
   func added(_ name: String, _ path: CodingPath) throws(FleeceError) -> FleeceElement? {
@@ -140,8 +140,8 @@ final class DecodingSource {
       return try element.withValue { (value) throws(FleeceError) -> [Value]? in
         guard let array = try value.array() else { return nil }
         var list: [Value] = []
-        // Each element takes two bytes at least.
-        list.reserveCapacity(array.count)
+        // No more memory than a few pages before the first element has been read.
+        list.reserveCapacity(min(array.count, 256))
         for index in 0..<array.count {
           guard let value = try read(try array.value(at: index)) else { return nil }
           list.append(value)

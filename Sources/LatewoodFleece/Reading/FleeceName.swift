@@ -116,7 +116,7 @@ extension FleeceDictionary {
 
 extension FleeceItems {
   /// Returns the value of a key in the items of a dictionary that does not inherit; nil if there is
-  /// none. O(log n). Cheaper than making a `FleeceName` for one lookup.
+  /// none, or an undefined one. O(log n). Cheaper than making a `FleeceName` for one lookup.
   func value(for key: UnsafeRawBufferPointer) throws(FleeceError) -> FleeceValue? {
     guard let base = key.baseAddress else { return nil }
     let word = FleeceName.start(of: key, end: base + key.count)
@@ -132,7 +132,10 @@ extension FleeceItems {
         let order =
           key.count <= 8 || other.count <= 8
           ? other.count &- key.count : FleeceDictionary.order(other, key)
-        if order == 0 { return try self[2 &* middle &+ 1] }
+        if order == 0 {
+          let value = try self[2 &* middle &+ 1]
+          return value.isUndefined ? nil : value
+        }
         if order < 0 { low = middle &+ 1 } else { high = middle }
       } else if otherWord < word {
         low = middle &+ 1

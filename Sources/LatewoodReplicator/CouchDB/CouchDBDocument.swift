@@ -204,6 +204,10 @@ struct CouchDBAttachment: AttachmentContent {
       do {
         if let bytes = try await response.next() {
           count += UInt64(bytes.count)
+          if let length, count > length {
+            response.close()
+            throw ReplicationError(.unexpectedAnswer, "an attachment is longer than its document states")
+          }
           if expected != nil { bytes.withUnsafeBytes { hash.update($0) } }
           return bytes
         }

@@ -3,7 +3,8 @@ import LatewoodConcurrency
 import LatewoodDevice
 import LatewoodTree
 
-/// Short reads register with `readers` and count no references; longer reads hold a version.
+/// Short reads register with `readers`, and those of one key count no references; longer reads hold
+/// a version.
 extension Engine: ReadGate {
   func checkOpen() throws(StorageError) {
     if isClosed { throw Engine.closedError }

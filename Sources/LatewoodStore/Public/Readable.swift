@@ -53,7 +53,8 @@ extension Readable {
   @inlinable public func get(_ key: some ByteSource, in keyspace: Keyspace) throws -> [UInt8]? {
     try key.withBytes { (key) throws(StoreError) in
       let found = try find(key, in: keyspace)
-      defer { found.end() }
+      // The end of the read needs this object, or the memory that it points to.
+      defer { withExtendedLifetime(self) { found.end() } }
       return found.bytes.map { Array($0) }
     }
   }
@@ -74,7 +75,7 @@ extension Readable {
   ) throws -> R? {
     try key.withBytes { (key) throws -> R? in
       let found = try find(key, in: keyspace)
-      defer { found.end() }
+      defer { withExtendedLifetime(self) { found.end() } }
       guard let value = found.bytes else { return nil }
       return try body(value.bytes)
     }
@@ -89,7 +90,7 @@ extension Readable {
   @inlinable public func contains(_ key: some ByteSource, in keyspace: Keyspace) throws -> Bool {
     try key.withBytes { (key) throws(StoreError) in
       let found = try find(key, in: keyspace)
-      found.end()
+      withExtendedLifetime(self) { found.end() }
       return found.bytes != nil
     }
   }
