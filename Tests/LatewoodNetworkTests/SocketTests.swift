@@ -6,15 +6,24 @@ import Testing
 @testable import LatewoodNetwork
 
 @Suite struct SocketTests {
+  /// Waits for as long as a very busy machine may need.
+  private var patient: SocketConnector {
+    var connector = SocketConnector()
+    connector.timeout = .seconds(600)
+    return connector
+  }
+
   private func listener(_ server: ScriptedServer, host: String = "127.0.0.1") throws -> SocketListener {
-    try SocketListener(host: host, port: 0) { channel in Task { await server.serve(channel) } }
+    try SocketListener(host: host, port: 0, timeout: .seconds(600)) { channel in
+      Task { await server.serve(channel) }
+    }
   }
 
   @Test func `a client talks to a server over a socket`() async throws {
     let server = ScriptedServer { ScriptedResponse(200, $0.body, isChunked: true) }
     let listener = try listener(server)
     let client = HTTPClient(
-      origin: HTTPOrigin(host: "localhost", port: listener.port), connector: SocketConnector())
+      origin: HTTPOrigin(host: "localhost", port: listener.port), connector: patient)
     for count in [0, 1, 100_000, 3_000_000] {
       let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
       let response = try await client.send(HTTPRequest("POST", HTTPTarget(["a"]), body: .bytes(body)))
@@ -27,7 +36,7 @@ import Testing
     let server = ScriptedServer { ScriptedResponse(200, Array($0.target.segments[0].utf8)) }
     let listener = try listener(server)
     let client = HTTPClient(
-      origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), connector: SocketConnector())
+      origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), connector: patient)
     try await withThrowingTaskGroup(of: Bool.self) { group in
       for number in 0..<100 {
         group.addTask {
@@ -42,10 +51,10 @@ import Testing
 
   @Test func `a writer waits for a peer that does not read`() async throws {
     let accepted = Guarded<SocketChannel?>(nil)
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
       accepted.withLock { $0 = channel }
     }
-    let channel = try await SocketConnector().connect(to: HTTPOrigin(host: "127.0.0.1", port: listener.port))
+    let channel = try await patient.connect(to: HTTPOrigin(host: "127.0.0.1", port: listener.port))
     let written = Guarded(0)
     let piece = [UInt8](repeating: 7, count: 1 << 20)
     let writer = Task {
@@ -72,9 +81,9 @@ import Testing
   }
 
   @Test func `a read from a peer that sends nothing fails after the timeout`() async throws {
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { _ in }
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { _ in }
     let held = Guarded<[SocketChannel]>([])
-    let silent = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+    let silent = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
       held.withLock { $0.append(channel) }
     }
     var connector = SocketConnector()
@@ -88,13 +97,13 @@ import Testing
   }
 
   @Test func `a connection that is refused is an error`() async throws {
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { _ in }
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { _ in }
     let origin = HTTPOrigin(host: "127.0.0.1", port: listener.port)
     listener.close()
     // The socket is closed on another queue.
     for _ in 0..<1000 {
       do {
-        let channel = try await SocketConnector().connect(to: origin)
+        let channel = try await patient.connect(to: origin)
         channel.close()
         await Task.yield()
       } catch let error as HTTPError {
@@ -111,7 +120,7 @@ import Testing
       HTTPOrigin(isSecure: true, host: "127.0.0.1", port: 1),
     ] {
       do {
-        _ = try await SocketConnector().connect(to: origin)
+        _ = try await patient.connect(to: origin)
         Issue.record("connected")
       } catch let error as HTTPError {
         #expect(error.kind == (origin.isSecure ? .unsupported : .notConnected))
@@ -121,12 +130,12 @@ import Testing
 
   @Test func `cancelling and closing end a read`() async throws {
     let held = Guarded<[SocketChannel]>([])
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
       held.withLock { $0.append(channel) }
     }
     let origin = HTTPOrigin(host: "127.0.0.1", port: listener.port)
     for closes in [false, true] {
-      let channel = try await SocketConnector().connect(to: origin)
+      let channel = try await patient.connect(to: origin)
       let task = Task { try await channel.read() }
       await Task.yield()
       if closes { channel.close() } else { task.cancel() }
@@ -139,7 +148,7 @@ import Testing
   @Test func `a listener with a wrong address is an error`() throws {
     #expect(throws: HTTPError.self) { try SocketListener(host: "example.invalid", port: 0) { _ in } }
     #expect(throws: HTTPError.self) { try SocketListener(host: "203.0.113.1", port: 0) { _ in } }
-    let first = try SocketListener(host: "127.0.0.1", port: 0) { _ in }
+    let first = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { _ in }
     #expect(throws: HTTPError.self) { try SocketListener(host: "127.0.0.1", port: first.port) { _ in } }
   }
 }

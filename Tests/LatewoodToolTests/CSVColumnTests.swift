@@ -41,6 +41,8 @@ import Testing
     #expect(result.output.contains(#"The column "price" is text: as a number, "1.50" in line 4 would"#))
     #expect(!result.output.contains(#""title" is text"#), "\(result.output)")
     #expect(result.output.contains("--columns NAME:number"))
+    let (_, dates) = try imported("day,phone,version\n2026-11-27,030-1234,1.2.3\n2026-11-28,1-2,1.10.0\n")
+    #expect(dates.code == .success && !dates.output.contains("is text"), "\(dates.output)")
   }
 
   @Test func `declared columns have their type, and a cell that does not fit is refused`() throws {
@@ -55,7 +57,8 @@ import Testing
       try documents(forms, ["--columns", "a:number"]) == [
         #"{"a":1}"#, #"{"a":0.5}"#, #"{"a":2}"#, #"{"a":-7}"#, #"{"a":0}"#, #"{"a":10000000}"#,
       ])
-    for (cell, type) in [("x", "number"), ("1e999", "number"), ("--1", "number"), ("1", "boolean")] {
+    let wrong = ["x", "1e999", "--1", ".", "-.", "+.", "+", "+-5", "-+5", ".5.", "1e5.", "5..", "+.e5"]
+    for (cell, type) in wrong.map({ ($0, "number") }) + [("1", "boolean")] {
       let (tool, result) = try imported("b,a\n,\n1,\(cell)\n", ["--columns", "a:\(type)"])
       #expect(result.code == .badInput && result.error.contains("line 3, column 3"), "\(result.error)")
       #expect(result.error.contains("is not a \(type), and the column \"a\" is of this type"))
@@ -90,6 +93,11 @@ import Testing
     #expect(tabs.output.hasPrefix("Imported 1 value (csv, separated by tabs)"), "\(tabs.output)")
     let (_, wrong) = try imported("a;b\n1;2\n")
     #expect(wrong.code == .badInput && wrong.error.contains("--separator ';'"), "\(wrong.error)")
+    for text in ["\"a\";\"b\"\n1;2\n", "\"a\"|b\n1|2\n"] {
+      let (_, quoted) = try imported(text)
+      let other = text.contains(";") ? ";" : "|"
+      #expect(quoted.code == .badInput && quoted.error.contains("--separator '\(other)'"), "\(quoted.error)")
+    }
     for separator in ["", ";;", "\"", "é", "\n"] {
       let (_, result) = try imported("a,b\n1,2\n", ["--separator", separator])
       #expect(result.code == .usage, "\(separator)")

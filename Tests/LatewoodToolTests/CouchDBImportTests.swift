@@ -40,7 +40,7 @@ import Testing
     try tool.expectSound()
     let (_, shown) = try imported(Self.dump, "--documents")
     #expect(shown.output.contains("3 values left out: deleted and design documents."))
-    #expect(shown.output.contains("The attachments of 1 document left out."))
+    #expect(shown.output.contains("The attachments of 1 document were left out."))
   }
 
   @Test(

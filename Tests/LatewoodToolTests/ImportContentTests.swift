@@ -36,6 +36,47 @@ import Testing
     try tool.expectSound()
   }
 
+  @Test func `replacing needs a collection that was named`() throws {
+    let tool = try ToolRun()
+    let films = try write(#"[{"title":"Alien"},{"title":"Up"}]"#, "films.json", in: tool)
+    let more = try write(#"{"title":"Brazil"}"#, "more.json", in: tool)
+    try #expect(tool("import", "@", films).code == .success)
+    let refused = try tool("import", "@", more, "--replace")
+    #expect(refused.code == .usage && refused.error.contains("--collection films"), "\(refused.error)")
+    #expect(try tool("find", "@", "--count").lines == ["2"])
+    try #expect(tool("import", "@", more, "--replace", "--collection", "films").code == .success)
+    #expect(try tool("find", "@", "--count").lines == ["1"])
+    try #expect(tool("import", "@", films, "--replace").code == .success)
+    #expect(try tool("find", "@", "--count").lines == ["2"])
+  }
+
+  @Test func `export names the collection, and refuses an empty one beside others`() throws {
+    let tool = try ToolRun()
+    let films = try write(#"[{"t":"Alien"}]"#, "films.json", in: tool)
+    try #expect(tool("import", "@", films).code == .success)
+    let out = "\(tool.directory)/out"
+    let first = try tool("export", "@", out).output
+    #expect(first.hasPrefix("Exported 1 value (array) of the collection films, "), "\(first)")
+    let chosen = try tool("export", "@", "\(out)2", "--collection", "films").output
+    #expect(chosen.hasPrefix("Exported 1 value (array), "), "\(chosen)")
+    try #expect(tool("import", "@", films, "--collection", "people").code == .success)
+    let refused = try tool("export", "@", "\(out)3")
+    #expect(refused.code == .usage, "\(refused.error)")
+    #expect(refused.error.contains("--collection: films, people"), "\(refused.error)")
+    #expect(try !FileVolume().exists("\(out)3"))
+    #expect(try tool("export", "@", "--collection", "people").code == .success)
+    #expect(try tool("export", "@", "--collection", "_default").code == .success)
+  }
+
+  @Test func `only an underscore stands for the only collection`() throws {
+    let tool = try ToolRun()
+    let films = try write(#"[{"t":"Alien"}]"#, "films.json", in: tool)
+    try #expect(tool("import", "@", films).code == .success)
+    #expect(try tool("query", "@", "SELECT t FROM _").lines == [#"{"t":"Alien"}"#])
+    #expect(try tool("query", "@", "SELECT t FROM _default").output.isEmpty)
+    #expect(try tool("query", "@", "SELECT t FROM _default._default").output.isEmpty)
+  }
+
   @Test(arguments: [
     ("my films 2.old.json", "my-films-2"), ("_x.csv", "x"), ("né.json", "n-"), ("-.json", "_default"),
     (".json", "json"), ("a%b.json", "a-b"),

@@ -24,7 +24,7 @@ import Testing
     #expect(
       created.hasPrefix("Created the index by n: 20 entries in ") && created.hasSuffix("s.\n"), "\(created)")
     let again = try tool("index", "create", "@", "by n", "n")
-    #expect(again.code == .success && again.output == "The index by n is there already: 20 entries.\n")
+    #expect(again.code == .success && again.output == "The index by n already exists: 20 entries.\n")
     let partial = try tool("index", "create", "@", "few", "t[],n:desc", "--where", #"{"n":{"$gt":7}}"#)
     #expect(partial.code == .success)
     #expect(

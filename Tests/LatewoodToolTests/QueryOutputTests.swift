@@ -84,9 +84,79 @@ import Testing
     #expect(shown(tool, text, "--pretty").first == "{")
     #expect(shown(tool, text, "--json").joined().contains(#""count""#))
     #expect(try tool("query", "@", text).lines == [#"{"title":"Alien","year":1979}"#])
-    for pair in [["--csv", "--lines"], ["--json", "--csv"], ["--json", "--lines"]] {
-      #expect(try tool.run(["query", "@", text] + pair).code == .usage)
+    for pair in [
+      ["--csv", "--lines"], ["--json", "--csv"], ["--json", "--lines"], ["--csv", "--pretty"],
+      ["--csv", "--compact"], ["--csv", "--explain"], ["--lines", "--pretty"],
+    ] {
+      let result = try tool.run(["query", "@", text] + pair)
+      #expect(result.code == .usage && result.error.contains("do not go together"), "\(pair)")
     }
+  }
+
+  @Test func `CSV doubles a quote before a combining mark`() throws {
+    let tool = try ToolRun()
+    try #expect(tool("doc", "put", "@", "a", #"{"t":"\"\u0301"}"#).code == .success)
+    let output = try tool("query", "@", "SELECT t FROM _", "--csv").output
+    #expect(Array(output.utf8) == Array("t\n\"\"\"\u{301}\"\n".utf8), "\(output)")
+  }
+
+  @Test func `a table shows text as text, whatever characters it has`() throws {
+    let tool = try ToolRun()
+    let texts = [
+      "a\u{200C}b", "\u{1F468}\u{200D}\u{1F469}", #"a\u{AD}b"#, #"a\r\nb\rc\td"#, "0x10c", #"a\u{1B}[31mb"#,
+    ]
+    for (number, text) in texts.enumerated() {
+      let json = text.replacing("\\u{AD}", with: "\\u00ad").replacing("\\u{1B}", with: "\\u001b")
+      try #expect(tool("doc", "put", "@", "d\(number)", #"{"t":"\#(json)"}"#).code == .success)
+    }
+    #expect(
+      shown(tool, "SELECT t FROM _ ORDER BY meta().id").dropLast() == [
+        "t", "a\u{200C}b", "\u{1F468}\u{200D}\u{1F469}", #"a\u00adb"#, "a b c d", "0x10c", #"a\u001b[31mb"#,
+      ])
+  }
+
+  @Test func `a cell keeps no more of a long text than a row shows`() {
+    let long = ValueText.shown(text: Array(String(repeating: "é", count: 1 << 20).utf8), in: 80)
+    #expect(DisplayWidth.of(long) == 80 && long.hasSuffix("é…"))
+    for count in 78...330 {
+      let text = String(repeating: "x", count: count % 4) + String(repeating: "名", count: count)
+      #expect(!ValueText.shown(text: Array(text.utf8), in: 80).contains("\u{FFFD}"))
+    }
+  }
+
+  @Test func `a pager that cannot be run is reported`() throws {
+    let place = try Workplace()
+    let lines = (0..<200).map { #"{"n":\#($0)}"# }
+    try Repository.write(Array(lines.joined(separator: "\n").utf8), to: place("rows.json"))
+    try #require(BuiltTool.run(["import", place("db"), place("rows.json")]).code == .success)
+    for pager in ["/nothing/here", place("rows.json")] {
+      let session = try TerminalSession(
+        ["query", place("db"), "SELECT n FROM _"], environment: ["NO_COLOR": "1", "PAGER": pager])
+      #expect(try session.wait() == ExitCode.inputOutput.rawValue)
+      #expect(session.all.rows.contains { $0.contains("Set PAGER to") }, "\(session.all.rows)")
+    }
+  }
+
+  @Test func `an error among the rows is reported after the pager has ended`() throws {
+    let place = try Workplace()
+    let padding = String(repeating: "x", count: 300)
+    let lines = (0..<3000).map { #"{"n":\#($0),"text":"\#(padding) row \#($0)."}"# }
+    try Repository.write(Array(lines.joined(separator: "\n").utf8), to: place("rows.json"))
+    try #require(BuiltTool.run(["import", place("db"), place("rows.json")]).code == .success)
+    try #require(BuiltTool.run(["compact", place("db")]).code == .success)
+    var bytes = try CapturedRun.read(place("db"))
+    let mark = Array(" row 2500.".utf8)
+    let found = bytes.indices.first { bytes[$0...].starts(with: mark) }
+    bytes[try #require(found)] ^= 1
+    try CapturedRun.write(bytes, to: place("db"))
+    let session = try TerminalSession(
+      ["query", place("db"), "SELECT text, n FROM _"],
+      environment: ["NO_COLOR": "1", "PAGER": "tail -n 1; echo the pager ended"])
+    #expect(try session.wait() == ExitCode.damaged.rawValue)
+    let rows = session.all.rows
+    let end = try #require(rows.firstIndex { $0.contains("the pager ended") }, "\(rows)")
+    let report = try #require(rows.firstIndex { $0.hasPrefix("latewood: ") }, "\(rows)")
+    #expect(end < report, "\(rows)")
   }
 
   @Test func `rows that do not fit on the screen go through the pager, and only these`() throws {

@@ -17,7 +17,7 @@ struct TLSTests {
     private let input = Pipe()
 
     init(_ certificate: String, _ server: ScriptedServer) throws {
-      listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+      listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
         Task { await server.serve(channel) }
       }
       let directory = try #require(ProcessInfo.processInfo.environment["LATEWOOD_TLS"])
@@ -36,7 +36,7 @@ struct TLSTests {
     deinit { proxy.terminate() }
 
     func client(_ host: String = "localhost") -> URLSessionTransport {
-      URLSessionTransport(origin: HTTPOrigin(isSecure: true, host: host, port: port))
+      URLSessionTransport(origin: HTTPOrigin(isSecure: true, host: host, port: port), timeout: 600)
     }
   }
 
@@ -81,11 +81,11 @@ struct TLSTests {
 
   @Test func `a server without TLS is refused`() async throws {
     let scripted = ScriptedServer { _ in ScriptedResponse(200, []) }
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
       Task { await scripted.serve(channel) }
     }
     let client = URLSessionTransport(
-      origin: HTTPOrigin(isSecure: true, host: "127.0.0.1", port: listener.port))
+      origin: HTTPOrigin(isSecure: true, host: "127.0.0.1", port: listener.port), timeout: 600)
     let error = await #expect(throws: HTTPError.self) { _ = try await client.send(Self.hello) }
     #expect(error?.kind == .insecure)
     #expect(scripted.requests.isEmpty)

@@ -13,11 +13,11 @@ import Testing
     let client: URLSessionTransport
 
     init(_ server: ScriptedServer, unreadLimit: Int = 64 << 20) throws {
-      listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+      listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
         Task { await server.serve(channel) }
       }
       client = URLSessionTransport(
-        origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), unreadLimit: unreadLimit)
+        origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), timeout: 600, unreadLimit: unreadLimit)
     }
   }
 
@@ -137,7 +137,7 @@ import Testing
 
   @Test func `a feed is read while it arrives`() async throws {
     let (sender, listener) = try await Self.openAnswer()
-    let client = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: listener.port))
+    let client = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), timeout: 600)
     async let sent = client.send(HTTPRequest("GET", HTTPTarget(["feed"])))
     let channel = try await sender()
     try await channel.write(Array("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n".utf8))
@@ -155,7 +155,7 @@ import Testing
   @Test func `an answer that nobody reads is given up`() async throws {
     let (sender, listener) = try await Self.openAnswer()
     let client = URLSessionTransport(
-      origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), unreadLimit: 1 << 20)
+      origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), timeout: 600, unreadLimit: 1 << 20)
     async let sent = client.send(HTTPRequest("GET", HTTPTarget(["feed"])))
     let channel = try await sender()
     try await channel.write(Array("HTTP/1.1 200 OK\r\n\r\n".utf8))
@@ -232,7 +232,7 @@ import Testing
 
   @Test func `a closed client ends its requests, and sends no more`() async throws {
     let (sender, listener) = try await Self.openAnswer()
-    let client = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: listener.port))
+    let client = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: listener.port), timeout: 600)
     let sent = Task { try await client.send(HTTPRequest("GET", HTTPTarget(["feed"]))) }
     let channel = try await sender()
     client.close()
@@ -249,14 +249,14 @@ import Testing
   }
 
   @Test func `what cannot be reached is named`() async throws {
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { $0.close() }
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { $0.close() }
     let port = listener.port
-    let closes = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: port))
+    let closes = URLSessionTransport(origin: HTTPOrigin(host: "127.0.0.1", port: port), timeout: 600)
     let error = await #expect(throws: HTTPError.self) {
       _ = try await closes.send(HTTPRequest("PUT", HTTPTarget(["a"])))
     }
     #expect(error?.kind == .connectionLost, "\(String(describing: error))")
-    let nobody = URLSessionTransport(origin: HTTPOrigin(host: "nobody.invalid", port: 80))
+    let nobody = URLSessionTransport(origin: HTTPOrigin(host: "nobody.invalid", port: 80), timeout: 600)
     let unknown = await #expect(throws: HTTPError.self) {
       _ = try await nobody.send(HTTPRequest("GET", HTTPTarget(["a"])))
     }
@@ -270,7 +270,7 @@ import Testing
   /// Returns a listener, and what waits for its first connection after its request has arrived.
   private static func openAnswer() async throws -> (() async throws -> SocketChannel, SocketListener) {
     let accepted = Guarded<SocketChannel?>(nil)
-    let listener = try SocketListener(host: "127.0.0.1", port: 0) { channel in
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
       accepted.withLock { $0 = channel }
     }
     return (

@@ -42,6 +42,26 @@ package final class FileVolume: Volume {
     return device
   }
 
+  /// Appends bytes to a file like that of `openPrivate`, behind whatever other processes append at
+  /// the same time.
+  package func appendPrivate(_ bytes: [UInt8], to path: String) throws(StorageError) {
+    // Removes the permissions of others.
+    try openPrivate(path).close()
+    do throws(ErrorNumber) {
+      let number = try retried { () throws(ErrorNumber) in try SystemCalls.openForAppending(path) }
+      defer { SystemCalls.closeFile(number) }
+      var rest = bytes[...]
+      while !rest.isEmpty {
+        let count = try retried { () throws(ErrorNumber) in try SystemCalls.append(number, rest) }
+        // Systems do not return this for a file, and a retry might loop forever.
+        guard count > 0 else { throw ErrorNumber.inputOutput }
+        rest = rest.dropFirst(count)
+      }
+    } catch {
+      throw StorageError(error, "append to the file", path: path)
+    }
+  }
+
   /// Creates a device from an open descriptor, which must be a regular file. Takes over the
   /// descriptor.
   private func device(over number: Int32, _ path: String) throws(StorageError) -> any Device {

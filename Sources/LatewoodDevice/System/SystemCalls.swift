@@ -120,6 +120,18 @@ package enum SystemCalls {
     try checked(open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
   }
 
+  /// Opens an existing file like `openPrivate`; each write goes to its end.
+  static func openForAppending(_ path: String) throws(ErrorNumber) -> Int32 {
+    try checked(open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK))
+  }
+
+  /// Writes to a file that `openForAppending` has opened. Returns the number of written bytes.
+  static func append(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) throws(ErrorNumber) -> Int {
+    // SAFETY: the system reads the bytes only during the call.
+    let count = bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+    return try checked(count)
+  }
+
   static func openDirectory(_ path: String) throws(ErrorNumber) -> Int32 {
     try checked(open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC))
   }

@@ -48,7 +48,8 @@ enum CommandTable {
       "unknown command \(Arguments.quoted(name))",
       advice: Suggestion.advice(
         for: String(decoding: name, as: UTF8.self), among: commands.filter { !$0.isHidden }.map(\.name),
-        otherwise: "`latewood help` lists the commands. To open a file in the shell, check its name.")
+        otherwise: "`latewood help` lists the commands. If it is a file to open, there is none with this "
+          + "name.")
     )
   }
 }

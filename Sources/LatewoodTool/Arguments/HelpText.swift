@@ -65,7 +65,7 @@ enum HelpText {
 
   static let keys =
     "A file contains either documents or key-value entries. Documents are in collections: --collection NAME "
-    + "selects one; the default is the only one, or \"_default\" of several. Entries are in keyspaces, each with its own keys: "
+    + "selects one; the default is the only collection, or \"_default\" if there are several. Entries are in keyspaces, each with its own keys: "
     + "--keyspace NAME selects one, and the default is \"default\". Keys are text, or bytes written as "
     + "hexadecimal after 0x, which is also how keys that are not readable text are printed."
 

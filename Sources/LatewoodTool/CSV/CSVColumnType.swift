@@ -15,9 +15,13 @@ enum CSVColumnType: String, CaseIterable {
     while rest.count > 1, rest.first == UInt8(ascii: "0"), isDigit(rest[rest.startIndex + 1]) {
       rest = rest.dropFirst()
     }
-    let text =
-      (isNegative ? [UInt8(ascii: "-")] : []) + (rest.first == UInt8(ascii: ".") ? [UInt8(ascii: "0")] : [])
-      + (rest.last == UInt8(ascii: ".") ? rest.dropLast() : rest)
+    let beginsWithPoint = rest.first == UInt8(ascii: ".")
+    // A digit must follow: neither a second sign nor a point alone is a number.
+    guard let digit = rest.dropFirst(beginsWithPoint ? 1 : 0).first, isDigit(digit) else { return nil }
+    if !beginsWithPoint, rest.last == UInt8(ascii: "."), rest.dropLast().allSatisfy(isDigit) {
+      rest = rest.dropLast()
+    }
+    let text = (isNegative ? [UInt8(ascii: "-")] : []) + (beginsWithPoint ? [UInt8(ascii: "0")] : []) + rest
     return isNumberOfJSON(text) ? text : nil
   }
 
@@ -38,11 +42,6 @@ enum CSVColumnType: String, CaseIterable {
     var output = JSONOutput()
     do throws(FleeceError) { try output.double(double) } catch { return false }
     return output.take() == cell
-  }
-
-  /// Returns whether a cell consists of the characters of numbers.
-  static func looksLikeNumber(_ cell: [UInt8]) -> Bool {
-    cell.contains(where: isDigit) && cell.allSatisfy { isDigit($0) || "+-.eE".utf8.contains($0) }
   }
 
   private static func isNumberOfJSON(_ cell: [UInt8]) -> Bool {
@@ -80,7 +79,7 @@ enum CSVColumnType: String, CaseIterable {
 /// `false`. Empty cells fit every type.
 struct CSVColumnSurvey {
   private(set) var type: CSVColumnType?
-  /// Whether all cells so far look like numbers.
+  /// Whether all cells so far are numbers, perhaps in a form that is not kept.
   private var looksNumeric = true
   /// The first cell that is not a number that gives its text back, with its line.
   private var exception: (cell: [UInt8], line: Int)?
@@ -92,7 +91,7 @@ struct CSVColumnSurvey {
       return
     }
     if exception == nil { exception = (cell, line) }
-    looksNumeric = looksNumeric && CSVColumnType.looksLikeNumber(cell)
+    looksNumeric = looksNumeric && CSVColumnType.number(cell) != nil
     let isBoolean = cell.elementsEqual("true".utf8) || cell.elementsEqual("false".utf8)
     type = isBoolean && (type == nil || type == .boolean) ? .boolean : .text
   }

@@ -44,7 +44,7 @@ struct CSVFormat: Equatable {
     else {
       throw Failure.usage(
         "--separator cannot be \(Arguments.quoted(Array(text.utf8)))",
-        advice: "Write one character of ASCII other than a quote, such as ';', or the word tab.")
+        advice: "Use one ASCII character other than a quote, such as ';', or the word tab.")
     }
     return byte
   }

@@ -85,15 +85,22 @@ struct CSVRecords {
       known[cell] = names.count
       names.append(cell)
     }
-    if names.count == 1, !isQuoted, let other = cell.first(where: { ",;\t|".utf8.contains($0) }) {
+    if names.count == 1, !isQuoted, let other = cell.first(where: Self.usualSeparators.contains) {
       throw failure(
         "the header names one column, \(Arguments.quoted(cell))",
-        advice: "Cells are separated by \(separatorName); choose \(CSVFormat.shown(other)) with "
-          + "--separator \(CSVFormat.argument(other)), or put the name in quotes if it is one.",
+        advice: "Cells are separated by \(separatorName); choose \(Self.choice(of: other)), or put the "
+          + "name in quotes if it is one.",
         at: cellPlace)
     }
     separator = separator ?? UInt8(ascii: ",")
     types = try typesOfColumns()
+  }
+
+  private static let usualSeparators = Array(",;\t|".utf8)
+
+  /// Returns a separator with the option that chooses it, for messages.
+  private static func choice(of separator: UInt8) -> String {
+    "\(CSVFormat.shown(separator)) with --separator \(CSVFormat.argument(separator))"
   }
 
   /// The separator, for messages.
@@ -224,9 +231,12 @@ extension CSVRecords {
         try skipLineEnd(byte)
         return .line
       case _ where isQuoted:
+        // In the header, the wrong separator is more likely than a wrong quote.
+        let isSeparator = types.isEmpty && Self.usualSeparators.contains(byte)
         throw failure(
           "\(JSON.shown(byte)) follows a cell in quotes",
-          advice: "Cells are separated by \(separatorName); inside quotes, double each quote.")
+          advice: "Cells are separated by \(separatorName); "
+            + (isSeparator ? "choose \(Self.choice(of: byte))." : "inside quotes, double each quote."))
       case UInt8(ascii: "\""):
         throw failure(
           "a quote stands inside a cell that does not begin with one",

@@ -23,7 +23,7 @@ extension OptionDescription {
     name: "--before", value: "SEQUENCE", summary: "list --by-sequence: continue with changes before it")
   static let documentCollection = OptionDescription(
     name: "--collection", value: "NAME",
-    summary: "the collection; if not given, the only one, or _default of several")
+    summary: "the collection; if not given, the only collection, or _default if there are several")
 }
 
 extension CommandDescription {

@@ -51,6 +51,7 @@ extension CommandDescription {
     let content =
       try DatabaseContent.chosen(by: arguments) ?? DatabaseContent.found(at: arguments.text(0)) ?? .entries
     let place = content == .documents ? "collection" : "keyspace"
+    let isChosen = try content != .documents || DocumentDatabase.collectionName(arguments) != nil
     let (name, exporter) =
       try content == .documents
       ? exportDocuments(arguments, to: path, console) : exportEntries(arguments, to: path, console)
@@ -61,8 +62,11 @@ extension CommandDescription {
       writer.lineBreak()
       try (path == "-" ? console.error : console.output).write(writer.take())
     } else if path != "-" {
-      try console.line(
-        "Exported \(Quantity.count(exporter.count, "value", "values")) (\(exporter.shape.rawValue)), "
+      // The collection that no option has chosen is named.
+      let shown = DisplayWidth.fitted(KeyText.shown(name.utf8), to: 30)
+      let source = isChosen ? "" : " of the collection \(shown)"
+      try console.sentence(
+        "Exported \(Quantity.count(exporter.count, "value", "values")) (\(exporter.shape.rawValue))\(source), "
           + "\(Quantity.bytes(exporter.length)), in \(Quantity.duration(nanoseconds: nanoseconds)).")
     }
     return .success
@@ -91,9 +95,11 @@ extension CommandDescription {
   ) throws -> (String, Exporter) {
     try DocumentDatabase.reading(arguments).closing { database in
       let collection = try database.collection(arguments)
-      let total: Int
       let reads = try database.store.snapshot().reads(collection)
-      total = try reads.count()
+      let total = try reads.count()
+      if total == 0, try DocumentDatabase.collectionName(arguments) == nil {
+        try refuseAmbiguity(database, exporting: collection.name)
+      }
       let record = try ImportRecord.read(reads)
       let exporter = try run(arguments, record, .lines, total, to: path, console) { take in
         try reads.forEachWholeDocument { id, _, body in
@@ -106,6 +112,20 @@ extension CommandDescription {
       }
       return (collection.name, exporter)
     }
+  }
+
+  /// Throws if other collections than the empty one that would be exported have documents.
+  private static func refuseAmbiguity(_ database: DocumentDatabase, exporting empty: String) throws {
+    let others = try database.store.snapshot().collectionNames().filter { name in
+      guard name != empty, let collection = try database.store.collection(name) else { return false }
+      return try database.reads(collection).count() > 0
+    }
+    guard !others.isEmpty else { return }
+    let shown = others.prefix(8).map { KeyText.shown($0.utf8) }.joined(separator: ", ")
+    let more = others.count > 8 ? " and \(others.count - 8) more" : ""
+    throw Failure.usage(
+      "the collection \(empty) is empty, and others have documents",
+      advice: "Choose one with --collection: \(shown)\(more).")
   }
 
   private static func run(

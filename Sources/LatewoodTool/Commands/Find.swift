@@ -109,11 +109,7 @@ extension CommandDescription {
     _ request: FindRequest, _ database: DocumentDatabase, _ collection: CollectionHandle,
     on console: Console
   ) throws {
-    let reads = try database.reads(collection)
-    let plan = try reads.explain(request)
-    try console.plan(plan, of: collection)
-    // An index on a member that no document has would not help.
-    if plan.suggestion != nil { try UnknownMembers.note(request.predicate, in: reads, on: console) }
+    try console.plan(try database.reads(collection).explain(request), of: collection)
   }
 }
 

@@ -13,7 +13,7 @@ extension OptionDescription {
     choices: ImportForm.allCases.map(\.rawValue))
   static let cellTypes = OptionDescription(
     name: "--types", value: "WHAT",
-    summary: "CSV: the types of columns that --columns does not have; infer if not given",
+    summary: "CSV: the types of columns that --columns does not name; infer if not given",
     choices: CSVFormat.Types.allCases.map(\.rawValue))
   static let separator = OptionDescription(
     name: "--separator", value: "CHARACTER",
@@ -33,7 +33,7 @@ extension OptionDescription {
   static let uniqueKeys = OptionDescription(
     name: "--unique", summary: "import nothing if two values of SOURCE have the same key or id")
   static let replace = OptionDescription(
-    name: "--replace", summary: "remove the content of the keyspace first")
+    name: "--replace", summary: "remove the content of the collection or keyspace first")
 }
 
 extension CommandDescription {
@@ -82,7 +82,7 @@ extension CommandDescription {
       "Types of columns: a column is a number if each of its cells is a number that is printed the same way "
         + "after it was stored, and boolean if each is true or false. With a cell such as 007, 1.50, 1E7 or "
         + "9007199254740993.0 it stays text, and the report names the cell; --columns NAME:number makes it a "
-        + "number nevertheless, and refuses a cell that is none. An empty cell gives no member. SOURCE is read "
+        + "number nevertheless, and refuses a cell that is not one. An empty cell gives no member. SOURCE is read "
         + "twice for this; standard input is then in memory. --types text makes text of all others.",
       "couchdb is the response of CouchDB to _all_docs?include_docs=true. _id becomes the id; _rev and all other "
         + "members that begin with an underscore are left out, and each document gets a first revision of its "
@@ -208,7 +208,7 @@ struct ImportReport: Equatable {
     }
     if leftOut.attachments > 0 {
       try console.line(
-        "The attachments of \(Quantity.count(leftOut.attachments, "document", "documents")) left out.")
+        "The attachments of \(Quantity.count(leftOut.attachments, "document", "documents")) were left out.")
     }
     for note in notes { try console.sentence(note) }
   }

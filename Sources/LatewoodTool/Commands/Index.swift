@@ -94,7 +94,7 @@ extension CommandDescription {
         let shown = DisplayWidth.fitted(KeyText.shown(name.utf8), to: 30)
         try console.sentence(
           wasReady
-            ? "The index \(shown) is there already: \(entries)."
+            ? "The index \(shown) already exists: \(entries)."
             : "Created the index \(shown): \(entries) in \(Quantity.duration(nanoseconds: nanoseconds)).")
         return
       }

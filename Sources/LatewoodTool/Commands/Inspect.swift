@@ -29,7 +29,7 @@ extension CommandDescription {
     let action = arguments.operand(0) ?? []
     let names = CommandTable.inspections.map(\.name)
     throw Failure.usage(
-      "`latewood inspect` cannot \(Arguments.quoted(action))",
+      "`latewood inspect` has no part \(Arguments.quoted(action))",
       advice: Suggestion.advice(
         for: String(decoding: action, as: UTF8.self), among: names,
         otherwise: "Write `latewood inspect ACTION DATABASE`, with one of: \(names.joined(separator: ", ")).")

@@ -28,8 +28,8 @@ extension CommandDescription {
         + "and the time. If the table does not fit on the screen, PAGER or less shows it. --csv, --lines "
         + "and --json choose other forms; outside a terminal rows are lines.",
       "SELECT [DISTINCT] [RAW] columns FROM collection [UNNEST array AS name] WHERE ... GROUP BY ... HAVING ... "
-        + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. _ is the only collection, or _default of "
-        + "several. "
+        + "ORDER BY ... LIMIT ... OFFSET ..., as in Couchbase Lite. _ is the only collection, or "
+        + "_default if there are several. "
         + "* gives documents under the name of their collection, and name.* their members. "
         + "After RAW or VALUE there is one column, and rows are its values instead of objects.",
       "Conditions: = != < <= > >=, IN, LIKE, BETWEEN, IS [NOT] NULL, IS [NOT] MISSING, IS [NOT] VALUED, "
@@ -61,28 +61,24 @@ extension CommandDescription {
   ) { arguments, console in
     try console.chooseLayout(arguments)
     let form = try RowForm(arguments, console)
-    if arguments.has(.lines), !arguments.has(.pretty) { console.documents = JSONOutput(.canonical) }
+    if arguments.has(.lines) { console.documents = JSONOutput(.canonical) }
     let start = MonotonicClock.nanoseconds
-    let (program, isStar) = try SQLProgram.program(arguments)
+    let (program, statement) = try SQLProgram.program(arguments)
     try DocumentDatabase.reading(arguments).closing { database in
-      let isDefault = program.collection == CollectionHandle.defaultName
       let collection = try database.collection(
-        isDefault ? database.usualCollectionName() : program.collection)
+        statement.isOfUnderscore ? database.usualCollectionName() : program.collection)
       let reads = try database.reads(collection)
       if arguments.has(.explain) {
         guard program.readsDocuments else {
           throw Failure.usage("the statement reads no documents, so there is nothing to explain")
         }
-        let plan = try reads.explain(program)
-        try console.plan(plan, of: collection)
-        if plan.suggestion != nil { try UnknownMembers.note(program.predicate, in: reads, on: console) }
-        return
+        return try console.plan(try reads.explain(program), of: collection)
       }
-      var columns = RowColumns(program, isStar: isStar)
+      var columns = RowColumns(program, isStar: statement.isStar)
       switch form {
       case .json:
         var listing = ResultListing(
-          console, collection: collection.name, name: "rows", emptyNote: "The statement gives no rows.")
+          console, collection: collection.name, name: "rows", emptyNote: "The statement returns no rows.")
         listing.begin()
         let read = try reads.query(program) { row in
           try listing.add(row)
@@ -110,11 +106,16 @@ extension CommandDescription {
     _ program: SQLProgram, _ reads: DocumentReads, _ listing: some RowListing, on console: Console
   ) throws {
     var (listing, isEmpty) = (listing, true)
-    try reads.query(program) { row in
-      isEmpty = false
-      return try listing.add(row)
+    do {
+      try reads.query(program) { row in
+        isEmpty = false
+        return try listing.add(row)
+      }
+      try listing.end()
+    } catch {
+      listing.stop()
+      throw error
     }
-    try listing.end()
     if isEmpty { try UnknownMembers.note(program.predicate, in: reads, on: console) }
   }
 }
@@ -130,6 +131,13 @@ private enum RowForm {
     guard chosen.count < 2 else {
       throw Failure.usage("\(chosen[0].name) and \(chosen[1].name) do not go together")
     }
+    let others: [(OptionDescription, [OptionDescription])] = [
+      (.csv, [.explain, .pretty, .compactJSON]), (.lines, [.pretty]),
+    ]
+    for (option, excluded) in others where arguments.has(option) {
+      guard let other = excluded.first(where: arguments.has) else { continue }
+      throw Failure.usage("\(option.name) and \(other.name) do not go together")
+    }
     if arguments.has(.csv) {
       self = .csv
     } else if !chosen.isEmpty || arguments.has(.pretty) || arguments.has(.compactJSON) {
@@ -141,8 +149,10 @@ private enum RowForm {
 }
 
 extension SQLProgram {
-  /// Returns the program of the arguments, and whether it is that of a single `*`.
-  fileprivate static func program(_ arguments: Arguments) throws -> (program: SQLProgram, isStar: Bool) {
+  /// Returns the program of the arguments, and the statement that it is made from.
+  fileprivate static func program(
+    _ arguments: Arguments
+  ) throws -> (program: SQLProgram, statement: SQLStatement) {
     let text = try arguments.text(1)
     var parameters: [String: FleeceElement] = [:]
     for pair in try arguments.texts(of: .parameter) {
@@ -156,7 +166,7 @@ extension SQLProgram {
     }
     do throws(QueryError) {
       let statement = try SQLStatement(parsing: text)
-      return (try SQLProgram(statement, parameters: parameters), statement.isStar)
+      return (try SQLProgram(statement, parameters: parameters), statement)
     } catch { throw Failure(error, in: text) }
   }
 

@@ -4,7 +4,7 @@ extension OptionDescription {
   static let historyFile = OptionDescription(
     name: "--history", value: "FILE", summary: "keep the history in this file")
   static let noHistory = OptionDescription(
-    name: "--no-history", summary: "forget the lines at the end, and use none of earlier runs")
+    name: "--no-history", summary: "keep no history, and ignore that of earlier runs")
   static let keepGoing = OptionDescription(
     name: "--keep-going", summary: "without a terminal: continue after a command that fails")
 }
@@ -30,7 +30,7 @@ extension CommandDescription {
         + "XDG_STATE_HOME or ~/.local/state. --history or LATEWOOD_HISTORY names another file; --no-history or an empty "
         + "LATEWOOD_HISTORY switches this off.",
       "If standard input is not a terminal, its lines and statements are run without a prompt. The first command that fails "
-        + "ends the shell with its exit code; with --keep-going the rest still run, and the first failure "
+        + "ends the shell with its exit code; with --keep-going the rest still runs, and the first failure "
         + "determines the exit code.",
       "Each command opens the file anew, so the shell does not keep others from using it.",
     ],

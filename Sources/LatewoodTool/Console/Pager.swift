@@ -39,7 +39,8 @@ final class Pager {
     }
   }
 
-  /// Shows the lines that fit on the screen, or waits until the user leaves the pager.
+  /// Shows the lines that fit on the screen, or waits until the user leaves the pager. Throws if
+  /// the command of the pager cannot be run.
   func end() throws {
     guard let process else {
       for text in waiting { try console.row(text) }
@@ -48,7 +49,12 @@ final class Pager {
     }
     self.process = nil
     output = nil
-    _ = try process.finish()
+    // The shell reports these if it cannot run the command; the rows are then lost.
+    if let status = try process.finish(), status == 126 || status == 127, let command {
+      throw Failure(
+        .inputOutput, code: "pager", "the pager \(Arguments.quoted(Array(command.utf8))) cannot be run",
+        advice: "Set PAGER to a program that can be run, or to an empty text to print without a pager.")
+    }
   }
 
   private func start() throws {

@@ -73,6 +73,16 @@ struct ImportCollection: Equatable {
     return NameRules.objection(toCollection: name) == nil ? name : CollectionHandle.defaultName
   }
 
+  /// Throws if an import is to remove the documents of a collection that neither an option nor the
+  /// name of the source has chosen.
+  func checkReplacing(_ arguments: Arguments) throws {
+    guard reason == .only, arguments.has(.replace) else { return }
+    let shown = KeyText.shown(name.utf8)
+    throw Failure.usage(
+      "--replace would remove all documents of the collection \(shown), which SOURCE does not name",
+      advice: "Add --collection \(ShellWords.quoted(name)) to replace them, or name another collection.")
+  }
+
   /// Explains a choice that no option has made; nil otherwise.
   var note: String? {
     switch reason {

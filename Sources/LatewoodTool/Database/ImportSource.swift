@@ -55,7 +55,7 @@ final class ImportSource {
   }
 
   private static let couchbaseLiteAdvice =
-    "Documents of Couchbase Lite come by way of its tool: `cblite cp NAME.cblite2 NAME.json`, then "
+    "Export the documents with the tool of Couchbase Lite: `cblite cp NAME.cblite2 NAME.json`, then "
     + "`latewood import DATABASE NAME.json --id _id`."
 
   private static func isCouchbaseLite(_ path: String) -> Bool {

@@ -181,7 +181,7 @@ struct Importer {
   private mutating func check(_ layout: JSONElements.Layout?) throws {
     if form == .array, layout != .array {
       throw elements.failure(
-        "this is not an array", advice: "Leave --format away, or choose lines or document.")
+        "this is not an array", advice: "Leave out --format, or choose lines or document.")
     }
     if form == .document {
       guard hasValue else {
@@ -293,7 +293,8 @@ struct Importer {
     var failure = Failure(error)
     if failure.line != nil { failure.path = source.path }
     if imported > 0 {
-      failure.advice += " \(Quantity.count(imported, "value", "values")) before it are in the database."
+      let count = Quantity.count(imported, "value", "values")
+      failure.advice += " \(count) before it \(imported == 1 ? "is" : "are") in the database."
     }
     return failure
   }

@@ -163,6 +163,7 @@ extension Importer {
   /// Imports all values as documents.
   mutating func run(_ database: DocumentDatabase, _ arguments: Arguments) throws -> ImportReport {
     let chosen = try ImportCollection(for: source, arguments, in: database)
+    try chosen.checkReplacing(arguments)
     let name = chosen.name
     var record = ImportRecord(shape: shape, source: source.name, isComplete: false)
     let collection: CollectionHandle

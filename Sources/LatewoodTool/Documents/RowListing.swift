@@ -5,6 +5,8 @@ import LatewoodFleece
 protocol RowListing {
   mutating func add(_ row: FleeceBody) throws -> Bool
   mutating func end() throws
+  /// Leaves the screen to the report of an error.
+  mutating func stop()
 }
 
 /// A table for a terminal, with the number of rows and the time below it.
@@ -16,7 +18,8 @@ struct RowTable: RowListing {
   private let pager: Pager
   private let start: UInt64
   private var columns: RowColumns
-  private var waiting: [[String: RowColumns.Cell]] = []
+  /// The first rows, cut to the width of the terminal, by the names of their columns.
+  private var waiting: [[String: String]] = []
   private var table: ColumnTable?
   private var count = 0
   private var hidesMembers = false
@@ -34,11 +37,11 @@ struct RowTable: RowListing {
     let cells = try columns.cells(of: row)
     if table == nil {
       columns.learn(cells)
-      waiting.append(cells)
+      waiting.append(shown(cells))
       if waiting.count == Self.learnedRows || !columns.isOpen { try begin() }
     } else {
       hidesMembers = hidesMembers || !columns.cover(cells)
-      try print(cells)
+      try print(shown(cells))
     }
     return !pager.isClosed
   }
@@ -54,6 +57,11 @@ struct RowTable: RowListing {
     try pager.end()
   }
 
+  mutating func stop() {
+    // The error that stopped the query is reported.
+    do { try pager.end() } catch {}
+  }
+
   private mutating func begin() throws {
     guard table == nil else { return }
     if !columns.names.isEmpty {
@@ -64,12 +72,14 @@ struct RowTable: RowListing {
     waiting = []
   }
 
-  private mutating func print(_ cells: [String: RowColumns.Cell]) throws {
+  /// Returns as much of each cell as a row can show.
+  private func shown(_ cells: [String: RowColumns.Cell]) -> [String: String] {
     let width = console.width
-    try table?.add(
-      columns.names.map { name in
-        cells[name]?.text.withUnsafeBytes { ValueText.shown($0.bytes, in: width) } ?? ""
-      })
+    return cells.mapValues { ValueText.shown(text: $0.text, in: width) }
+  }
+
+  private mutating func print(_ cells: [String: String]) throws {
+    try table?.add(columns.names.map { cells[$0] ?? "" })
   }
 }
 
@@ -96,10 +106,15 @@ struct RowCSV: RowListing {
   }
 
   mutating func end() {}
+  mutating func stop() {}
 
   private static func quoted(_ text: [UInt8]) -> String {
-    let needsQuotes = text.isEmpty || text.contains { ",\"\n\r".utf8.contains($0) }
-    let shown = String(decoding: text, as: UTF8.self)
-    return needsQuotes ? "\"" + shown.replacing("\"", with: "\"\"") + "\"" : shown
+    let quote = UInt8(ascii: "\"")
+    guard text.isEmpty || text.contains(where: { ",\"\n\r".utf8.contains($0) }) else {
+      return String(decoding: text, as: UTF8.self)
+    }
+    // By bytes, because a quote and a combining mark after it are one `Character`.
+    let doubled = text.flatMap { $0 == quote ? [quote, quote] : [$0] }
+    return String(decoding: [quote] + doubled + [quote], as: UTF8.self)
   }
 }

@@ -12,7 +12,7 @@ struct ShellHistory {
   /// The index of the line reached by the up and down keys; `lines.count` for the edited line.
   private var position = 0
   private var unfinished = ""
-  private let path: String?
+  private var path: String?
 
   /// - Parameter path: a file for the lines, which must be readable only by this user and not be a
   ///   link; nil to keep them for this session only.
@@ -41,7 +41,8 @@ struct ShellHistory {
     position = lines.count
   }
 
-  /// Adds a line, unless it repeats the last one.
+  /// Adds a line, unless it repeats the last one. If the file cannot be written, throws once, and
+  /// keeps this and further lines for this session only.
   mutating func add(_ line: String) throws {
     defer {
       position = lines.count
@@ -51,11 +52,10 @@ struct ShellHistory {
     lines.append(line)
     if lines.count > Self.longest { lines.removeFirst() }
     guard let path else { return }
-    do {
-      let device = try FileVolume().openPrivate(path)
-      defer { device.close() }
-      try Self.write(Array("\(line)\n".utf8), to: device, at: try device.size())
-    } catch { throw Self.failure(error, path) }
+    do { try FileVolume().appendPrivate(Array("\(line)\n".utf8), to: path) } catch {
+      self.path = nil
+      throw Self.failure(error, path)
+    }
   }
 
   /// Returns the index of the newest line that contains a text, before an index.
@@ -74,7 +74,12 @@ struct ShellHistory {
     var path: String
     // The specification of XDG_STATE_HOME ignores relative paths.
     if state.hasPrefix("/") {
-      path = state
+      path = ""
+      for part in state.split(separator: "/") {
+        path += "/" + part
+        if Directories.isDirectory(path) { continue }
+        do throws(StorageError) { try Directories.make(path) } catch {}
+      }
     } else if home.hasPrefix("/") {
       path = home
       for part in [".local", "state"] {

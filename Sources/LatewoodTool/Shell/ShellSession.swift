@@ -8,6 +8,10 @@ import LatewoodTerminal
 /// outside the shell, an interrupt stops only the command, and the file is not kept open between
 /// two commands.
 final class ShellSession {
+  /// The maximum length of a statement in UTF-8: Linux limits each argument of a program to this.
+  private static let statementLimit = 128 << 10
+  private static let tooLong = "statementTooLong"
+
   private let console: Console
   private let database: String
   private var history: ShellHistory
@@ -34,7 +38,11 @@ final class ShellSession {
       case .cancelled: statement = nil
       case .line(let line):
         do {
-          if try take(line, isAtTerminal: true) == nil { return .success }
+          var rest = line
+          repeat {
+            guard let code = try take(&rest, isAtTerminal: true) else { return .success }
+            if code != .success { break }
+          } while !rest.isEmpty
         } catch {
           let failure = Failure(error)
           if failure.exitCode == .brokenPipe { throw failure }
@@ -50,32 +58,38 @@ final class ShellSession {
     var (number, last) = (0, 0)
     while let bytes = try nextLine() {
       last += 1
-      // The line in which a statement begins.
-      if statement == nil { number = last }
-      var code = ExitCode.success
-      do {
-        guard let line = String(validating: bytes, as: UTF8.self) else {
-          throw Failure.usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
+      let line = String(validating: bytes, as: UTF8.self)
+      var rest = line ?? ""
+      repeat {
+        // The line in which a command or a statement begins.
+        if statement == nil { number = last }
+        var code = ExitCode.success
+        do {
+          guard line != nil else {
+            throw Failure.usage("the line is not UTF-8", advice: "Write bytes in hexadecimal, after 0x.")
+          }
+          guard let ended = try take(&rest, isAtTerminal: false) else { return result }
+          code = ended
+        } catch {
+          var failure = Failure(error)
+          if failure.exitCode == .brokenPipe { throw failure }
+          failure.line = line == nil ? last : number
+          // Nothing shows where the command after this statement begins.
+          if failure.code == Self.tooLong { throw failure }
+          try console.report(failure)
+          code = failure.exitCode
         }
-        guard let ended = try take(line, isAtTerminal: false) else { return result }
-        code = ended
-      } catch {
-        var failure = Failure(error)
-        if failure.exitCode == .brokenPipe { throw failure }
-        failure.line = number
-        try console.report(failure)
-        code = failure.exitCode
-      }
-      guard code != .success else { continue }
-      // The remaining output would not be read.
-      if code == .brokenPipe { return code }
-      if result == .success { result = code }
-      guard keepsGoing else {
-        try console.note(
-          "latewood: stopped at line \(number), exit code \(code.rawValue). With --keep-going the rest is run, too."
-        )
-        return code
-      }
+        guard code != .success else { continue }
+        // The remaining output would not be read.
+        if code == .brokenPipe { return code }
+        if result == .success { result = code }
+        guard keepsGoing else {
+          try console.note(
+            "latewood: stopped at line \(number), exit code \(code.rawValue). With --keep-going the rest still runs."
+          )
+          return code
+        }
+      } while !rest.isEmpty
     }
     guard statement == nil else {
       var failure = Failure.usage(
@@ -92,25 +106,39 @@ final class ShellSession {
     return line
   }
 
-  /// Takes a line of a command or of statements, and runs what ends on it; returns nil if that ends
-  /// the shell.
-  private func take(_ line: String, isAtTerminal: Bool) throws -> ExitCode? {
-    var rest = line
-    while true {
-      guard var statement = statement ?? ShellStatement(startOf: rest) else {
-        if isAtTerminal { try history.add(rest) }
-        return try run(rest, isAtTerminal: isAtTerminal)
-      }
-      guard let next = statement.take(rest) else {
-        self.statement = statement
-        return .success
-      }
-      self.statement = nil
-      if isAtTerminal, let line = statement.line { try history.add(line) }
-      let code = try run(words: statement.words, isAtTerminal: isAtTerminal)
-      guard !next.isEmpty, code == .success else { return code }
-      rest = next
+  /// Takes a command, or a line of a statement, and runs it if it ends there; returns nil if that
+  /// ends the shell.
+  ///
+  /// - Parameter rest: the rest of a line; after the call, also if this throws, the part after the
+  ///   command or the statement.
+  private func take(_ rest: inout String, isAtTerminal: Bool) throws -> ExitCode? {
+    let line = rest
+    rest = ""
+    guard var statement = statement ?? ShellStatement(startOf: line) else {
+      if isAtTerminal { try remember(line) }
+      return try run(line, isAtTerminal: isAtTerminal)
     }
+    // A second reference would copy the text for each line.
+    self.statement = nil
+    let next = statement.take(line)
+    guard statement.text.utf8.count < Self.statementLimit else {
+      throw Failure(
+        .usage, code: Self.tooLong, "the statement is longer than 128 KiB",
+        advice: "A quote may not be closed; put long values into documents or files.")
+    }
+    guard let next else {
+      self.statement = statement
+      return .success
+    }
+    rest = next
+    if isAtTerminal, let line = statement.line { try remember(line) }
+    return try run(words: statement.words, isAtTerminal: isAtTerminal)
+  }
+
+  /// Adds a line to the history. A history that cannot be written is reported once, and is then one
+  /// of this session only.
+  private func remember(_ line: String) throws {
+    do { try history.add(line) } catch { try console.report(Failure(error)) }
   }
 
   /// Runs a line; returns nil if it ends the shell.

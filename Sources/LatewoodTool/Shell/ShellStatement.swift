@@ -14,6 +14,7 @@ struct ShellStatement: Equatable {
   private var isEscaped = false
   private var comment: Comment?
   private var hasLineComment = false
+  private var hasLineBreakInQuotes = false
   private var depth = 0
   /// The character before the next one on its line, unless it belongs to the mark of a comment.
   private var previous: Character?
@@ -37,7 +38,10 @@ struct ShellStatement: Equatable {
   /// Takes a line. Returns what follows the end of the statement on the line; nil if the statement
   /// goes over further lines.
   mutating func take(_ line: String) -> String? {
-    if !text.isEmpty { text += "\n" }
+    if !text.isEmpty {
+      text += "\n"
+      hasLineBreakInQuotes = hasLineBreakInQuotes || openQuote != nil
+    }
     previous = nil
     if comment == .line { comment = nil }
     for (place, character) in zip(line.indices, line) {
@@ -95,9 +99,10 @@ struct ShellStatement: Equatable {
   /// The words of the command that runs it.
   var words: [String] { [kind == .statement ? "query" : "find", text] }
 
-  /// The text in one line, for the history; nil if a comment would hide its end.
+  /// The text in one line, for the history; nil if a comment would hide its end, or if a string has
+  /// a line break.
   var line: String? {
-    guard !hasLineComment else { return nil }
+    guard !hasLineComment, !hasLineBreakInQuotes else { return nil }
     return text.split(separator: "\n").joined(separator: " ") + (kind == .statement ? ";" : "")
   }
 }

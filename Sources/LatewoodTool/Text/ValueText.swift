@@ -19,6 +19,33 @@ enum ValueText {
   }
 }
 
+extension ValueText {
+  /// Returns as much of a text as fits into `width` columns: with white space as single spaces, and
+  /// with escapes for characters that a terminal would obey.
+  static func shown(text: [UInt8], in width: Int) -> String {
+    // As above, a character takes at most four bytes.
+    let length = min(text.count, width * 4 + 4)
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(length)
+    for (index, byte) in text[..<length].enumerated() {
+      switch byte {
+      case UInt8(ascii: "\r") where index + 1 < text.count && text[index + 1] == UInt8(ascii: "\n"): break
+      case UInt8(ascii: "\n"), UInt8(ascii: "\t"), UInt8(ascii: "\r"): bytes.append(UInt8(ascii: " "))
+      default: bytes.append(byte)
+      }
+    }
+    guard length < text.count else {
+      return DisplayWidth.fitted(TerminalText.escapedData(String(decoding: bytes, as: UTF8.self)), to: width)
+    }
+    // The cut may be inside a character.
+    if let start = bytes.lastIndex(where: { $0 & 0xC0 != 0x80 }), bytes[start] >= 0xC0 {
+      bytes.removeSubrange(start...)
+    }
+    let shown = TerminalText.escapedData(String(decoding: bytes, as: UTF8.self))
+    return DisplayWidth.fitted(shown + "…", to: width)
+  }
+}
+
 extension RawSpan {
   /// Returns a copy of the bytes.
   func bytes() -> [UInt8] { bytes(upTo: byteCount) }

@@ -71,6 +71,41 @@ import Testing
     #expect(usage == 2 && open.contains("line 2: the statement that begins here does not end"), "\(open)")
   }
 
+  @Test func `with --keep-going the next statement of a line runs as well`() throws {
+    let place = try Workplace()
+    let text = "doc put a '{}'\nSELECT FROM;SELECT 2 AS two;\n"
+    let (output, status) = try follow(text, in: place, "--keep-going")
+    #expect(output.contains(#"{"two":2}"#), "\(output)")
+    #expect(status == 6)
+    #expect(try !follow(text, in: place).output.contains("two"))
+  }
+
+  @Test func `a statement has the number of the line where it begins`() throws {
+    let place = try Workplace()
+    let (output, status) = try follow("doc put a '{}'\nSELECT\n1\n; SELECT\nFROM;\n", in: place)
+    #expect(status == 6 && output.contains("stopped at line 4"), "\(output)")
+    let (open, usage) = try follow("\nSELECT\n1; SELECT 2\n\n", in: place)
+    #expect(usage == 2 && open.contains("line 3: the statement that begins here"), "\(open)")
+  }
+
+  @Test(arguments: ["", "--keep-going"])
+  func `a statement that does not end is refused before it fills the memory`(option: String) throws {
+    let place = try Workplace()
+    let line = String(repeating: "x", count: 62) + "\n"
+    let text = "\nSELECT '" + String(repeating: line, count: 4000) + "put after 1\n"
+    try CapturedRun.write(Array(text.utf8), to: place("script"))
+    let child = try ChildProcess(
+      "/bin/sh",
+      arguments: [
+        "-c", "\"$1\" shell \"$2\" \(option) 2>&1 < \"$3\"", "sh", try BuiltTool.path(), place("db"),
+        place("script"),
+      ])
+    let output = String(decoding: try child.output.readAll(), as: UTF8.self)
+    #expect(try child.wait() == 2)
+    #expect(output.contains("line 2: the statement is longer than 128 KiB"), "\(output)")
+    #expect(BuiltTool.run(["get", place("db"), "after"]).code != .success)
+  }
+
   @Test func `exit ends the shell, and later lines do not run`() throws {
     let place = try Workplace()
     let (output, status) = try follow("put a 1\nexit\nput b 2\n", in: place)

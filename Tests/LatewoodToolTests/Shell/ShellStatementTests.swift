@@ -1,3 +1,4 @@
+import LatewoodDevice
 import Testing
 
 @testable import LatewoodTool
@@ -50,6 +51,37 @@ import Testing
     #expect(statement?.take("SELECT a") == nil)
     #expect(statement?.take("FROM b;") == "")
     #expect(statement?.line == "SELECT a FROM b;")
+    // One line would be another string.
+    var broken = ShellStatement(startOf: "SELECT 'a")
+    #expect(broken?.take("SELECT 'a") == nil && broken?.take("b';") == "")
+    #expect(broken != nil && broken?.line == nil)
+  }
+
+  @Test func `a history that cannot be written is reported once`() throws {
+    let place = try Workplace()
+    try Directories.make(place("folder"))
+    var history = try ShellHistory(path: place("folder/history"))
+    try history.add("first")
+    try Directories.removeTree(place("folder"))
+    #expect(throws: Failure.self) { try history.add("second") }
+    try history.add("third")
+    #expect(history.lines == ["first", "second", "third"])
+  }
+
+  @Test func `shells that run at the same time keep each other's lines`() async throws {
+    let place = try Workplace()
+    let path = place("history")
+    let (shells, count) = (8, 100)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for shell in 0..<shells {
+        group.addTask {
+          var history = try ShellHistory(path: path)
+          for number in 0..<count { try history.add("shell \(shell), line \(number)") }
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(Set(try ShellHistory(path: path).lines).count == shells * count)
   }
 
   private let completion = ShellCompletion(

@@ -146,6 +146,25 @@ import Testing
     #expect(try second.wait() == 0)
   }
 
+  @Test func `commands run without a history that can be written`() throws {
+    let place = try Workplace()
+    try place.fill()
+    try Directories.make(place("folder"))
+    let session = try begin(place, ["--history", place("folder/history")])
+    try Directories.removeTree(place("folder"))
+    for _ in 0..<2 {
+      try session.type("get greeting\r")
+      try session.expect("hello")
+      try session.expectRow("db> ")
+      try session.type("get nothing\r")
+      try session.expect("No entry has the key")
+      try session.expectRow("db> ")
+    }
+    #expect(session.all.rows.count { $0.contains("--no-history") } == 1, "\(session.all.rows)")
+    try session.type("\u{04}")
+    #expect(try session.wait() == 0)
+  }
+
   @Test func `statements and selectors run as they are, over several lines`() throws {
     let place = try Workplace()
     try Repository.write(
@@ -182,7 +201,7 @@ import Testing
     func run(_ typed: String, _ options: [String] = [], expecting row: String) throws {
       let session = try TerminalSession(
         ["shell", place("db")] + options,
-        environment: ["NO_COLOR": "1", "XDG_STATE_HOME": place.path, "LATEWOOD_HISTORY": nil])
+        environment: ["NO_COLOR": "1", "XDG_STATE_HOME": place("a/state"), "LATEWOOD_HISTORY": nil])
       try session.expectRow("db> ")
       try session.type(typed)
       try session.expectRow(row)
@@ -193,9 +212,9 @@ import Testing
       #expect(try session.wait() == 0)
     }
     try run("get greeting", ["--no-history"], expecting: "db> get greeting")
-    #expect(try !FileVolume().exists(place("latewood/history")))
+    #expect(try !FileVolume().exists(place("a/state/latewood/history")))
     try run("get greeting", expecting: "db> get greeting")
-    #expect(try FileVolume().open(place("latewood/history"), .readOnly).permissions() == 0o600)
+    #expect(try FileVolume().open(place("a/state/latewood/history"), .readOnly).permissions() == 0o600)
     try run("\u{12}gree", expecting: "(search: gree) get greeting")
     try run("\u{1B}[A", expecting: "db> get greeting")
   }

@@ -256,6 +256,7 @@ struct SQLParser {
         "only one collection can be queried; UNNEST flattens its arrays", at: offset, .unsupported)
     }
     statement.collection = SQLStatement.fullName(of: name, in: scope)
+    statement.isOfUnderscore = scope == nil && name == "_"
     statement.alias = try alias() ?? name
   }
 

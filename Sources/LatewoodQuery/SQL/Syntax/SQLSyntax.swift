@@ -83,6 +83,8 @@ package struct SQLStatement: Sendable {
   package internal(set) var text: String
   /// The full name of the collection after FROM; empty without FROM.
   package internal(set) var collection = ""
+  /// Whether the collection is written as `_` alone, which lets a caller choose it.
+  package internal(set) var isOfUnderscore = false
   /// Whether there is a FROM. Without it, a statement has one row and cannot use members.
   package var readsDocuments: Bool { !collection.isEmpty }
   /// The name that stands for a document.
