@@ -10,6 +10,7 @@ public protocol QueryNumber: Decodable, Sendable {
 }
 
 extension Int: QueryNumber {
+  /// How sums of this type are made.
   public static var querySum: QuerySum<Int> {
     QuerySum(isWhole: true) { numbers in
       guard let whole = numbers.whole else {
@@ -21,10 +22,12 @@ extension Int: QueryNumber {
 }
 
 extension Double: QueryNumber {
+  /// How sums of this type are made.
   public static var querySum: QuerySum<Double> { QuerySum(isWhole: false) { $0.sum } }
 }
 
 extension Optional: QueryNumber where Wrapped: QueryNumber {
+  /// How sums of this type are made.
   public static var querySum: QuerySum<Wrapped.Total> { Wrapped.querySum }
 }
 

@@ -199,8 +199,13 @@ extension Store: Readable {
     }
   }
 
+  /// The basis of the methods that read a range or the catalog of keyspaces.
   public var readOrigin: ReadOrigin { ReadOrigin(engine) }
 
+  /// Looks up a key for ``get(_:in:)``, ``withValue(_:in:_:)`` and ``contains(_:in:)``, which also
+  /// end the read: programs call those. O(log n).
+  ///
+  /// - Throws: ``StoreError`` like all reads.
   public func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> ValueInPlace {

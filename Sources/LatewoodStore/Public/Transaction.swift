@@ -234,6 +234,7 @@ public final class Transaction: Readable, ReadGate {
 
   // MARK: Reading
 
+  /// The basis of the methods that read a range or the catalog of keyspaces.
   public var readOrigin: ReadOrigin { ReadOrigin(self) }
 
   func currentReader() throws(StorageError) -> Reader {
@@ -261,6 +262,10 @@ public final class Transaction: Readable, ReadGate {
     return ShortRead(state: state, ticket: ReadTicket(version.file.enter(), lender: self))
   }
 
+  /// Looks up a key for ``get(_:in:)``, ``withValue(_:in:_:)`` and ``contains(_:in:)``, which also
+  /// end the read: programs call those. O(log n).
+  ///
+  /// - Throws: ``StoreError`` like all reads.
   public func find(
     _ key: UnsafeRawBufferPointer, in keyspace: Keyspace
   ) throws(StoreError) -> ValueInPlace {
