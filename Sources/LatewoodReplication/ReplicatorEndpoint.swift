@@ -32,7 +32,7 @@ extension Replicator {
     ///
     /// - Parameters:
     ///   - url: the URL of the database, such as `https://couch.example.com/people`. With `https`,
-    ///     the certificate of the server must be one that the system trusts.
+    ///     the system must trust the certificate of the server.
     ///   - credentials: the proof of who you are. Default: the name and password in the URL.
     ///   - headers: fields that are sent with every request.
     ///   - createsDatabase: whether the database is created if it does not exist.

@@ -43,7 +43,7 @@ final class StatusBoard: Sendable {
       for stream in lasting.values { stream.yield(element) }
     }
 
-    /// The sequences that are added from here on belong to the next run.
+    /// All sequences that are added after this call belong to the next run.
     mutating func divide() { lastOfRun = next }
 
     /// Removes the sequences that end with the run, and returns them.

@@ -85,7 +85,7 @@ final class Exchange: Sendable {
     }
   }
 
-  /// Returns what a reader gets now; nil if it has to wait.
+  /// Returns the next result for a reader; nil if it has to wait.
   private static func take(_ state: inout State) -> Result<[UInt8]?, any Error>? {
     if !state.arrived.isEmpty {
       defer { state.arrived = [] }

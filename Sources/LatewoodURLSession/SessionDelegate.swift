@@ -6,7 +6,7 @@ import LatewoodHTTP
   import FoundationNetworking
 #endif
 
-/// Hands what a session reports to the exchange of its task.
+/// Passes the events of a session on to the exchanges of its tasks.
 final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
   private struct Running {
     let exchange: Exchange
@@ -64,7 +64,7 @@ final class SessionDelegate: NSObject, URLSessionDataDelegate, Sendable {
     var strings: [String: String] = [:]
     for case (let name as String, let value as String) in response.allHeaderFields {
       strings[name] = value
-      // Cookies of several fields are in one; what the body was encoded with is undone.
+      // Several cookies are joined in one field; the body has been decoded already.
       if !["set-cookie", "content-encoding"].contains(name.lowercased()) { fields.add(name, value) }
     }
     if let url = response.url {

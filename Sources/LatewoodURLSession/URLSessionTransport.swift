@@ -6,8 +6,7 @@ import LatewoodHTTP
   import FoundationNetworking
 #endif
 
-/// Sends requests by the system's client, which has TLS: `https` needs it, because this package has
-/// no TLS of its own.
+/// Sends requests by the system's client, for `https`: this package does not implement TLS.
 ///
 /// 1. The certificate of the server is checked by the system, against the authorities that the
 ///    machine trusts.
@@ -16,11 +15,11 @@ import LatewoodHTTP
 ///    not return or the task is suspended (measured with Swift 6.3). The answer to a request that
 ///    `expectsLongBody` therefore waits in a file for its reader, and any other in memory, up to a
 ///    limit.
-/// 4. A streamed body is sent in chunks, whatever its length. URLSession on Linux adds them to a
-///    length, and a message must not have both.
-/// 5. URLSession on Linux reads a streamed body on the queue of the session, which waits for the
-///    source in the meantime, and its calls wait for that queue. They are made on `queue`, so that
-///    none of Swift's threads, which the source needs, waits for the session.
+/// 4. A streamed body is sent in chunks, even if its length is known. URLSession on Linux adds them
+///    to a length, and HTTP forbids both in one message.
+/// 5. URLSession on Linux reads a streamed body on the queue of the session, and blocks the queue
+///    until the source has produced bytes. All calls of the session wait for that queue. They are
+///    made on `queue`: if they blocked Swift's threads instead, the source could not run.
 ///
 /// Thread safety: any task.
 package final class URLSessionTransport: HTTPTransport {

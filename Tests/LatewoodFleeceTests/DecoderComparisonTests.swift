@@ -18,7 +18,7 @@ import Testing
     var y: Double?
   }
 
-  /// Has members of all standard types, in another order than that of their names, and names that
+  /// Has members of all standard types, not ordered by their names, and names that
   /// differ only after their eighth byte.
   private struct Plain: Codable {
     var text: String
@@ -165,7 +165,7 @@ import Testing
 
   // MARK: Comparing
 
-  /// What a decoder made of a value, or why and where it failed.
+  /// The result of a decoder, or the reason and the place of its failure.
   private func outcome<Value: Decodable>(_ decode: () throws -> Value) -> String {
     func path(_ context: DecodingError.Context) -> String {
       context.codingPath.map { key in key.intValue.map(String.init) ?? key.stringValue }.joined(
@@ -176,7 +176,7 @@ import Testing
     } catch DecodingError.typeMismatch(_, let context) {
       return "no such value at \(path(context))"
     } catch DecodingError.valueNotFound(_, let context) {
-      // For a Boolean, `JSONDecoder` says that null has the wrong type.
+      // For a Boolean, `JSONDecoder` reports null as a wrong type.
       return "no such value at \(path(context))"
     } catch DecodingError.keyNotFound(let key, let context) {
       return "no member \(key.stringValue) at \(path(context))"

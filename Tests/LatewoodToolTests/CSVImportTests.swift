@@ -68,7 +68,7 @@ import Testing
     #expect(try records(text, .text) == [#"{"a":"\#(cell)"}"#])
     let (tool, result) = try imported(text)
     #expect(result.code == .success, "\(result.error)")
-    // What the database gives back has the same text.
+    // The values in the database have the same text.
     let exported = try tool("export", "@", "--documents").output
     #expect(exported == (isValue ? "{\"a\":\(cell)}\n" : "{\"a\":\"\(cell)\"}\n"))
   }

@@ -98,7 +98,7 @@ import Testing
     #expect(try entries("get", "@", "0000000001").output == "1.50")
     let again = try entries("import", "@", films, "--replace")
     #expect(again.output.contains("It is a keyspace of entries, because the database has entries."))
-    // What export has written comes back as what it was.
+    // An exported text is imported as the same kind of content.
     let exported = try entries("export", "@", "--format", "entries").output
     let copy = try ToolRun()
     let text = try write(exported, "copy.jsonl", in: copy)

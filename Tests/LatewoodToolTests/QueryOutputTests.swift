@@ -100,7 +100,7 @@ import Testing
     #expect(Array(output.utf8) == Array("t\n\"\"\"\u{301}\"\n".utf8), "\(output)")
   }
 
-  @Test func `a table shows text as text, whatever characters it has`() throws {
+  @Test func `a table shows text with any characters as text`() throws {
     let tool = try ToolRun()
     let texts = [
       "a\u{200C}b", "\u{1F468}\u{200D}\u{1F469}", #"a\u{AD}b"#, #"a\r\nb\rc\td"#, "0x10c", #"a\u{1B}[31mb"#,

@@ -42,7 +42,7 @@ import Testing
     #expect(try other("export", "@", "--documents").output.contains(#"{"name":"名前"}"#))
   }
 
-  @Test func `a text of UTF-8 may say so, and empty texts have every encoding`() throws {
+  @Test func `a text of UTF-8 may begin with its mark, and empty texts have every encoding`() throws {
     for mark in [[], [0xEF, 0xBB, 0xBF]] as [[UInt8]] {
       for options in [[], ["--encoding", "utf-8"]] {
         let (tool, result) = try imported(mark + Array(Self.text.utf8), options)

@@ -42,8 +42,8 @@ package final class FileVolume: Volume {
     return device
   }
 
-  /// Appends bytes to a file like that of `openPrivate`, behind whatever other processes append at
-  /// the same time.
+  /// Appends bytes to a file like that of `openPrivate`, after the bytes that other processes
+  /// append at the same time.
   package func appendPrivate(_ bytes: [UInt8], to path: String) throws(StorageError) {
     // Removes the permissions of others.
     try openPrivate(path).close()

@@ -2,7 +2,7 @@ import LatewoodBytes
 
 /// One of the two slots that refer to the newest checkpoint: FORMAT.md, section 4.
 ///
-/// The slots are the only bytes of a file that are ever overwritten, and never both together: slot
+/// The slots are the only acknowledged bytes that are overwritten, and never both together: slot
 /// `generation mod 2` is written while the other, one generation older, still refers to a sound
 /// checkpoint.
 package struct RootSlot: Sendable, Equatable {

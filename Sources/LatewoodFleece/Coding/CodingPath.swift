@@ -30,7 +30,7 @@ struct PlainKey: CodingKey {
   private let name: String?
   let intValue: Int?
 
-  /// Made only when it is asked for: most indexes are never part of an error.
+  /// Created on demand: most indexes are never part of an error.
   var stringValue: String { name ?? "Index \(intValue ?? 0)" }
 
   init(index: Int) {

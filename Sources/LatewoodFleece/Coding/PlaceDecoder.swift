@@ -64,7 +64,7 @@ extension PlaceDecoder: SingleValueDecodingContainer {
 /// The usual case of reading a member or an element: it is there, sound and of the expected type.
 /// Everything else is nil, and left to `DecodingSource`, which reports it with its path.
 extension PlaceDecoder {
-  /// Returns what `read` makes of a member.
+  /// Returns the result of `read` for a member.
   @inline(__always) func member<Value>(
     _ name: String, _ read: (FleeceValue) throws(FleeceError) -> Value?
   ) -> Value? {
@@ -99,7 +99,7 @@ extension PlaceDecoder {
     member(name) { value throws(FleeceError) in try value.float(type) }
   }
 
-  /// Returns what `read` makes of an element of an array.
+  /// Returns the result of `read` for an element of an array.
   @inline(__always) func element<Value>(
     at index: Int, _ read: (FleeceValue) throws(FleeceError) -> Value?
   ) -> Value? {

@@ -313,7 +313,7 @@ final class CurrentFile: @unchecked Sendable {
   /// The file, without another lock. For the thread that has the writer lock.
   var fileForWriter: DatabaseFile { open }
 
-  /// The offset of the newest checkpoint's frame; 0 if there is no checkpoint.
+  /// The offset of the newest checkpoint's frame; 0 before the first one.
   var checkpoint: UInt64 { monitor.withLock { newest } }
 
   /// The file and the newest checkpoint in it, which belong together.

@@ -10,7 +10,7 @@ import LatewoodTree
 /// entries in the database. Counts are O(log n). The first count of a range also looks up each of
 /// its entries written since the last checkpoint, O(log n) for each.
 public protocol Readable {
-  // Two requirements are the basis of all other methods. Only this module can end what they begin.
+  // All other methods are built on these two requirements. Only this module can end their reads.
 
   /// Looks up a key for ``get(_:in:)``, ``withValue(_:in:_:)`` and ``contains(_:in:)``, which also
   /// end the read: programs call those. O(log n).

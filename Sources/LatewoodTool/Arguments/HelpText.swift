@@ -116,7 +116,7 @@ enum HelpText {
     "\n\(style.bold(title.uppercased()))\n"
   }
 
-  /// - Parameter column: the width of the first column; that of its longest cell if not given.
+  /// - Parameter column: the width of the first column; default: the width of its longest cell.
   private static func table(_ rows: [(String, String)], _ width: Int, column: Int? = nil) -> String {
     // A name that is too long for the column gets a separate line, so that it does not narrow all
     // texts.

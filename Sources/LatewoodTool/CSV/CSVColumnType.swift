@@ -74,7 +74,7 @@ enum CSVColumnType: String, CaseIterable {
   }
 }
 
-/// What the cells of one column have in common, from which its type is inferred: a column is a
+/// The common properties of the cells of one column, from which its type is inferred: a column is a
 /// number if each cell is a number that gives its text back, and boolean if each cell is `true` or
 /// `false`. Empty cells fit every type.
 struct CSVColumnSurvey {

@@ -122,7 +122,7 @@ struct CSVRecords {
     return types
   }
 
-  /// Reads all records, and returns what the cells of each column have in common.
+  /// Reads all records, and returns a survey of each column.
   private mutating func surveyed() throws -> [CSVColumnSurvey] {
     var surveys = [CSVColumnSurvey](repeating: CSVColumnSurvey(), count: names.count)
     while try nextCells({ records, column in

@@ -182,7 +182,7 @@ struct ImportReport: Equatable {
   var leftOut = LeftOut()
   /// The separator of CSV; nil for other forms.
   var separator: UInt8?
-  /// Explanations of what the import has decided.
+  /// Explanations of the decisions of the import.
   var notes: [String] = []
 
   func print(on console: Console, nanoseconds: UInt64) throws {

@@ -25,7 +25,7 @@ extension CommandDescription {
         + "through\" survives a power cut.",
       "If one of these nodes cannot be read, the output says so, and the exit code is 1: every compaction fails then. "
         + "`latewood size` and `latewood verify` read everything, and find what is unreadable elsewhere.",
-      "`latewood inspect map` lists dead bytes by kind. What a compaction would save on disk is an estimate: `latewood "
+      "`latewood inspect map` lists dead bytes by kind. The disk space that a compaction would free is an estimate: `latewood "
         + "size` reads everything, and gives a closer one and its reasons.",
       "Documents are stored in keyspaces with names such as documents/films, and import keeps notes for export "
         + "in the keyspace .imports. These are listed only with --all.",

@@ -1,7 +1,7 @@
 import LatewoodDocuments
 import LatewoodStore
 
-/// What a database file holds: documents in collections, or entries in keyspaces.
+/// The kind of content of a database: documents in collections, or entries in keyspaces.
 enum DatabaseContent {
   case documents, entries
 
@@ -47,7 +47,7 @@ struct ImportCollection: Equatable {
   var reason: Reason
 
   /// Returns the collection of the options. Without them, it is the one with the name of the
-  /// source, or else the only one that the database has; if there is neither, it is made.
+  /// source, or else the only collection; if there is neither, it is created.
   init(for source: ImportSource, _ arguments: Arguments, in database: DocumentDatabase) throws {
     if let chosen = try DocumentDatabase.collectionName(arguments) {
       (name, reason) = (chosen, .chosen)

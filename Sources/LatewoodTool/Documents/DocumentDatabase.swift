@@ -70,7 +70,7 @@ struct DocumentDatabase {
     try collection(Self.collectionName(arguments) ?? usualCollectionName())
   }
 
-  /// Returns the collection for commands that name none: the only one that the database has, or
+  /// Returns the collection for commands that name none: the only collection of the database, or
   /// `_default` if there are several or none.
   func usualCollectionName() throws -> String {
     let names = try usedCollectionNames()

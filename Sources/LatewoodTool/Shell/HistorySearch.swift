@@ -2,7 +2,7 @@
 /// line.
 struct HistorySearch: Equatable {
   enum Step: Equatable {
-    /// The search goes on, with or without a line.
+    /// The search continues, with or without a line.
     case found, failed
     /// The line before the search is wanted back.
     case cancelled

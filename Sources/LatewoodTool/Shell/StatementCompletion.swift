@@ -68,7 +68,7 @@ struct StatementCompletion {
     text.split { !isOfName($0) && $0 != "." }.map(String.init)
   }
 
-  /// Returns a field as it is written in a statement.
+  /// Returns the form of a field in a statement.
   private static func quoted(_ name: String) -> String {
     name.allSatisfy(isOfName) && name.first?.isNumber == false ? name : "`\(name)`"
   }

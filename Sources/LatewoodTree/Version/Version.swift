@@ -224,7 +224,7 @@ package final class BasePinRegistry: Sendable {
 /// Versions share a set until a keyspace is created or dropped; the next version then starts with
 /// an empty one. A copy would cost as much as all keyspaces in use, for each new one and for each
 /// version that is kept. A handle is identified by its fingerprint, a hash of the store, the number
-/// and the name. It is looked up once in each state of the catalog, and from then on found here,
+/// and the name. It is looked up once in each state of the catalog, and later found here,
 /// usually in one cache line.
 ///
 /// An open-addressing hash table of fingerprints with linear probing; its length is a power of two,

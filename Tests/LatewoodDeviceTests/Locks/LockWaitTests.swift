@@ -70,13 +70,13 @@ import Testing
     #expect(Patience.wait { (try? WriterLock.isHeld(path: path + ".lock")) == false })
   }
 
-  @Test func `an open that gave up does not keep later ones from the lock`() throws {
+  @Test func `an abandoned open does not keep later ones from the lock`() throws {
     for _ in 0..<200 {
       let lock = try FileVolume().lockForWriting(path)
       let fault = fault { _ = try FileVolume().lockForWriting(path, waiting: LockWait(.milliseconds(1))) }
       #expect(fault?.kind == .lockedByThisProcess)
       lock.unlock()
-      // The helper of the open that gave up may have the lock for a moment.
+      // The helper of the abandoned open may have the lock for a moment.
       try FileVolume().lockForWriting(path).unlock()
     }
   }

@@ -165,7 +165,7 @@ import Testing
     #expect(try session.wait() == 0)
   }
 
-  @Test func `statements and selectors run as they are, over several lines`() throws {
+  @Test func `statements and selectors run without a command, over several lines`() throws {
     let place = try Workplace()
     try Repository.write(
       Array(#"[{"title":"Alien","year":1979},{"title":"Up","year":2009}]"#.utf8), to: place("films.json"))

@@ -41,7 +41,7 @@ package struct SQLProgram: Sendable {
   /// The maximum number of rows that the search may sort; it keeps their keys in memory.
   private static let scanOrderLimit = 100_000
 
-  /// The name of the collection; that of the default collection without FROM.
+  /// The name of the collection; without FROM, the name of the default collection.
   package let collection: String
   /// Whether there is a FROM. Without it, the program has one row.
   package let readsDocuments: Bool

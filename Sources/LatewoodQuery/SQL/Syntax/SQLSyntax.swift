@@ -101,7 +101,7 @@ package struct SQLStatement: Sendable {
   var limit: SQLSyntax?
   var offset: SQLSyntax?
 
-  /// Whether the columns are those of a single `*`.
+  /// Whether the only column is `*`.
   package var isStar: Bool { columns.count == 1 && columns[0].expression == nil && unnests.isEmpty }
 
   /// Returns the full name of a collection. `_` is the default collection or scope.
