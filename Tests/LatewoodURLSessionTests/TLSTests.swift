@@ -5,6 +5,9 @@ import LatewoodNetwork
 import LatewoodURLSession
 import Testing
 
+/// No test ends by a timeout: a task may wait for its turn for as long as the other tests take.
+private let aDay = Duration.seconds(86_400)
+
 /// `Tests/tls.sh` makes the certificates and trusts their authority.
 @Suite(.enabled(if: ProcessInfo.processInfo.environment["LATEWOOD_TLS"] != nil))
 struct TLSTests {
@@ -17,7 +20,7 @@ struct TLSTests {
     private let input = Pipe()
 
     init(_ certificate: String, _ server: ScriptedServer) throws {
-      listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
+      listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: aDay) { channel in
         Task { await server.serve(channel) }
       }
       let directory = try #require(ProcessInfo.processInfo.environment["LATEWOOD_TLS"])
@@ -36,7 +39,7 @@ struct TLSTests {
     deinit { proxy.terminate() }
 
     func client(_ host: String = "localhost") -> URLSessionTransport {
-      URLSessionTransport(origin: HTTPOrigin(isSecure: true, host: host, port: port), timeout: 600)
+      URLSessionTransport(origin: HTTPOrigin(isSecure: true, host: host, port: port), timeout: 86_400)
     }
   }
 
@@ -81,11 +84,11 @@ struct TLSTests {
 
   @Test func `a server without TLS is refused`() async throws {
     let scripted = ScriptedServer { _ in ScriptedResponse(200, []) }
-    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: .seconds(600)) { channel in
+    let listener = try SocketListener(host: "127.0.0.1", port: 0, timeout: aDay) { channel in
       Task { await scripted.serve(channel) }
     }
     let client = URLSessionTransport(
-      origin: HTTPOrigin(isSecure: true, host: "127.0.0.1", port: listener.port), timeout: 600)
+      origin: HTTPOrigin(isSecure: true, host: "127.0.0.1", port: listener.port), timeout: 86_400)
     let error = await #expect(throws: HTTPError.self) { _ = try await client.send(Self.hello) }
     #expect(error?.kind == .insecure)
     #expect(scripted.requests.isEmpty)
