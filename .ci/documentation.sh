@@ -4,21 +4,37 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 graphs=.build-documentation/graphs
-# A target that is up to date would not write its symbols again.
 rm -rf .build-documentation
 mkdir -p "$graphs"
+toolchain=$(dirname "$(readlink -f "$(command -v swift)")")
+target=$(swift -print-target-info | python3 -c 'import json, sys; print(json.load(sys.stdin)["target"]["triple"])')
+modules=$(swift build --show-bin-path)/Modules
+sdk=()
+if [ "$(uname)" = Darwin ]; then sdk=(-sdk "$(xcrun --show-sdk-path)"); fi
+
+# Writes the symbol graphs of a module, from what the compiler has stored about it.
+symbols() {
+  "$toolchain/swift-symbolgraph-extract" -module-name "$1" -target "$target" ${sdk[@]+"${sdk[@]}"} \
+    -I "$modules" -output-dir "$graphs" -minimum-access-level public
+}
+
 for product in LatewoodStore Latewood LatewoodReplication LatewoodTesting; do
-  swift build --target "$product" --scratch-path .build-documentation \
-    -Xswiftc -emit-symbol-graph -Xswiftc -emit-symbol-graph-dir -Xswiftc "$PWD/$graphs"
+  swift build --target "$product"
+  symbols "$product"
   case $product in
-    Latewood) .ci/reexports.py "$graphs" Latewood LatewoodDocuments ;;
-    LatewoodReplication) .ci/reexports.py "$graphs" LatewoodReplication LatewoodReplicator ;;
+    Latewood)
+      symbols LatewoodDocuments
+      .ci/reexports.py "$graphs" Latewood LatewoodDocuments
+      ;;
+    LatewoodReplication)
+      symbols LatewoodReplicator
+      .ci/reexports.py "$graphs" LatewoodReplication LatewoodReplicator
+      ;;
   esac
   # Those of other modules would declare the re-exported types a second time.
   find "$graphs" -type f ! -name "$product.symbols.json" ! -name "$product@*.symbols.json" -delete
   catalog=Sources/$product/$product.docc
-  docc=$(dirname "$(readlink -f "$(command -v swift)")")/docc
-  "$docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
+  "$toolchain/docc" convert ${catalog:+"$catalog"} --additional-symbol-graph-dir "$graphs" \
     --fallback-display-name "$product" --fallback-bundle-identifier "$product" \
     --warnings-as-errors --output-path .build-documentation/archive
   .ci/symbols-documented.py "$graphs" .build-documentation/archive "$product"

@@ -6,6 +6,9 @@ import LatewoodConcurrency
 /// The error of a replication: see ``Replicator/run()``.
 public typealias ReplicationError = LatewoodReplicator.ReplicationError
 
+/// The activity of a replication or of a replicator: see ``Replicator/Status``.
+public typealias ReplicationActivity = LatewoodReplicator.ReplicationActivity
+
 /// Replicates collections: with a CouchDB database, or with other collections.
 ///
 /// ```swift

@@ -63,7 +63,7 @@ struct ReplicationSession {
       while let page = try await feed.next(limit: setup.batchSize) {
         let number = order.begin(page.last)
         reporter.update {
-          $0.activity = .busy
+          if !page.changes.isEmpty || page.pending ?? 0 > 0 { $0.activity = .busy }
           $0.pending = page.pending
           $0.error = nil
         }

@@ -53,7 +53,7 @@ import Testing
 
   // MARK: Continuous
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test
   func `a continuous replicator transfers edits of both sides until it is stopped`() async throws {
     let sides = try TwoSides()
     try await sides.here.put("before")
@@ -76,7 +76,7 @@ import Testing
     await replicator.stop()
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test
   func `an unreachable side is offline until it returns, and nothing is lost`() async throws {
     let sides = try TwoSides()
     let isDown = Guarded(true)
@@ -95,7 +95,7 @@ import Testing
     await replicator.stop()
   }
 
-  @Test(.timeLimit(.minutes(5))) func `a start right after the end of a run is not lost`() async throws {
+  @Test func `a start right after the end of a run is not lost`() async throws {
     let sides = try TwoSides()
     let replicator = try sides.replicator(.push)
     for number in 0..<300 {
@@ -128,7 +128,7 @@ import Testing
     await continuous.stop()
   }
 
-  @Test(.timeLimit(.minutes(5))) func `a replicator that is released stops`() async throws {
+  @Test func `a replicator that is released stops`() async throws {
     let sides = try TwoSides()
     var replicator: Replicator? = try sides.replicator(.push, .continuous)
     replicator?.start()
@@ -141,7 +141,7 @@ import Testing
 
   // MARK: Progress
 
-  @Test(.timeLimit(.minutes(5))) func `statuses lead from connecting over busy to idle and stopped`()
+  @Test func `statuses lead from connecting over busy to idle and stopped`()
     async throws
   {
     let sides = try TwoSides()
@@ -161,7 +161,7 @@ import Testing
     #expect(last?.activity == .stopped)
   }
 
-  @MainActor @Test(.timeLimit(.minutes(5))) func `an observed replicator shows the status`() async throws {
+  @MainActor @Test func `an observed replicator shows the status`() async throws {
     let sides = try TwoSides()
     try await sides.here.put("anna")
     let replicator = try sides.replicator(.push)
@@ -172,7 +172,7 @@ import Testing
     while observed.status.activity != .stopped { await Task.yield() }
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test
   func `a refused revision is reported by its id, and tried again after an edit`()
     async throws
   {
@@ -203,7 +203,7 @@ import Testing
 
   // MARK: Interruptions
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test
   func `cancelling in the middle keeps what has arrived, and a run completes it`()
     async throws
   {
@@ -252,7 +252,7 @@ import Testing
     #expect(try sides.there.count == 1)
   }
 
-  @Test(.timeLimit(.minutes(5))) func `a one-shot run gives up after its attempts`() async throws {
+  @Test func `a one-shot run gives up after its attempts`() async throws {
     let sides = try TwoSides()
     try await sides.here.put("anna")
     let attempts = Guarded(0)

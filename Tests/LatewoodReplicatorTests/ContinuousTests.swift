@@ -6,12 +6,12 @@ import Testing
 
 /// Continuous replications, transient failures, and cancelling.
 @Suite struct ContinuousTests {
-  /// Waits until a condition holds. If it never does, the time limit ends the test.
+  /// Waits until a condition holds.
   private func until(_ condition: () throws -> Bool) async throws {
     while try !condition() { try await Task.sleep(for: .milliseconds(2)) }
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test
   func `changes arrive as they are made, until the task is cancelled`() async throws {
     let (source, target) = (try Side(), try Side())
     try source.save("before", "{}")
@@ -34,7 +34,23 @@ import Testing
     #expect(try target.contents() == source.contents())
   }
 
-  @Test(.timeLimit(.minutes(5)))
+  @Test func `a continuous replication with nothing to do is idle`() async throws {
+    let (source, target) = (try Side(), try Side())
+    var setup = ReplicationSetup.test
+    setup.isContinuous = true
+    let states = Guarded<[ReplicationStatus.Activity]>([])
+    let run = Replication(from: source.peer, to: target.peer, setup) { status in
+      states.withLock { if $0.last != status.activity { $0.append(status.activity) } }
+    }
+    let task = Task { try await run.run() }
+    try await until { run.status.activity == .idle }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(states.withLock { $0 } == [.connecting, .idle, .stopped])
+    #expect(try source.reads.localNames().isEmpty && target.reads.localNames().isEmpty)
+  }
+
+  @Test
   func `both directions run while both sides are edited, and settle`() async throws {
     let (left, right) = (try Side(), try Side())
     var setup = ReplicationSetup.test

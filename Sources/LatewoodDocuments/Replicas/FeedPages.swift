@@ -11,8 +11,14 @@ package final class FeedPages: Sendable {
   private let collection: CollectionHandle
   /// Nil if the feed ends with the last change.
   private let signal: ChangeSignal?
-  private let last: Guarded<UInt64>
+  private let progress: Guarded<Progress>
   private let filter: Filter?
+
+  private struct Progress {
+    /// The sequence after which the next page begins.
+    var last: UInt64
+    var hasReturnedPage = false
+  }
 
   /// Returns a change with the leaves that the reader of the feed is to see; nil to leave it out.
   package typealias Filter = @Sendable (DocumentReads, LeavesChange) throws -> LeavesChange?
@@ -38,17 +44,20 @@ package final class FeedPages: Sendable {
     self.collection = collection
     self.filter = filter
     signal = isContinuous ? try ChangeSignal(store, collection.name) { _ in } : nil
-    last = Guarded(since)
+    progress = Guarded(Progress(last: since))
   }
 
   /// Returns the next changes, which may all be left out. Nil at the end of the feed and after
   /// `close`.
+  ///
+  /// The first page of a continuous feed is returned even if it is empty: it tells the reader that
+  /// there is nothing to catch up with.
   package func next(limit: Int) async throws -> Page? {
     while true {
       try Task.checkCancellation()
       // Reset the signal before reading: a commit in between signals again.
       signal?.reset()
-      let since = last.withLock { $0 }
+      let (since, isFirst) = progress.withLock { ($0.last, !$0.hasReturnedPage) }
       let page = try await store.perform { [store, collection, filter] in
         let reads = try store.reads(collection)
         let changes = try reads.leavesChanges(since: since, limit: limit)
@@ -56,8 +65,8 @@ package final class FeedPages: Sendable {
         return Page(
           changes: kept, last: changes.last?.entry.sequence ?? since, lastSequence: try reads.lastSequence())
       }
-      if page.last > since {
-        last.withLock { $0 = page.last }
+      if page.last > since || isFirst && signal != nil {
+        progress.withLock { $0 = Progress(last: page.last, hasReturnedPage: true) }
         return page
       }
       guard let signal, await signal.wait() else { return nil }
