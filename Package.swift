@@ -102,7 +102,8 @@ let package = Package(
     .executableTarget(
       name: "Fuzz",
       dependencies: [
-        "LatewoodTool", "LatewoodTerminal", "LatewoodDocuments", "LatewoodQuery", "LatewoodHTTP",
+        "LatewoodTool", "LatewoodTerminal", "LatewoodReplicator", "LatewoodDocuments", "LatewoodQuery",
+        "LatewoodHTTP",
         "LatewoodText", "LatewoodFleece", "LatewoodStore", "LatewoodTree", "LatewoodFile",
         "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels",
         "LatewoodSimulation",

@@ -35,7 +35,7 @@ enum FuzzTargets {
       ("operations", OperationsTarget.self), ("documents", DocumentsTarget.self),
       ("arguments", ArgumentsTarget.self), ("selector", SelectorTarget.self), ("sql", SQLTarget.self),
       ("http", HTTPMessageTarget.self), ("multipart", MultipartTarget.self),
-      ("words", WordsTarget.self),
+      ("couchdb", CouchDBTarget.self), ("words", WordsTarget.self),
     ]
   }
 
