@@ -6,8 +6,8 @@ import LatewoodReplicator
 /// Arbitrary bytes as the answer of a CouchDB to every request of a replication: pages and lines of
 /// changes, missing revisions, documents, outcomes of a batch, and local documents.
 ///
-/// A call returns, or throws an error of the replication. A document that was read and is sent again
-/// is read back as the same revision.
+/// A call returns, or throws an error of the replication. A document that was read and is sent
+/// again is read back as the same revision.
 final class CouchDBTarget: FuzzTarget {
   private static let id = "a"
   private static let revision = "1-00000000000000000000000000000001"
