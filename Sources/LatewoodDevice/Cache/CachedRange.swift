@@ -191,6 +191,14 @@ final class CachedRange: @unchecked Sendable {
       from: file + Int(part.lowerBound), byteCount: Int(part.upperBound - part.lowerBound))
   }
 
+  /// Copies a unit into the range, unless it is there. If it is not, no reader accesses it.
+  func show(_ bytes: UnsafeRawBufferPointer, at address: UnsafeRawPointer) {
+    let count = min(bytes.count, Int(capacity) - (address - UnsafeRawPointer(base)))
+    guard let source = bytes.baseAddress, count > 0, !KeyOrder.isEqual(address, source, count) else { return }
+    // SAFETY: the address and the bytes after it are in the range.
+    (base + (address - UnsafeRawPointer(base))).copyMemory(from: source, byteCount: count)
+  }
+
   /// Writes the bytes that differ from the bytes in memory. Readers do not access these bytes.
   func update(with bytes: UnsafeRawBufferPointer, at offset: UInt64) {
     let target = base + Int(offset)

@@ -26,6 +26,9 @@ import Synchronization
 /// warmed again without reading. The cache never waits for readers; while they stay, it may use
 /// more than its budget.
 ///
+/// The cache of an encrypted file is *private*: it never reads the file. Its pages are zeros until
+/// `show` puts decrypted units into them, before they get a proof.
+///
 /// Invariants:
 /// 1. Bytes that were provided to a reader do not change, and are not released, while the reader is
 ///    registered.
@@ -71,6 +74,8 @@ package final class PageCache: @unchecked Sendable {
   /// The readers that are not in a registry passed to `waitFor`, but have a `CachePin` or a ticket
   /// of `enter`.
   let pinned = ReaderRegistry(later: { _, _ in })
+  /// Whether the memory has decrypted units instead of the bytes of the file.
+  package let isPrivate: Bool
   private let readFile: @Sendable (UnsafeMutableRawBufferPointer, UInt64) throws(StorageError) -> Int
 
   /// - Parameters:
@@ -81,6 +86,16 @@ package final class PageCache: @unchecked Sendable {
   ) {
     self.budget = max(budget, CachedRange.segmentLength)
     readFile = read
+    isPrivate = false
+    state = State(registries: [pinned])
+  }
+
+  /// Creates a private cache.
+  init(budget: Int) {
+    self.budget = max(budget, CachedRange.segmentLength)
+    // Pages are zeros when they come from the system, and `show` fills them.
+    readFile = { (target, _) throws(StorageError) in target.count }
+    isPrivate = true
     state = State(registries: [pinned])
   }
 
@@ -175,6 +190,8 @@ package final class PageCache: @unchecked Sendable {
         let part = start..<start + UInt64(run.count * CachedRange.pageLength)
         // Read only as far as the file extends: these pages were read before.
         try load(part.clamped(to: 0..<range.capacity), in: range, isWhole: false)
+        // SAFETY: the pages are kept in the older range, so they are in memory there.
+        if isPrivate { range.copy(part.clamped(to: 0..<range.capacity), from: UnsafeRawPointer(older.base)) }
       }
     }
   }
@@ -320,6 +337,18 @@ package final class PageCache: @unchecked Sendable {
     for page in CachedRange.pages(in: resident) { range.copy(piece.part(in: page), from: file) }
   }
 
+  /// Puts the bytes of a unit into a private cache, at the address that a reader will use. The
+  /// caller is registered, and has made the bytes readable.
+  ///
+  /// Bytes that are there already are not written again, because other readers may be reading them.
+  package func show(_ bytes: UnsafeRawBufferPointer, at address: UnsafeRawPointer) {
+    guard isPrivate, let source = bytes.baseAddress else { return }
+    monitor.lock()
+    defer { monitor.unlock() }
+    guard let range = state.ranges.last(where: { $0.contains(address) }) else { return }
+    range.show(UnsafeRawBufferPointer(start: source, count: bytes.count), at: address)
+  }
+
   /// Brings the cache up to date after other processes may have written to reserved space after an
   /// offset. Pages that readers do not access are read again when they are needed; kept pages are
   /// compared with the file now. Readers do not access the bytes that differ.
@@ -332,7 +361,7 @@ package final class PageCache: @unchecked Sendable {
     for range in state.ranges where offset < range.capacity {
       for piece in CachedRange.pieces(of: offset..<max(offset, range.reach)) {
         while range[piece.segment].filling & piece.pages != 0 { monitor.wait() }
-        for page in CachedRange.pages(in: range[piece.segment].kept & piece.pages) {
+        for page in CachedRange.pages(in: range[piece.segment].kept & piece.pages) where !isPrivate {
           let start = CachedRange.offset(of: page, in: piece.segment)
           let isWhole = range[piece.segment].resident & 1 << page != 0
           let valid = isWhole ? fresh.count : state.partial[PageID(range, piece.segment, page)] ?? 0

@@ -13,6 +13,13 @@ package final class BufferedDevice: Device {
     }
   }
 
+  /// Creates a device for an encrypted file. Its cache is filled only by those who decrypt: by
+  /// `show`, and by `PageCache.show`.
+  package init(encrypted file: any Device, cacheBytes: Int) {
+    self.file = file
+    pages = PageCache(budget: cacheBytes)
+  }
+
   package var cache: PageCache? { pages }
 
   package func map(capacity: UInt64) throws(StorageError) -> AddressSpace {
@@ -29,7 +36,11 @@ package final class BufferedDevice: Device {
     // If this throws, some of the bytes may have been written. No reader accesses that part of the
     // file.
     try file.write(bytes, at: offset)
-    pages.didWrite(bytes, at: offset)
+    if !pages.isPrivate { pages.didWrite(bytes, at: offset) }
+  }
+
+  package func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {
+    if pages.isPrivate { pages.didWrite(bytes, at: offset) }
   }
 
   package var isRemote: Bool { file.isRemote }

@@ -86,6 +86,10 @@ package protocol Device: AnyObject, Sendable {
   /// it. Does nothing if mappings show the file itself. Throws the same as `makeReadable`.
   func pinMapped(_ range: Range<UInt64>) throws(StorageError)
 
+  /// Puts bytes into the cache of an encrypted file, where they are pinned, after they were written
+  /// to the file in another form. Does nothing if mappings show the file itself.
+  func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64)
+
   /// Whether the file is known to be on another machine, or in a file system that a process serves.
   /// If such a file becomes unavailable, reading a mapping of it can end this process.
   var isRemote: Bool { get }
@@ -179,6 +183,7 @@ extension Device {
   package func extend(_ space: AddressSpace, capacity: UInt64) throws(StorageError) -> AddressSpace? { nil }
   package var cache: PageCache? { nil }
   package func pinMapped(_ range: Range<UInt64>) throws(StorageError) {}
+  package func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) {}
   package func allocateBlocks(offset: UInt64, length: UInt64) -> BlockAllocation { .unsupported }
   package func freeSpace() -> UInt64? { nil }
   package var isRemote: Bool { false }
