@@ -36,7 +36,7 @@ let package = Package(
     // Locks, condition variables, threads and clocks, so that no layer needs files for these.
     layer("LatewoodConcurrency"),
     layer("LatewoodDevice", on: ["LatewoodConcurrency", "LatewoodBytes"]),
-    layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
+    layer("LatewoodFile", on: ["LatewoodDevice", "LatewoodConcurrency", "LatewoodCrypto", "LatewoodBytes"]),
     layer("LatewoodTree", on: ["LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes"]),
     layer(
       "LatewoodStore",

@@ -91,6 +91,27 @@ check() {
 for file in Tests/golden/*.latewood; do check "$file"; done
 golden=$((listings + refusals))
 
+# Encrypted files, with the keys that the tests have.
+raw=$(printf '%02x' {0..31})
+encrypted=0
+for file in Tests/golden-encrypted/*.latewood; do
+  case $file in
+    *-raw.latewood) key=(--raw-key "$raw") ;;
+    *) key=(--password "correct horse") ;;
+  esac
+  run "${reader[@]}" "${key[@]}" "$file"
+  { [ "$code" = 0 ] && cmp -s "$work/out" "${file%.latewood}.expected.jsonl"; } \
+    || fail "$file: the reader exits with $code and prints another listing: $(head -c 300 "$work/err")"
+  for key in --password --raw-key; do
+    run "${reader[@]}" "$key" "${raw/0/1}" "$file"
+    [ "$code" = 4 ] || fail "$file: the reader exits with $code with a wrong key"
+  done
+  run "${reader[@]}" "$file"
+  [ "$code" = 4 ] || fail "$file: the reader exits with $code without a key"
+  encrypted=$((encrypted + 1))
+done
+[ "$encrypted" = 4 ] || fail "$encrypted encrypted files in place of 4"
+
 # The annotation of section 12 is made by the reader's code.
 python3 -B Tests/format/annotate.py Tests/golden/annotated.latewood > "$work/annotated"
 sed -n '/^<!-- file: annotated -->/,/^<!-- end of file -->/p' FORMAT.md | sed '1d;$d' | cmp -s - "$work/annotated" \

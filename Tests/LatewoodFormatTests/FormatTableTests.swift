@@ -21,7 +21,7 @@ import Testing
     #expect(found == expected, sourceLocation: sourceLocation)
     // Fields follow each other without gaps, except before bytes that the text says are zero.
     for (field, next) in zip(fields, fields.dropFirst())
-    where !["optional features", "database id"].contains(field.0) {
+    where !["optional features", "cipher suite"].contains(field.0) {
       #expect(field.1 + (field.2 ?? 0) == next.1, sourceLocation: sourceLocation)
     }
   }
@@ -29,7 +29,8 @@ import Testing
   @Test func `every table of FORMAT.md is compared here`() {
     #expect(
       document.tables.keys.sorted() == [
-        "checkpoint", "child", "frame", "header", "kinds", "limits", "node", "operations", "slot",
+        "checkpoint", "child", "derivations", "frame", "header", "kinds", "limits", "node", "operations",
+        "slot", "suites", "trailer", "units", "wrap",
       ])
   }
 
@@ -41,12 +42,30 @@ import Testing
         ("magic", At.magic, 8), ("format version", At.formatVersion, 4),
         ("required features", At.requiredFeatures, 4), ("file id", At.fileID, 16), ("created", At.created, 8),
         ("optional features", At.optionalFeatures, 4), ("database id", At.databaseID, 16),
-        ("checksum", At.checksum, 8),
+        ("cipher suite", At.cipherSuite, 1), ("checksum", At.checksum, 8),
       ])
     #expect(At.checksum + 8 == FileLayout.headerLength)
     #expect(document.tables["header"]?[1].last == "\(FileHeader.formatVersion)")
     let magic = withUnsafeBytes(of: FileHeader.magic.littleEndian) { String(decoding: $0, as: UTF8.self) }
     #expect(document.tables["header"]?[0].last == "the ASCII bytes `\(magic)`")
+  }
+
+  @Test func `the parts of encrypted files match their tables`() {
+    expect("trailer", [("epoch", 0, 16), ("number", 16, 8), ("tag", 24, 16)])
+    typealias At = KeyWrap.Offset
+    expect(
+      "wrap",
+      [
+        ("checksum", At.checksum, 8), ("derivation", At.derivation, 16), ("salt", At.salt, 32),
+        ("key", At.key, 32), ("trailer", At.trailer, FileCipher.trailerLength),
+      ])
+    #expect(At.trailer + FileCipher.trailerLength == KeyWrap.length)
+    let kinds: [UnitCodec.Kind] = [.slot, .frame, .node, .extent, .key]
+    #expect(
+      document.tables["units"]?.map { $0.prefix(2).joined(separator: " ") }
+        == kinds.map { "\($0) \($0.rawValue)" })
+    #expect(document.tables["suites"]?.map { $0[0] } == CipherSuite.allCases.map { "\($0.rawValue)" })
+    #expect(document.tables["derivations"]?.map { $0[0] } == ["0", "1", "2"])
   }
 
   @Test func `a slot matches its table`() {

@@ -27,8 +27,8 @@ extension GoldenFile {
   }
 
   /// Values of all kinds in several keyspaces, one of which is empty; a clean close.
-  static func checkpointedStore() throws -> ModelledStore {
-    let store = try ModelledStore(seed: 3)
+  static func checkpointedStore(_ options: Store.Options = Store.Options()) throws -> ModelledStore {
+    let store = try ModelledStore(options, seed: 3)
     var random = SeededRandom(seed: 3)
     try store.commit(.create("empty"), .create("früchte \"\\ 🍐"), .create("sizes"))
     for length in [0, 1, 63, 64, 127, 128, 511, 512, 513, 3000] {

@@ -9,7 +9,7 @@ For files like Tests/golden/annotated.latewood: leaves only, values within them,
 import struct
 import sys
 
-from latewood_log import CHECKPOINT, COMMIT, NODES, SLOTS, file_seed, read_frame
+from latewood_log import CHECKPOINT, COMMIT, NODES, SLOTS, file_units, read_frame
 
 HEADER = [
     (0, 8, "magic"), (8, 4, "format version"), (16, 16, "file id"), (32, 8, "created: {} us after 1970"),
@@ -79,12 +79,12 @@ class Annotation:
             at = self.row(at, value, f"value: `{self.text(at, value)}`")
 
     def whole(self):
-        seed = file_seed(self.data)
+        units = file_units(self.data)
         self.fields(0, HEADER, "header")
         self.fields(4096, HEADER, "copy of the header")
         for place, offset in enumerate(SLOTS):
             self.fields(offset, SLOT, f"slot {place}")
-        frame = read_frame(self.data, seed, 16384)
+        frame = read_frame(self.data, units, 16384)
         while frame:
             kind = {COMMIT: "commit", NODES: "nodes", CHECKPOINT: "checkpoint"}[frame.header.kind]
             self.fields(frame.offset, FRAME, kind)
@@ -94,7 +94,7 @@ class Annotation:
                 self.leaf((frame.payload + 63) & ~63)
             else:
                 self.fields(frame.payload, CHECKPOINT_FIELDS, kind)
-            frame = read_frame(self.data, seed, frame.next)
+            frame = read_frame(self.data, units, frame.next)
         print(f"| {len(self.data)} | | the end of the file |")
 
 

@@ -5,6 +5,8 @@
     latewood_reader.py --export NAME FILE    one keyspace, as `latewood export --format entries` prints it
     latewood_reader.py --summary FILE        one JSON object about the file
 
+An encrypted file needs --password TEXT, or --raw-key with 64 hexadecimal digits.
+
 The file is only read. Exit code 0: the file is sound; 2: wrong usage; 3: the file is damaged, the offset and the reason
 are on standard error; 4: it is not a Latewood file, or of a version or with features this reader does not know.
 """
@@ -18,7 +20,7 @@ import os
 import sys
 
 from latewood_log import (
-    DELETE, DELETE_RANGE, FRAMES_START, Damaged, Log, Rejected, file_seed, operations, read_slots)
+    DELETE, DELETE_RANGE, FRAMES_START, Damaged, Log, Rejected, file_units, operations, read_slots)
 from latewood_tree import read_tree
 
 MAX_NUMBER = 4294967294
@@ -53,19 +55,19 @@ class Entries:
 class Database:
     """The newest committed state of a file."""
 
-    def __init__(self, data):
+    def __init__(self, data, key=None):
         self.data = data
-        self.seed = file_seed(data)
-        self.slot, self.checkpoint, floor = read_slots(data, self.seed)
-        self.log = Log(data, self.seed, self.checkpoint, floor)
-        self.entries = Entries(read_tree(data, self.seed, self.checkpoint))
+        self.units = file_units(data, key)
+        self.slot, self.checkpoint, floor = read_slots(data, self.units)
+        self.log = Log(data, self.units, self.checkpoint, floor)
+        self.entries = Entries(read_tree(self.units, self.checkpoint))
         for _, frames in self.log.committed:
             for frame in frames:
                 self._apply(frame)
         self.keyspaces = self._read_catalog()
 
     def _apply(self, frame):
-        for code, key, second in operations(self.data, self.seed, frame):
+        for code, key, second in operations(self.units, frame):
             if code == DELETE:
                 self.entries.delete(key)
             elif code == DELETE_RANGE:
@@ -75,7 +77,7 @@ class Database:
 
     def value(self, key):
         start, end = self.entries.values[key]
-        return self.data[start:end]
+        return bytes(self.units.plain[start:end])
 
     def _read_catalog(self):
         """Section 9: the number of each keyspace by its name, which the two kinds of entries must agree on."""
@@ -168,21 +170,24 @@ def print_export(database, name):
         print(f'{{"key":{data_text(key)},"value":{data_text(value)}}}')
 
 
-def read(path):
+def read(path, key=None):
     with open(path, "rb") as file:
         if os.fstat(file.fileno()).st_size == 0:
             raise Rejected("the file is empty")
-        return Database(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        return Database(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), key)
 
 
 def main():
     parser = argparse.ArgumentParser(description="Print what a Latewood file holds.")
     parser.add_argument("--export", metavar="NAME", help="print one keyspace as the tool exports it")
     parser.add_argument("--summary", action="store_true", help="print one object about the file")
+    parser.add_argument("--password", help="the password of an encrypted file")
+    parser.add_argument("--raw-key", type=bytes.fromhex, help="the key of an encrypted file, in hexadecimal")
     parser.add_argument("file")
     arguments = parser.parse_args()
     try:
-        database = read(arguments.file)
+        key = arguments.raw_key if arguments.password is None else arguments.password
+        database = read(arguments.file, key)
         if arguments.summary:
             print(json.dumps(database.summary(), ensure_ascii=False))
         elif arguments.export is not None:

@@ -5,7 +5,6 @@ import struct
 from collections import namedtuple
 
 from latewood_log import FRAMES_START, MAX_FULL_KEY, MAX_NODE, MAX_VALUE, Damaged, read_varint
-from xxh64 import xxh64
 
 LEAF, BRANCH = 1, 2
 NODE_HEADER_LENGTH = 40
@@ -19,16 +18,16 @@ Reference = namedtuple("Reference", "offset length checksum entries live_bytes")
 class Node:
     """One node whose checksum, identity and inner bounds are proven."""
 
-    def __init__(self, data, seed, reference, level):
-        offset, length = reference.offset, reference.length
+    def __init__(self, units, reference, level):
+        data, offset, length = units.data, reference.offset, reference.length
         self.offset = offset
-        self.data = data
+        self.data = units.plain
         if offset % 64 or offset < FRAMES_START or length > MAX_NODE or offset + length > len(data):
             raise Damaged(offset, "a reference to a node is outside the file or not aligned")
-        if length < NODE_HEADER_LENGTH:
+        if length < NODE_HEADER_LENGTH + units.trailer:
             raise Damaged(offset, "a node is shorter than its header")
         self.header = header = Header(*struct.unpack_from("<QBBHIQQH", data, offset))
-        if header.checksum != xxh64(seed, data[offset + 8:offset + length]):
+        if header.checksum != units.checksum(offset + 8, offset + length):
             raise Damaged(offset, "the checksum of a node is wrong")
         if header.checksum & 0xFFFFFFFF != reference.checksum or header.own_offset != offset or header.length != length:
             raise Damaged(offset, "a node is not the one its reference means")
@@ -36,7 +35,8 @@ class Node:
             raise Damaged(offset, "a node is of the wrong level or kind")
         if header.count == 0:
             raise Damaged(offset, "a node is empty")
-        self.end = offset + length
+        units.open_node(offset, offset + length)
+        self.end = offset + length - units.trailer
         self._read_arrays()
 
     def _read_arrays(self):
@@ -52,7 +52,7 @@ class Node:
         slots = struct.unpack_from(f"<{count}H", self.data, at + 4 * count)
         at += 6 * count
         self.cells_start = at + self.header.prefix_length
-        self.prefix = self.data[at:self.cells_start]
+        self.prefix = bytes(self.data[at:self.cells_start])
         self.cells = []
         for index in range(count):
             if index == 0 and children:
@@ -80,7 +80,7 @@ class Node:
             size, at = self._read_length(at)
         if at + length > self.end or length + len(self.prefix) > MAX_FULL_KEY:
             raise Damaged(self.offset, "a key goes beyond its node")
-        key, at = self.prefix + self.data[at:at + length], at + length
+        key, at = self.prefix + bytes(self.data[at:at + length]), at + length
         if self.header.kind == BRANCH:
             return key, None
         if len(key) < 5 or size >> 1 > MAX_VALUE:
@@ -100,7 +100,7 @@ class Node:
         return number
 
 
-def read_tree(data, seed, checkpoint):
+def read_tree(units, checkpoint):
     """The entries of a checkpoint's tree in key order: full key -> range of the value in the file."""
     entries = {}
     if checkpoint is None or checkpoint.root_offset == 0:
@@ -109,7 +109,7 @@ def read_tree(data, seed, checkpoint):
         checkpoint.root_offset, checkpoint.root_length, checkpoint.root_checksum,
         checkpoint.entries, checkpoint.live_bytes)
     places = []
-    _read_subtree(data, seed, root, checkpoint.root_level, (b"", None), entries, places)
+    _read_subtree(units, root, checkpoint.root_level, (b"", None), entries, places)
     places.sort()
     for (_, end), (start, _) in zip(places, places[1:]):
         if start < end:
@@ -117,20 +117,20 @@ def read_tree(data, seed, checkpoint):
     return entries
 
 
-def _read_subtree(data, seed, reference, level, bounds, entries, places):
+def _read_subtree(units, reference, level, bounds, entries, places):
     """Adds what is under a node to `entries` and `places`; gives the totals that its parent should know."""
     low, high = bounds
-    node = Node(data, seed, reference, level)
-    places.append((node.offset, node.end))
+    node = Node(units, reference, level)
+    places.append((node.offset, node.offset + node.header.length))
     live, count = node.header.length, 0
     if level == 0:
         for key, (start, end, checksum) in node.cells:
             if key < low or (high is not None and key >= high):
                 raise Damaged(node.offset, "a key is not within the separators around its node")
             if checksum is not None:
-                check_extent(data, seed, start, end, checksum)
-                live += end - start
-                places.append((start, end))
+                check_extent(units, start, end, checksum)
+                live += end - start + units.trailer
+                places.append((start, end + units.trailer))
             entries[key] = (start, end)
             count += 1
     else:
@@ -139,15 +139,14 @@ def _read_subtree(data, seed, reference, level, bounds, entries, places):
             raise Damaged(node.offset, "a separator is not within the separators around its node")
         edges = [low] + separators + [high]
         for child, below in zip(node.children, zip(edges, edges[1:])):
-            totals = _read_subtree(data, seed, child, level - 1, below, entries, places)
+            totals = _read_subtree(units, child, level - 1, below, entries, places)
             count, live = count + totals[0], live + totals[1]
     if count != reference.entries or live != reference.live_bytes:
         raise Damaged(node.offset, "the totals of a subtree are not what it holds")
     return count, live
 
 
-def check_extent(data, seed, start, end, checksum):
-    if start < FRAMES_START or end > len(data):
+def check_extent(units, start, end, checksum):
+    if start < FRAMES_START or end + units.trailer > len(units.data):
         raise Damaged(start, "an extent is outside the file")
-    if xxh64(seed, data[start:end]) & 0xFFFFFFFF != checksum:
-        raise Damaged(start, "the checksum of an extent is wrong")
+    units.open_extent(start, end, checksum)

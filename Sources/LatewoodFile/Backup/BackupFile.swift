@@ -88,12 +88,18 @@ package final class BackupFile {
     do throws(StorageError) {
       // After a failed sync the cache may hold bytes that never reached the disk.
       device.dropCache(0..<UInt64.max)
-      let header = try headerOfBackup(device, path)
+      var header = try headerOfBackup(device, path)
       guard header.databaseID == source.header.databaseID else {
         throw foreign(path, "there is another database")
       }
-      let mapping = try MappedFile(device, covering: try device.size())
-      let opened = DatabaseFile.Opened(device: device, header: header, mapping: mapping, fileLock: nil)
+      guard header.suite == source.header.suite else {
+        throw foreign(path, "only one of the file there and the database is encrypted, or with other ciphers")
+      }
+      let cipher = source.secret?.cipher(of: header, source.environment)
+      if let cipher { header.unlock(with: cipher) }
+      let used = cipher == nil ? device : DatabaseFile.encrypted(device)
+      let mapping = try MappedFile(used, covering: try device.size(), cipher: cipher)
+      let opened = DatabaseFile.Opened(device: used, header: header, mapping: mapping, fileLock: nil)
       let log = DatabaseFile(opened, on: source.volume, path: path, environment: source.environment)
       guard let end = try log.endOfBackup() else {
         throw foreign(path, "the file there is not a backup, or has been written to since")
@@ -137,7 +143,8 @@ package final class BackupFile {
     )
     do throws(StorageError) {
       try withScratch(Int(FileLayout.logStart)) { block throws(StorageError) in
-        DatabaseFile.encodeEmptyFile(source.header, into: block, time: source.environment.now())
+        DatabaseFile.encodeEmptyFile(
+          source.header, into: block, time: source.environment.now(), wrap: source.slots.wrap)
         try device.write(UnsafeRawBufferPointer(block), at: 0)
       }
       return file
@@ -236,7 +243,7 @@ package final class BackupFile {
       slot.durableThrough = end + UInt64(FrameHeader.length)
       slot.oldestWhole = checkpoint
       try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-        slot.encode(into: block, codec: source.header.codec)
+        slot.encode(into: block, codec: source.header.codec, wrap: source.slots.wrap)
         try device.write(UnsafeRawBufferPointer(block), at: FileLayout.slotOffset(slot.index))
       }
     }

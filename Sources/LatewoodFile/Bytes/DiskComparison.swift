@@ -11,10 +11,15 @@ import LatewoodDevice
 struct DiskComparison: ~Copyable {
   private static let impossible = StorageError(.unsupported, "this file system cannot read past the cache")
 
+  private let device: any Device
   private let disk: DiskBytes
+  /// Whether the bytes in the mapping are decrypted, so that the system's cache has to be read.
+  private let isEncrypted: Bool
   private var isImpossible = false
 
   init(of device: any Device, codec: UnitCodec) {
+    self.device = device
+    isEncrypted = codec.isEncrypted
     disk = DiskBytes(codec: codec, size: .max) { (target, offset) throws(StorageError) in
       guard let count = try device.rereadFromDisk(into: target, at: offset) else {
         throw DiskComparison.impossible
@@ -45,12 +50,25 @@ struct DiskComparison: ~Copyable {
       }
       // The file may be shorter on the disk.
       guard !there.isEmpty else { return false }
-      // SAFETY: the caller guarantees that the range is in the file and is not being written.
-      let seen = UnsafeRawBufferPointer(start: base + Int(at), count: there.count)
-      guard DiskComparison.areEqual(there, seen) else { return false }
+      guard try isSeen(there, at: at, mappedAt: base) else { return false }
       at += UInt64(there.count)
     }
     return true
+  }
+
+  private func isSeen(
+    _ there: UnsafeRawBufferPointer, at offset: UInt64, mappedAt base: UnsafeRawPointer
+  ) throws(StorageError) -> Bool {
+    guard isEncrypted else {
+      // SAFETY: the caller guarantees that the range is in the file and is not being written.
+      return DiskComparison.areEqual(
+        there, UnsafeRawBufferPointer(start: base + Int(offset), count: there.count))
+    }
+    return try withWork(there.count) { memory throws(StorageError) in
+      let seen = UnsafeMutableRawBufferPointer(start: memory, count: there.count)
+      guard try device.read(into: seen, at: offset) == there.count else { return false }
+      return DiskComparison.areEqual(there, UnsafeRawBufferPointer(seen))
+    }
   }
 
   private static func areEqual(_ left: UnsafeRawBufferPointer, _ right: UnsafeRawBufferPointer) -> Bool {

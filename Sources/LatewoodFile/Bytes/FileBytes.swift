@@ -69,26 +69,63 @@ extension FileBytes {
   /// Returns the header at `offset`, if there is one, regardless of the length it claims.
   package func anyFrameHeader(at offset: UInt64) throws(StorageError) -> FrameHeader? {
     let decoded = try withBytes(at: offset, count: FrameHeader.length) { bytes in
-      FrameHeader.decode(from: bytes, at: offset)
+      FrameHeader.decode(from: bytes, at: offset, trailerLength: codec.trailerLength)
     }
     return decoded ?? nil
   }
 
   /// Returns whether the checksum of a frame is correct.
+  ///
+  /// Throws `damaged` if it is, but the tag of an encrypted frame is wrong. Commit frames, which
+  /// can be long, are authenticated when they are decrypted.
   package func isSound(_ header: FrameHeader) throws(StorageError) -> Bool {
     guard let end = header.requiredEnd, end <= size else { return false }
     let start = header.ownOffset + UInt64(UnitCodec.checksumLength)
-    return try checksum(of: .frame, at: header.ownOffset, over: start..<end) == header.checksum
+    guard try checksum(of: .frame, at: header.ownOffset, over: start..<end) == header.checksum else {
+      return false
+    }
+    guard header.trailerLength > 0, header.kind != .commit else { return true }
+    let isAuthentic = try withBytes(at: header.ownOffset, count: header.layout.length) { bytes in
+      codec.text(of: .frame, at: header.ownOffset, bytes, header.layout) != nil
+    }
+    guard isAuthentic == true else { throw UnitCodec.forged(at: header.ownOffset) }
+    return true
   }
 }
 
 /// Extents: FORMAT.md, section 6.
 extension FileBytes {
+  /// Returns the range of a value in the file, with its trailer. Throws `damaged` if it does not
+  /// lie within the file.
+  func storedRange(of reference: ExtentReference) throws(StorageError) -> Range<UInt64> {
+    try reference.check(within: size)
+    let (end, overflow) = (reference.offset + reference.length).addingReportingOverflow(
+      UInt64(codec.trailerLength))
+    guard !overflow, end <= size else { throw reference.outside }
+    return reference.offset..<end
+  }
+
+  /// Reads a value into memory that has space for its trailer, and verifies it there.
+  ///
+  /// Throws `damaged` if it does not lie within the file, or is not the value that the reference
+  /// names; and errors of the device.
+  package func readExtent(
+    _ reference: ExtentReference, into target: UnsafeMutableRawPointer
+  ) throws(StorageError) {
+    let range = try storedRange(of: reference)
+    try read(into: UnsafeMutableRawBufferPointer(start: target, count: range.count), at: range.lowerBound)
+    try codec.openExtent(reference, target, into: target)
+  }
+
   /// Throws `damaged` if a value does not lie within the file or does not match its checksum;
   /// `inputOutput` if the disk cannot read it.
   package func verify(_ reference: ExtentReference) throws(StorageError) {
-    try reference.check(within: size)
-    let range = reference.offset..<reference.offset + reference.length
+    if codec.isEncrypted {
+      return try withWork(Int(reference.length) + codec.trailerLength) { memory throws(StorageError) in
+        try readExtent(reference, into: memory)
+      }
+    }
+    let range = try storedRange(of: reference)
     let sum = try checksum(of: .extent, at: reference.offset, over: range)
     guard UInt32(truncatingIfNeeded: sum) == reference.checksum else { throw reference.mismatch }
   }

@@ -97,10 +97,32 @@ import Synchronization
   /// longer one beside it.
   @usableFromInline func verify(_ reference: ExtentReference) throws(StorageError) {
     let (offset, count) = (reference.offset, Int(truncatingIfNeeded: reference.length))
+    if codec.isEncrypted { return try decrypt(reference) }
     try makeReadable(offset, count)
     let start = base + Int(truncatingIfNeeded: offset)
     try codec.open(reference, start)
     if count >= 64 { markVerified(offset, count, Proof.extent) }
+  }
+}
+
+/// The bytes of an encrypted file. The memory of a view has the text of the units that were opened,
+/// and zeros elsewhere; `FileBytes` always has the bytes as they are in the file.
+extension FileView {
+  /// Decrypts an extent into the memory of the view, and marks it as verified.
+  private func decrypt(_ reference: ExtentReference) throws(StorageError) {
+    let (offset, count) = (reference.offset, Int(truncatingIfNeeded: reference.length))
+    try withWork(count + codec.trailerLength) { memory throws(StorageError) in
+      try readExtent(reference, into: memory)
+      try show(UnsafeRawBufferPointer(start: memory, count: count), at: offset)
+    }
+    if count >= 64 { markVerified(offset, count, Proof.extent) }
+  }
+
+  /// Puts the decrypted bytes of a unit into the memory of the view, which the caller keeps in
+  /// memory by a pin or a ticket. Does nothing if they are there already.
+  package func show(_ bytes: UnsafeRawBufferPointer, at offset: UInt64) throws(StorageError) {
+    try makeReadable(offset, bytes.count)
+    cache?.show(bytes, at: base + Int(truncatingIfNeeded: offset))
   }
 }
 
@@ -113,6 +135,12 @@ extension FileView: FileBytes {
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R? {
     guard count >= 0, UInt64(count) <= limit, offset <= limit - UInt64(count) else { return nil }
+    if codec.isEncrypted {
+      return try withWork(count) { memory throws(StorageError) in
+        try read(into: UnsafeMutableRawBufferPointer(start: memory, count: count), at: offset)
+        return try body(UnsafeRawPointer(memory))
+      }
+    }
     try makeReadable(offset, count)
     return try body(base + Int(truncatingIfNeeded: offset))
   }
@@ -120,6 +148,7 @@ extension FileView: FileBytes {
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
+    if codec.isEncrypted { return try DiskBytes(self, fromDisk: false).eachPiece(of: range, body) }
     try makeReadable(range.lowerBound, range.count)
     let start = base + Int(truncatingIfNeeded: range.lowerBound)
     try body(UnsafeRawBufferPointer(start: start, count: range.count))

@@ -25,6 +25,8 @@ package final class MappedFile: Sendable {
   let device: any Device
   /// Whether the addresses belong to a `PageCache`.
   let isBuffered: Bool
+  /// The cipher of an encrypted file, which the codecs of all views refer to.
+  let cipher: FileCipher?
   private let spaces: Guarded<[AddressSpace]>
   // SAFETY: the object that it refers to is in `spaces`, which only grows.
   private let newest: Atomic<Unmanaged<AddressSpace>>
@@ -47,11 +49,15 @@ package final class MappedFile: Sendable {
   /// - Parameters:
   ///   - size: length of the file, in bytes.
   ///   - ahead: the number of bytes after the end that a writer is about to append.
+  ///   - cipher: the cipher of an encrypted file, whose device has a private `PageCache`.
   ///
   /// Throws `outOfMemory` if the process cannot get that much address space; and errors of the
   /// device.
-  package init(_ device: any Device, covering size: UInt64, ahead: UInt64 = 0) throws(StorageError) {
+  package init(
+    _ device: any Device, covering size: UInt64, ahead: UInt64 = 0, cipher: FileCipher? = nil
+  ) throws(StorageError) {
     self.device = device
+    self.cipher = cipher
     isBuffered = device.cache != nil
     let capacities = Reservation.capacities(covering: size, ahead: ahead)
     let first = try MappedFile.first(of: capacities) { capacity throws(StorageError) in

@@ -1,4 +1,5 @@
 import LatewoodBytes
+import LatewoodDevice
 
 /// Runs `body` with `count` zeroed bytes of temporary memory.
 func withScratch<Result>(
@@ -8,6 +9,19 @@ func withScratch<Result>(
   defer { bytes.deallocate() }
   bytes.initializeMemory(as: UInt8.self, repeating: 0)
   return try body(bytes)
+}
+
+/// Runs `body` with `count` bytes of memory that are not initialized, for the bytes of units.
+///
+/// Throws `outOfMemory` if the process cannot get that much.
+package func withWork<Result>(
+  _ count: Int, _ body: (UnsafeMutableRawPointer) throws(StorageError) -> Result
+) throws(StorageError) -> Result {
+  // A length from a file is at most that of the file, but that may be more than the memory.
+  if count > 1 << 20 { try MemoryRange.check(count) }
+  let memory = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 64)
+  defer { memory.deallocate() }
+  return try body(memory)
 }
 
 extension UnsafeMutableRawBufferPointer {

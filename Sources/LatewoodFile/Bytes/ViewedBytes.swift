@@ -1,7 +1,8 @@
 import LatewoodBytes
 import LatewoodDevice
 
-/// The bytes of a file as readers see them: in place in its mapping, or in its page cache.
+/// The bytes of a file as readers see them: in place in its mapping, or in its page cache. Those of
+/// an encrypted file are copied into private memory, as `DiskBytes` does.
 ///
 /// They are made readable piece by piece, so that in a sequential pass one system call serves many
 /// frames. Nothing at or beyond the limit of the view is accessed.
@@ -11,6 +12,8 @@ package final class ViewedBytes: FileBytes {
   private static let windowLength: UInt64 = 256 << 10
 
   package let view: FileView
+  /// The bytes of an encrypted file, whose view has decrypted units; nil for any other.
+  private let stored: DiskBytes?
   /// The pin that keeps everything read in memory; nil if pages are never evicted, or if each call
   /// pins its own bytes.
   private let pin: CachePin?
@@ -22,6 +25,7 @@ package final class ViewedBytes: FileBytes {
   private init(_ view: FileView, _ pin: CachePin?) {
     self.view = view
     self.pin = pin
+    stored = view.codec.isEncrypted ? DiskBytes(view, fromDisk: false) : nil
   }
 
   package var size: UInt64 { view.limit }
@@ -31,6 +35,7 @@ package final class ViewedBytes: FileBytes {
   package func withBytes<R>(
     at offset: UInt64, count: Int, _ body: (UnsafeRawPointer) throws(StorageError) -> R
   ) throws(StorageError) -> R? {
+    if let stored { return try stored.withBytes(at: offset, count: count, body) }
     guard count >= 0, UInt64(count) <= size, offset <= size - UInt64(count) else { return nil }
     let pin = pin ?? view.pin()
     defer { withExtendedLifetime(pin) {} }
@@ -42,6 +47,7 @@ package final class ViewedBytes: FileBytes {
   package func eachPiece(
     of range: Range<UInt64>, _ body: (UnsafeRawBufferPointer) throws(StorageError) -> Void
   ) throws(StorageError) {
+    if let stored { return try stored.eachPiece(of: range, body) }
     let pin = pin ?? view.pin()
     defer { withExtendedLifetime(pin) {} }
     try need(range.lowerBound, range.upperBound - range.lowerBound)
@@ -59,6 +65,7 @@ package final class ViewedBytes: FileBytes {
   /// Makes `length` bytes at `offset` safe to read in place. Throws `inputOutput` if the disk
   /// cannot read them.
   func need(_ offset: UInt64, _ length: UInt64) throws(StorageError) {
+    if stored != nil { return }
     let end = offset &+ length
     if offset >= readable.lowerBound, end <= readable.upperBound { return }
     let start = readable.contains(offset) ? readable.upperBound : offset

@@ -521,8 +521,12 @@ final class FrameWriter: Sendable {
   /// blocks each later write and sync has to check.
   private static let zeros = [UInt8](repeating: 0, count: 64 << 10)
 
-  init(_ device: any Device, _ fileLock: (any FileLock)?) {
+  /// The length of the trailers of frames.
+  private let trailerLength: Int
+
+  init(_ device: any Device, _ fileLock: (any FileLock)?, trailerLength: Int) {
     self.device = device
+    self.trailerLength = trailerLength
     self.fileLock = fileLock
   }
 
@@ -546,8 +550,8 @@ final class FrameWriter: Sendable {
     let first = waiting.first { $0.offset + UInt64($0.length) > from } ?? open
     // SAFETY: `from` is the end of a frame and less than `through`, so another frame follows, with
     // its header complete in memory.
-    let header = first.memory + Int(from - first.offset)
-    let next = FrameHeader.decode(from: header, at: from)?.next
+    let header = first.stored + Int(from - first.offset)
+    let next = FrameHeader.decode(from: header, at: from, trailerLength: trailerLength)?.next
     // A walk rejects a single incomplete frame, but the first of several frames could be complete.
     let isAlone = (next ?? from) >= through
     let start = isAlone ? from : from + UInt64(FrameHeader.length)
@@ -563,14 +567,19 @@ final class FrameWriter: Sendable {
   private func write(_ segment: Segment, from: UInt64) throws(StorageError) {
     let done = from > segment.offset ? Int(min(from - segment.offset, UInt64(segment.length))) : 0
     guard segment.length > done else { return }
-    let bytes = UnsafeRawBufferPointer(start: segment.memory + done, count: segment.length - done)
+    let bytes = UnsafeRawBufferPointer(start: segment.stored + done, count: segment.length - done)
     try device.write(bytes, at: segment.offset + UInt64(done))
   }
 
   /// Keeps a segment in memory, because readers now find its records through the mapping.
   private func pin(_ segment: Segment, from: UInt64) throws(StorageError) {
     let end = segment.offset + UInt64(segment.length)
-    if end > from { try device.pinMapped(max(from, segment.offset)..<end) }
+    guard end > from else { return }
+    let start = max(from, segment.offset)
+    try device.pinMapped(start..<end)
+    guard segment.storedDistance > 0 else { return }
+    let bytes = segment.memory + Int(start - segment.offset)
+    device.show(UnsafeRawBufferPointer(start: bytes, count: Int(end - start)), at: start)
   }
 
   /// Writes bytes that are not part of waiting frames, piece by piece, and lets frames pass before

@@ -271,6 +271,8 @@ extension StorageError {
 /// A contiguous range of the log in memory, on its way to the file.
 struct Segment {
   var memory: UnsafeRawPointer
+  /// The distance to the same bytes as they will be in the file; 0 unless it is encrypted.
+  var storedDistance = 0
   /// The file offset of its first byte.
   var offset: UInt64
   /// The number of bytes in memory, all of them in complete frames.
@@ -281,6 +283,9 @@ struct Segment {
   /// The offset up to which the file exists once the segment is written.
   var readable: UInt64
   var chunk: UnsafeMutableRawPointer
+
+  /// The bytes as they will be in the file.
+  var stored: UnsafeRawPointer { memory + storedDistance }
 
   /// A segment without frames, which begins at `offset` in the file and at the start of a chunk.
   static func empty(_ chunk: UnsafeMutableRawPointer, at offset: UInt64) -> Segment {

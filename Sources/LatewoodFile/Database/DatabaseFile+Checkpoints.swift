@@ -121,8 +121,8 @@ extension DatabaseFile {
     // `next` verifies the frame's checksum: a wrong header could free live nodes.
     while reader.position.offset < end, let frame = try reader.next() {
       guard frame.kind == .nodes else { continue }
-      let payload = frame.ownOffset + UInt64(FrameHeader.length)
-      let firstNode = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+      let content = frame.ownOffset + UInt64(FrameHeader.length + frame.trailerLength)
+      let firstNode = (content + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
       ranges.append(
         DeadRange(start: at, end: min(firstNode, reader.position.offset), endsInNode: false))
       at = reader.position.offset
@@ -139,10 +139,13 @@ extension DatabaseFile {
     guard bytes.upperBound <= view.limit else { return false }
     let pin = view.pin()
     defer { withExtendedLifetime(pin) {} }
-    do throws(StorageError) { try view.makeReadable(bytes.lowerBound, bytes.count) } catch { return false }
-    // SAFETY: the bytes are below the limit of the view.
-    return UnsafeRawBufferPointer(start: view.base + Int(bytes.lowerBound), count: bytes.count)
-      .allSatisfy { $0 == 0 }
+    var hasBytes = false
+    do throws(StorageError) {
+      try view.eachPiece(of: bytes) { piece in hasBytes = hasBytes || piece.firstNonZero != nil }
+    } catch {
+      return false
+    }
+    return !hasBytes
   }
 
   /// Punches blocks, starting with the last, until `enough` returns true. Does so only while no

@@ -10,6 +10,8 @@ extension DatabaseFile {
     var mapping: MappedFile
     /// The lock of the writing process; nil if the file is read-only.
     var fileLock: (any FileLock)?
+    /// The encrypted key of an encrypted file; nil for any other.
+    var wrap: KeyWrap?
   }
 
   /// Opens the database at `path`; `recover` must be called before anything else.
@@ -20,15 +22,28 @@ extension DatabaseFile {
   /// Throws `notFound`, `isDirectory`, `permissionDenied`, `readOnlyMedia`, `emptyFile`,
   /// `notADatabase`, `tooNew`, `damaged`, `lockedByThisProcess`, `lockedByOtherProcess`,
   /// `cancelled` if the wait for the lock was cancelled, and errors of the device.
+  /// An encrypted file throws `keyNeeded` without a key, and `wrongKey`; any other throws
+  /// `notEncrypted` with one.
   ///
-  /// - Parameter wait: how long to wait if another open has the writer lock.
+  /// - Parameters:
+  ///   - key: the key of an encrypted file; nil for any other.
+  ///   - wait: how long to wait if another open has the writer lock.
   package static func open(
     on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
-    waiting wait: LockWait = .none
+    key: EncryptionKey? = nil, waiting wait: LockWait = .none
+  ) throws(StorageError) -> DatabaseFile {
+    try open(
+      on: volume, path: path, readOnly: readOnly, environment: environment, credential: key.map { .key($0) },
+      waiting: wait)
+  }
+
+  static func open(
+    on volume: any Volume, path: String, readOnly: Bool, environment: Environment,
+    credential: FileCredential?, waiting wait: LockWait = .none
   ) throws(StorageError) -> DatabaseFile {
     while true {
       do throws(StorageError) {
-        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, wait)
+        return try openOnce(on: volume, path: path, readOnly: readOnly, environment, credential, wait)
       } catch {
         // The lock file was free, but the file itself is still locked, or was just replaced: its
         // writer is closing it. No call waits for that.
@@ -38,7 +53,8 @@ extension DatabaseFile {
   }
 
   private static func openOnce(
-    on volume: any Volume, path: String, readOnly: Bool, _ environment: Environment, _ wait: LockWait
+    on volume: any Volume, path: String, readOnly: Bool, _ environment: Environment,
+    _ credential: FileCredential?, _ wait: LockWait
   ) throws(StorageError) -> DatabaseFile {
     let path = try volume.resolved(path)
     // Checked before locking, which would leave a lock file for a database that does not exist.
@@ -57,10 +73,12 @@ extension DatabaseFile {
           try claim(device, path, on: volume)
           removeLeftovers(of: path, on: volume)
         }
-        let header = try readHeader(device, path)
+        let file = try unlocked(device, try readHeader(device, path), credential, environment)
         let mapping = try MappedFile(
-          device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead)
-        let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
+          file.device, covering: try device.size(), ahead: readOnly ? 0 : LogMapping.ahead,
+          cipher: file.cipher)
+        let opened = Opened(
+          device: file.device, header: file.header, mapping: mapping, fileLock: lock, wrap: file.wrap)
         return DatabaseFile(opened, on: volume, path: path, environment: environment)
       } catch {
         device.close()
@@ -152,13 +170,14 @@ extension DatabaseFile {
   ///
   /// - Parameters:
   ///   - permissions: permission bits of the new file.
+  ///   - encryption: how the file is encrypted; nil if it is not.
   ///   - wait: how long to wait if another open has the writer lock.
   ///
   /// Throws `alreadyExists`, `lockedByThisProcess`, `lockedByOtherProcess`, `cancelled` if the wait
   /// for the lock was cancelled, and errors of the volume.
   package static func create(
     on volume: any Volume, path: String, environment: Environment, permissions: UInt16 = 0o600,
-    waiting wait: LockWait = .none
+    encryption: NewEncryption? = nil, waiting wait: LockWait = .none
   ) throws(StorageError) {
     let path = try volume.resolved(path)
     try refuseExisting(path, on: volume)
@@ -174,7 +193,8 @@ extension DatabaseFile {
     let device = try volume.open(unfinished, .createExclusive(permissions: permissions))
     defer { device.close() }
     do throws(StorageError) {
-      _ = try writeEmptyFile(to: device, environment)
+      _ = try writeEmptyFile(
+        to: device, environment, encryption: try encryption?.secret(environment: environment))
       try device.sync()
       try volume.rename(unfinished, to: path)
     } catch {
@@ -188,20 +208,25 @@ extension DatabaseFile {
 
   /// Writes the first 16 KiB of a new file.
   ///
-  /// - Parameter databaseID: the id of an existing database; nil for a new database, which gets a
-  ///   new id.
+  /// - Parameters:
+  ///   - databaseID: the id of an existing database; nil for a new database, which gets a new id.
+  ///   - encryption: the key of the file, and its encrypted form; nil if it is not encrypted.
+  /// - Returns: the header, and the cipher that it needs.
   static func writeEmptyFile(
-    to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil
-  ) throws(StorageError) -> FileHeader {
+    to device: any Device, _ environment: Environment, of databaseID: DatabaseID? = nil,
+    encryption: FileSecret? = nil
+  ) throws(StorageError) -> (header: FileHeader, cipher: FileCipher?) {
     try withScratch(Int(FileLayout.logStart)) { block throws(StorageError) in
       let now = environment.now()
-      let header = FileHeader(
+      var header = FileHeader(
         fileID: (environment.random(), environment.random()),
         databaseID: databaseID ?? DatabaseID(first: environment.random(), last: environment.random()),
-        created: now)
-      encodeEmptyFile(header, into: block, time: now)
+        created: now, suite: encryption?.suite)
+      let cipher = encryption?.cipher(of: header, environment)
+      if let cipher { header.unlock(with: cipher) }
+      encodeEmptyFile(header, into: block, time: now, wrap: encryption?.wrap)
       try device.write(UnsafeRawBufferPointer(block), at: 0)
-      return header
+      return (header, cipher)
     }
   }
 
@@ -213,15 +238,18 @@ extension DatabaseFile {
 
   /// Writes the first 16 KiB of a file without commits.
   ///
-  /// - Parameter time: the time in its root slots, in microseconds since 1970.
+  /// - Parameters:
+  ///   - time: the time in its root slots, in microseconds since 1970.
+  ///   - wrap: the encrypted key of an encrypted file.
   static func encodeEmptyFile(
-    _ header: FileHeader, into block: UnsafeMutableRawBufferPointer, time: UInt64
+    _ header: FileHeader, into block: UnsafeMutableRawBufferPointer, time: UInt64, wrap: KeyWrap? = nil
   ) {
     header.encode(into: block.part(0, FileLayout.headerLength))
     header.encode(into: block.part(FileLayout.headerCopyOffset, FileLayout.headerLength))
     for generation in 0..<2 {
       let target = block.part(FileLayout.slotOffset(generation), FileLayout.slotBlockLength)
-      RootSlot(generation: UInt64(generation), time: time).encode(into: target, codec: header.codec)
+      RootSlot(generation: UInt64(generation), time: time)
+        .encode(into: target, codec: header.codec, wrap: wrap)
     }
   }
 }

@@ -154,7 +154,7 @@ extension DatabaseFile {
       guard let header = try reader.next(), let frameEnd = header.end else { return }
       if frameEnd <= found.floor { continue }
       let start = header.ownOffset
-      let proof = header.kind == .nodes ? start + UInt64(FrameHeader.length) : frameEnd
+      guard let proof = header.requiredEnd else { return }
       if try disk.agrees(on: start..<proof, mappedAt: reader.view.base) { continue }
       guard before.position.offset >= found.floor else {
         throw StorageError.damaged(at: start, "the disk does not have what had been made durable here")
@@ -275,11 +275,10 @@ extension DatabaseFile {
     let view = try view(through: part.upperBound)
     let pin = view.pin()
     defer { withExtendedLifetime(pin) {} }
-    try view.makeReadable(part.lowerBound, part.count)
-    let base = view.base
-    // SAFETY: the caller guarantees that these bytes are in the file, and has walked to them.
-    if part.allSatisfy({ (base + Int($0)).u8(0) == 0 }) { return false }
-    return try disk.agrees(on: part, mappedAt: base)
+    var hasBytes = false
+    try view.eachPiece(of: part) { piece in hasBytes = hasBytes || piece.firstNonZero != nil }
+    if !hasBytes { return false }
+    return try disk.agrees(on: part, mappedAt: view.base)
   }
 
   /// Returns the start of the first block past the end of the file; nil on overflow.

@@ -55,7 +55,9 @@ extension DatabaseFile {
 
   /// Opens, read-only, the file that is now at this file's path. Call `recover` on it first.
   package func reopened() throws(StorageError) -> DatabaseFile {
-    try DatabaseFile.open(on: volume, path: path, readOnly: true, environment: environment)
+    try DatabaseFile.open(
+      on: volume, path: path, readOnly: true, environment: environment,
+      credential: secret.map { .fileKey($0.fileKey) })
   }
 
   private func isStillInPlace() throws(StorageError) -> Bool {

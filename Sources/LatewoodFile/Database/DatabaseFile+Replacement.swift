@@ -93,9 +93,13 @@ extension DatabaseFile {
       let there = try volume.open(unfinished, .readOnly)
       defer { there.close() }
       try DatabaseFile.admitReaders(to: device, asking: there)
-      let header = try DatabaseFile.writeEmptyFile(to: device, environment, of: databaseID)
-      let mapping = try MappedFile(device, covering: FileLayout.logStart, ahead: LogMapping.ahead)
-      let opened = Opened(device: device, header: header, mapping: mapping, fileLock: lock)
+      let (header, cipher) = try DatabaseFile.writeEmptyFile(
+        to: device, environment, of: databaseID, encryption: secret)
+      let used = cipher == nil ? device : DatabaseFile.encrypted(device)
+      let mapping = try MappedFile(
+        used, covering: FileLayout.logStart, ahead: LogMapping.ahead, cipher: cipher)
+      let opened = Opened(
+        device: used, header: header, mapping: mapping, fileLock: lock, wrap: secret?.wrap)
       return DatabaseFile(opened, on: volume, path: path, environment: environment)
     } catch {
       device.close()

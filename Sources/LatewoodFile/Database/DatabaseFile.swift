@@ -62,11 +62,13 @@ package final class DatabaseFile: @unchecked Sendable {
     device = opened.device
     mapping = opened.mapping
     lifetime = FileLifetime(of: opened)
-    slots = RootSlots(of: opened.device, codec: opened.header.codec)
+    slots = RootSlots(of: opened.device, codec: opened.header.codec, wrap: opened.wrap)
     isReadOnly = opened.fileLock == nil
-    frames = FrameWriter(opened.device, opened.fileLock)
+    frames = FrameWriter(
+      opened.device, opened.fileLock, trailerLength: opened.header.codec.trailerLength)
     writeback = Writeback(opened.device)
-    let chunk = LogChunks.makeChunk(isReadOnly: isReadOnly)
+    let chunk = LogChunks.makeChunk(
+      isReadOnly: isReadOnly, isEncrypted: opened.header.codec.isEncrypted)
     progress = SharedProgress(open: .empty(chunk, at: FileLayout.logStart))
     group = GroupCommit(frames, progress)
     let log = LogBuffer(

@@ -13,14 +13,17 @@ package struct FileHeader: Sendable, Equatable {
     package static let created = 32
     package static let optionalFeatures = 40
     package static let databaseID = 48
+    package static let cipherSuite = 64
     package static let checksum = 4088
   }
 
   /// `LATEWOOD` in ASCII, as a little-endian number.
   static let magic: UInt64 = 0x444F_4F57_4554_414C
   package static let formatVersion: UInt32 = 1
+  /// The bit of *required features* of an encrypted file.
+  static let encryptedFeature: UInt32 = 1
   /// The bits of *required features* that this reader knows.
-  static let knownFeatures: UInt32 = 0
+  static let knownFeatures = encryptedFeature
 
   /// The first and the last 8 bytes of the file id.
   package var fileID: (first: UInt64, last: UInt64) { (idFirst, idLast) }
@@ -32,17 +35,28 @@ package struct FileHeader: Sendable, Equatable {
   package let optionalFeatures: UInt32
   /// Microseconds since 1970-01-01 00:00 UTC.
   package let created: UInt64
-  /// Seals and opens the units of this file.
-  package let codec: UnitCodec
+  /// The ciphers of an encrypted file; nil for any other.
+  package let suite: CipherSuite?
+  /// Seals and opens the units of this file. That of an encrypted file needs its cipher first.
+  private(set) package var codec: UnitCodec
 
-  package init(fileID: (first: UInt64, last: UInt64), databaseID: DatabaseID, created: UInt64) {
-    self.init(fileID, databaseID, created, requiredFeatures: 0, optionalFeatures: 0)
+  package init(
+    fileID: (first: UInt64, last: UInt64), databaseID: DatabaseID, created: UInt64,
+    suite: CipherSuite? = nil
+  ) {
+    self.init(
+      fileID, databaseID, created,
+      requiredFeatures: suite == nil ? 0 : FileHeader.encryptedFeature, optionalFeatures: 0, suite)
   }
+
+  /// Lets the codec encrypt and decrypt. The caller keeps the cipher as long as the header.
+  mutating func unlock(with cipher: FileCipher) { codec = codec.encrypted(by: cipher) }
 
   private init(
     _ id: (first: UInt64, last: UInt64), _ databaseID: DatabaseID, _ created: UInt64,
-    requiredFeatures: UInt32, optionalFeatures: UInt32
+    requiredFeatures: UInt32, optionalFeatures: UInt32, _ suite: CipherSuite?
   ) {
+    self.suite = suite
     self.databaseID = databaseID
     idFirst = id.first
     idLast = id.last
@@ -67,6 +81,7 @@ package struct FileHeader: Sendable, Equatable {
     base.set(optionalFeatures, at: Offset.optionalFeatures)
     base.set(databaseID.first, at: Offset.databaseID)
     base.set(databaseID.last, at: Offset.databaseID + 8)
+    base.set(suite?.rawValue ?? 0, at: Offset.cipherSuite)
     UnitCodec.sealHeader(base)
   }
 
@@ -103,11 +118,15 @@ package struct FileHeader: Sendable, Equatable {
     guard required & ~knownFeatures == 0 else {
       throw StorageError(.tooNew, "the file uses features that this program does not know: use a newer one")
     }
+    let suite = required & encryptedFeature == 0 ? nil : CipherSuite(rawValue: base.u8(Offset.cipherSuite))
+    guard required & encryptedFeature == 0 || suite != nil else {
+      throw StorageError(.tooNew, "the file is encrypted with unknown ciphers: use a newer program")
+    }
     return FileHeader(
       (base.u64(Offset.fileID), base.u64(Offset.fileID + 8)),
       DatabaseID(first: base.u64(Offset.databaseID), last: base.u64(Offset.databaseID + 8)),
       base.u64(Offset.created),
-      requiredFeatures: required, optionalFeatures: base.u32(Offset.optionalFeatures))
+      requiredFeatures: required, optionalFeatures: base.u32(Offset.optionalFeatures), suite)
   }
 }
 

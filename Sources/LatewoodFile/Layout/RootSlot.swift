@@ -42,7 +42,11 @@ package struct RootSlot: Sendable, Equatable {
   package func isNewer(than other: RootSlot) -> Bool { generation > other.generation }
 
   /// Writes the slot and the zeros after it: 4 KiB.
-  package func encode(into target: UnsafeMutableRawBufferPointer, codec: UnitCodec) {
+  ///
+  /// - Parameter wrap: the encrypted key of an encrypted file, which its block also has.
+  package func encode(
+    into target: UnsafeMutableRawBufferPointer, codec: UnitCodec, wrap: KeyWrap? = nil
+  ) {
     precondition(target.count >= FileLayout.slotBlockLength)
     guard let base = target.baseAddress else { return }
     // SAFETY: every offset is below the 4096 bytes that the precondition requires.
@@ -54,7 +58,13 @@ package struct RootSlot: Sendable, Equatable {
     base.set(transaction, at: Offset.transaction)
     base.set(time, at: Offset.time)
     base.set(oldestWhole, at: Offset.oldestWhole)
-    _ = codec.seal(.slot, at: FileLayout.slotOffset(index), base, RootSlot.length)
+    _ = codec.seal(.slot, at: FileLayout.slotOffset(index), base, into: base, RootSlot.layout(codec))
+    wrap?.encode(intoSlotBlock: base, codec: codec)
+  }
+
+  /// The parts of a slot: nothing is encrypted, but a trailer follows in an encrypted file.
+  private static func layout(_ codec: UnitCodec) -> FileCipher.Layout {
+    FileCipher.Layout(length: length + codec.trailerLength, clear: length)
   }
 
   /// Decodes the slot at `index`. Does not check its checkpoint.
@@ -64,12 +74,16 @@ package struct RootSlot: Sendable, Equatable {
     from bytes: UnsafeRawBufferPointer, index: Int, codec: UnitCodec
   ) throws(StorageError) -> RootSlot {
     let at = FileLayout.slotOffset(index)
-    // SAFETY: all offsets are below the 64 bytes that this check requires.
-    guard bytes.count >= length, let base = bytes.baseAddress else {
+    // SAFETY: all offsets are below the length that this check requires.
+    let layout = layout(codec)
+    guard bytes.count >= layout.length, let base = bytes.baseAddress else {
       throw StorageError.damaged(at: at, "the file ends within a root slot")
     }
-    guard codec.isSound(.slot, at: at, base, length) else {
+    guard codec.isSound(.slot, at: at, base, layout.length) else {
       throw StorageError.damaged(at: at, "a root slot does not match its checksum")
+    }
+    guard !codec.isEncrypted || codec.text(of: .slot, at: at, base, layout) != nil else {
+      throw UnitCodec.forged(at: at)
     }
     var slot = RootSlot(generation: base.u64(Offset.generation), time: base.u64(Offset.time))
     slot.checkpointOffset = base.u64(Offset.checkpointOffset)

@@ -8,15 +8,18 @@ import LatewoodDevice
 final class RootSlots {
   private let device: any Device
   private let codec: UnitCodec
+  /// The encrypted key of an encrypted file, which is written with each slot; nil for any other.
+  var wrap: KeyWrap?
   /// The generation of the newest root slot.
   private(set) var generation: UInt64 = 0
   /// The offset of the oldest checkpoint frame whose tree can still be read, as in the newest root
   /// slot or the next one; 0 if all can be.
   var oldestWhole: UInt64 = 0
 
-  init(of device: any Device, codec: UnitCodec) {
+  init(of device: any Device, codec: UnitCodec, wrap: KeyWrap?) {
     self.device = device
     self.codec = codec
+    self.wrap = wrap
   }
 
   /// Returns the slots whose own bytes are valid, the newest first.
@@ -75,7 +78,7 @@ final class RootSlots {
     _ slot: RootSlot, _ write: (UnsafeRawBufferPointer, UInt64) throws(StorageError) -> Void
   ) throws(StorageError) {
     try withScratch(FileLayout.slotBlockLength) { block throws(StorageError) in
-      slot.encode(into: block, codec: codec)
+      slot.encode(into: block, codec: codec, wrap: wrap)
       try write(UnsafeRawBufferPointer(block), FileLayout.slotOffset(slot.index))
     }
     generation = slot.generation

@@ -14,28 +14,62 @@ import LatewoodBytes
 ///                                             in the references to it
 /// ```
 ///
-/// Every checksum over bytes of a file is computed here, from the kind of the unit, its offset and
-/// its bytes. XXH64 uses only the bytes. A keyed authenticator, which has to refuse a unit that was
-/// moved, would use all three.
+/// Every checksum over bytes of a file is computed here, over the bytes as they are in the file. If
+/// the file is encrypted, a `FileCipher` encrypts the text of each unit before that, and a trailer
+/// with the nonce and the tag follows it.
 ///
 /// A plain value, so that hot paths copy it without counting references.
 @usableFromInline package struct UnitCodec: Sendable, Equatable {
-  /// The kinds of units that depend on the file they are in.
-  package enum Kind: Sendable { case slot, frame, node, extent }
+  /// The kinds of units that depend on the file they are in. The raw values are covered by the tags
+  /// of encrypted files.
+  package enum Kind: UInt8, Sendable {
+    case slot = 1
+    case frame = 2
+    case node = 3
+    case extent = 4
+    case key = 5
+  }
 
   /// The number of bytes at the start of a slot, frame or node that its checksum takes.
   package static let checksumLength = 8
+  /// The number of bytes at the start of a node that are not encrypted.
+  package static let clearNodeLength = 40
 
   /// The codec of the header, which has to be opened before the file is known.
   package static let header = UnitCodec(seed: 0)
 
   /// The file seed.
   package let seed: UInt64
+  /// The cipher of an encrypted file; nil for any other.
+  // SAFETY: the owner of the codec keeps the cipher: a `DatabaseFile`, and the `MappedFile` of
+  // every view.
+  let cipher: Unmanaged<FileCipher>?
 
-  package init(seed: UInt64) { self.seed = seed }
+  package init(seed: UInt64) {
+    self.seed = seed
+    cipher = nil
+  }
+
+  private init(seed: UInt64, _ cipher: FileCipher) {
+    self.seed = seed
+    self.cipher = .passUnretained(cipher)
+  }
+
+  /// Returns the codec of the same file with its cipher, which the caller keeps.
+  func encrypted(by cipher: FileCipher) -> UnitCodec { UnitCodec(seed: seed, cipher) }
+
+  @usableFromInline package static func == (left: UnitCodec, right: UnitCodec) -> Bool {
+    left.seed == right.seed
+  }
+
+  /// Whether the file is encrypted.
+  @inline(__always) package var isEncrypted: Bool { cipher != nil }
+
+  /// The number of bytes that follow the text of each unit.
+  @inline(__always) package var trailerLength: Int { cipher == nil ? 0 : FileCipher.trailerLength }
 
   /// Creates the codec of the file with an id of 16 bytes.
-  package init(fileID: UnsafeRawBufferPointer) { seed = XXH64.hash(fileID, seed: 0) }
+  package init(fileID: UnsafeRawBufferPointer) { self.init(seed: XXH64.hash(fileID, seed: 0)) }
 
   // MARK: Slots, frames and nodes
 
@@ -107,6 +141,21 @@ import LatewoodBytes
     let (here, there) = XXH64.hashes(start, length, seeds: (seed, other.seed))
     guard UInt32(truncatingIfNeeded: here) == reference.checksum else { throw reference.mismatch }
     return UnplacedExtent(checksum: there)
+  }
+
+  /// Prepares a value in memory that has been verified.
+  package func unplaced(_ start: UnsafeRawPointer, _ length: Int) -> UnplacedExtent {
+    // An encrypted value is sealed at its offset.
+    UnplacedExtent(checksum: isEncrypted ? 0 : XXH64.hash(start, length, seed: seed))
+  }
+
+  /// Encrypts a prepared value in place, where the memory has space for its trailer. Does nothing
+  /// in a file that is not encrypted.
+  package func place(
+    _ extent: inout UnplacedExtent, at offset: UInt64, _ start: UnsafeMutableRawPointer, _ length: Int
+  ) {
+    guard isEncrypted else { return }
+    extent = UnplacedExtent(checksum: UInt64(sealExtent(at: offset, start, into: start, length)))
   }
 
   /// Returns the checksum of a value that was prepared for this file.

@@ -42,11 +42,16 @@ package struct FrameHeader: Sendable, Equatable {
   package var previousChecksum: UInt64
   package var durableThrough: UInt64
   package var payloadLength: UInt64
+  /// The number of bytes of the payload that are the trailer of an encrypted frame: the last ones,
+  /// or the first ones of a nodes frame. 0 in files that are not encrypted, and in the seal at the
+  /// end of a backup: it has to fit into the header of the frame that it takes the place of.
+  package private(set) var trailerLength: Int
 
   package init(
     kind: FrameKind, ownOffset: UInt64, transaction: UInt64, previousChecksum: UInt64, durableThrough: UInt64,
-    payloadLength: UInt64
+    payloadLength: UInt64, trailerLength: Int = 0
   ) {
+    self.trailerLength = trailerLength
     self.kind = kind
     self.ownOffset = ownOffset
     self.transaction = transaction
@@ -82,18 +87,45 @@ package struct FrameHeader: Sendable, Equatable {
     target.set(checksum, at: Offset.checksum)
   }
 
-  /// Writes the header, computes its checksum over the payload that already follows it, and returns
-  /// the checksum.
-  func encode(into target: UnsafeMutableRawPointer, codec: UnitCodec) -> UInt64 {
+  /// Writes the header, seals it with the payload that already follows it, and returns the
+  /// checksum.
+  ///
+  /// - Parameters:
+  ///   - stored: the memory for the bytes as they will be in an encrypted file; nil to encrypt in
+  ///     place.
+  ///   - extents: the extents in the payload, with their trailers. They have been encrypted to
+  ///     `stored` already.
+  func encode(
+    into target: UnsafeMutableRawPointer, stored: UnsafeMutableRawPointer? = nil,
+    leaving extents: [Range<Int>] = [], codec: UnitCodec
+  ) -> UInt64 {
+    let stored = stored ?? target
     encodeFields(into: target)
-    return codec.seal(.frame, at: ownOffset, target, sealedLength)
+    guard trailerLength > 0 else { return codec.seal(.frame, at: ownOffset, target, sealedLength) }
+    if stored != target { stored.copyMemory(from: target, byteCount: clearLength) }
+    var layout = layout
+    layout.extents = extents
+    let checksum = codec.seal(.frame, at: ownOffset, target, into: stored, layout)
+    target.set(checksum, at: Offset.checksum)
+    return checksum
   }
+
+  /// The number of bytes that an encrypted file has in the clear: the header, and all of the
+  /// payload unless it is operations.
+  private var clearLength: Int { kind == .commit ? FrameHeader.length : sealedLength - trailerLength }
+
+  /// The parts of the frame in an encrypted file.
+  var layout: FileCipher.Layout { FileCipher.Layout(length: sealedLength, clear: clearLength) }
 
   /// Decodes a header; nil unless the bytes are a frame header that belongs at `offset`. The
   /// checksum is not verified.
   ///
-  /// `source` has 56 bytes.
-  package static func decode(from source: UnsafeRawPointer, at offset: UInt64) -> FrameHeader? {
+  /// - Parameters:
+  ///   - source: 56 bytes.
+  ///   - trailerLength: the length of the trailers in the file.
+  package static func decode(
+    from source: UnsafeRawPointer, at offset: UInt64, trailerLength: Int = 0
+  ) -> FrameHeader? {
     let flags = source.u8(Offset.flags)
     guard source.u32(Offset.magic) == magic, source.u64(Offset.ownOffset) == offset,
       let kind = FrameKind(rawValue: source.u8(Offset.kind)), source.u16(Offset.reserved) == 0,
@@ -103,32 +135,40 @@ package struct FrameHeader: Sendable, Equatable {
       kind: kind, ownOffset: offset, transaction: source.u64(Offset.transaction),
       previousChecksum: source.u64(Offset.previousChecksum),
       durableThrough: source.u64(Offset.durableThrough),
-      payloadLength: source.u64(Offset.payloadLength))
+      payloadLength: source.u64(Offset.payloadLength), trailerLength: trailerLength)
     header.checksum = source.u64(Offset.checksum)
     header.continues = kind == .commit && flags == continuesFlag
     header.endsLog = kind == .seal && flags == endsLogFlag
+    if header.endsLog { header.trailerLength = 0 }
     return header.isValidForKind ? header : nil
   }
 
   private var isValidForKind: Bool {
     guard end != nil else { return false }
+    let trailer = UInt64(trailerLength)
     switch kind {
-    case .commit: return transaction > 0
-    case .nodes: return true
-    case .checkpoint: return payloadLength == UInt64(CheckpointRecord.length)
-    case .seal: return payloadLength == 0
+    case .commit: return transaction > 0 && payloadLength >= trailer
+    case .nodes: return payloadLength >= trailer
+    case .checkpoint: return payloadLength == UInt64(CheckpointRecord.length) + trailer
+    case .seal: return payloadLength == trailer
     }
   }
 
   /// The end of the bytes that must be in the file. The payload of a nodes frame may not be written
   /// yet.
   package var requiredEnd: UInt64? {
-    kind == .nodes ? ownOffset + UInt64(FrameHeader.length) : end
+    kind == .nodes ? ownOffset + UInt64(FrameHeader.length + trailerLength) : end
+  }
+
+  /// The range of the operations of a commit frame whose length has been checked.
+  package var operations: Range<UInt64> {
+    let start = ownOffset + UInt64(FrameHeader.length)
+    return start..<start + (payloadLength - UInt64(trailerLength))
   }
 
   /// The number of bytes that the checksum covers, with its own: those before `requiredEnd`.
   var sealedLength: Int {
-    FrameHeader.length + (kind == .nodes ? 0 : Int(truncatingIfNeeded: payloadLength))
+    FrameHeader.length + (kind == .nodes ? trailerLength : Int(truncatingIfNeeded: payloadLength))
   }
 }
 

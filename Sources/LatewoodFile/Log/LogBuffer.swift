@@ -2,7 +2,8 @@ import LatewoodBytes
 import LatewoodDevice
 
 /// The end of the log in memory: the chunks that the writer fills with frames, and the frames in
-/// them that are not in the file yet. Chunks are written to the file verbatim.
+/// them that are not in the file yet. Chunks are written to the file verbatim, unless it is
+/// encrypted.
 ///
 /// ```
 /// file    ... in the file ..... | waits to be written ......................... | not written
@@ -13,6 +14,10 @@ import LatewoodDevice
 /// open segment    | frames ......... | header 56 | records ........ |        room        | 8 |
 ///                 memory             frameStart                     position        capacity
 /// ```
+///
+/// The frames of an encrypted file are encrypted when they are complete, because the next frame has
+/// their checksum. Each chunk is then followed by memory of the same length, with the bytes as they
+/// will be in the file; the chunk itself keeps the operations for readers in this process.
 ///
 /// Invariants:
 /// 1. For `n` below `position`, byte `n` of `memory` will be byte `segmentOffset + n` of the file.
@@ -45,6 +50,8 @@ struct LogBuffer: ~Copyable {
   private(set) var segmentOffset = FileLayout.logStart
   /// The number of bytes in complete frames and their padding.
   private var frameStart = 0
+  /// The extents in the open frame of an encrypted file, with their trailers, from its start.
+  private var extents: [Range<Int>] = []
   private var last = LastFrame()
   /// The *durable through* of the next frames.
   private var durableMark: UInt64 = 0
@@ -52,6 +59,10 @@ struct LogBuffer: ~Copyable {
   var transaction: UInt64 = 0
 
   private let codec: UnitCodec
+  /// The distance from a byte of a chunk to the same byte as it will be in the file.
+  private let storedDistance: Int
+  /// The number of bytes for the trailer and the padding of a frame.
+  private let endLength: Int
   private let group: GroupCommit
   private let progress: SharedProgress
   private var mapping: LogMapping
@@ -69,17 +80,19 @@ struct LogBuffer: ~Copyable {
     memory = chunk
     capacity = LogChunks.length(isReadOnly: isReadOnly)
     self.codec = codec
+    endLength = codec.trailerLength + 8
+    storedDistance = codec.isEncrypted ? LogChunks.length(isReadOnly: isReadOnly) : 0
     self.group = group
     self.progress = progress
     self.mapping = LogMapping(mapping)
     self.path = path
-    chunks = LogChunks(chunk)
+    chunks = LogChunks(chunk, isEncrypted: codec.isEncrypted)
   }
 
   /// The offset at which the next frame will start.
   var tail: UInt64 { segmentOffset &+ UInt64(frameStart) }
   /// The end of the open frame if it were completed now, with padding.
-  var end: UInt64 { segmentOffset + UInt64((position + 7) & ~7) }
+  var end: UInt64 { segmentOffset + UInt64((position + codec.trailerLength + 7) & ~7) }
   var lastFrameChecksum: UInt64 { last.checksum }
   var lastCommitOffset: UInt64 { last.commitOffset }
   var endsInSeal: Bool { last.isSeal }
@@ -148,7 +161,10 @@ struct LogBuffer: ~Copyable {
   // MARK: Records
 
   /// Begins a frame of records.
-  mutating func openFrame() { position = frameStart + FrameHeader.length }
+  mutating func openFrame() {
+    position = frameStart + FrameHeader.length
+    if codec.isEncrypted { extents.removeAll(keepingCapacity: true) }
+  }
 
   /// Drops the open frame.
   mutating func dropFrame() { position = frameStart }
@@ -161,8 +177,9 @@ struct LogBuffer: ~Copyable {
     return UnsafeRawBufferPointer(start: memory + start, count: max(0, position - start))
   }
 
-  /// The number of bytes left for records. Eight more are for the padding after the frame.
-  var recordCapacity: Int { capacity &- position &- 8 }
+  /// The number of bytes left for records. The others are for the trailer, and for the padding
+  /// after the frame.
+  var recordCapacity: Int { capacity &- position &- endLength }
 
   /// The address for the next record.
   var nextRecord: UnsafeMutableRawPointer { memory + position }
@@ -179,6 +196,23 @@ struct LogBuffer: ~Copyable {
     let offset = nextRecordOffset
     position = end - memory
     return offset
+  }
+
+  /// Encodes a put with an extent at `nextRecord`, where it fits, and encrypts the value. Returns
+  /// the offset of the record in the file.
+  mutating func putEncrypted(_ key: LogKey, _ value: UnsafeRawBufferPointer) -> UInt64 {
+    let start = nextRecord
+    let head = LogRecord.headLength(ofExtent: value, key)
+    guard let source = value.baseAddress else { preconditionFailure("an extent has no bytes") }
+    // SAFETY: the record and its trailer fit into the chunk, which memory of the same length
+    // follows.
+    let checksum = codec.sealExtent(
+      at: nextRecordOffset + UInt64(head), source, into: start + storedDistance + head, value.count)
+    let end = LogRecord.copy(value, to: LogRecord.encodePut(to: start, key, value, checksum: checksum))
+    end.initializeMemory(as: UInt8.self, repeating: 0, count: codec.trailerLength)
+    let inFrame = position - frameStart + head
+    extents.append(inFrame..<inFrame + value.count + codec.trailerLength)
+    return take(recordEndingAt: end + codec.trailerLength)
   }
 
   /// Returns the record appended at `offset`, from memory or the file's mapping; see
@@ -215,7 +249,7 @@ struct LogBuffer: ~Copyable {
   }
 
   private mutating func closeFrame(continues: Bool) {
-    var header = header(.commit, payloadLength: position - frameStart - FrameHeader.length)
+    var header = header(.commit, contentLength: position - frameStart - FrameHeader.length)
     header.continues = continues
     finish(header)
   }
@@ -231,26 +265,39 @@ struct LogBuffer: ~Copyable {
     openFrame()
     encode(memory + position)
     position += payloadLength
-    finish(header(kind, payloadLength: payloadLength))
+    finish(header(kind, contentLength: payloadLength))
     handOver()
   }
 
   /// Returns a header for a frame at the tail.
-  private func header(_ kind: FrameKind, payloadLength: Int) -> FrameHeader {
+  ///
+  /// - Parameter contentLength: the length of the payload without the trailer.
+  private func header(_ kind: FrameKind, contentLength: Int) -> FrameHeader {
     FrameHeader(
       kind: kind, ownOffset: tail, transaction: transaction, previousChecksum: last.checksum,
-      durableThrough: durableMark, payloadLength: UInt64(payloadLength))
+      durableThrough: durableMark, payloadLength: UInt64(contentLength + codec.trailerLength),
+      trailerLength: codec.trailerLength)
   }
 
   /// Writes the header of the open frame, and zeros up to the next multiple of 8, where the next
   /// frame starts.
   private mutating func finish(_ header: FrameHeader) {
-    // SAFETY: `frameStart` and everything up to `position` lie in the chunk.
-    didAppend(header.kind, checksum: header.encode(into: memory + frameStart, codec: codec))
+    // SAFETY: `frameStart` and everything up to `position` lie in the chunk, and `recordCapacity`
+    // leaves space for the trailer and the padding.
+    let frame = memory + frameStart
+    let stored = frame + storedDistance
+    let checksum = header.encode(into: frame, stored: stored, leaving: extents, codec: codec)
+    didAppend(header.kind, checksum: checksum)
+    if storedDistance > 0 {
+      (memory + position).initializeMemory(as: UInt8.self, repeating: 0, count: codec.trailerLength)
+      position += codec.trailerLength
+    }
     let end = (position + 7) & ~7
-    // SAFETY: `recordCapacity` leaves 8 bytes of the chunk for this. Chunks are reused, so the
-    // zeros must be written.
-    for at in position..<end { memory.set(UInt8(0), at: at) }
+    // Chunks are reused, so the zeros must be written.
+    for at in position..<end {
+      memory.set(UInt8(0), at: at)
+      if storedDistance > 0 { (memory + storedDistance).set(UInt8(0), at: at) }
+    }
     position = end
     frameStart = end
   }
@@ -285,13 +332,13 @@ struct LogBuffer: ~Copyable {
     largeValue value: UnsafeRawBufferPointer, headLimit: Int,
     _ encode: (UnsafeMutableRawPointer, UInt64) -> UnsafeMutableRawPointer
   ) throws(StorageError) -> UInt64 {
-    try cover(value.count)
+    try cover(value.count + 2 * codec.trailerLength)
     if headLimit > capacity &- position { try switchChunk() }
     // SAFETY: the chunk has space for `headLimit` bytes.
     let frame = memory + frameStart
     let record = tail + UInt64(FrameHeader.length)
     let length = encode(frame + FrameHeader.length, record) - frame
-    var header = header(.commit, payloadLength: length - FrameHeader.length + value.count)
+    var header = header(.commit, contentLength: length - FrameHeader.length + value.count)
     header.continues = true
     header.encodeFields(into: frame)
     let head = UnsafeRawBufferPointer(start: frame, count: length)[UnitCodec.checksumLength...]
@@ -309,14 +356,76 @@ struct LogBuffer: ~Copyable {
     return record
   }
 
-  /// Appends the header of a nodes frame. `GroupCommit.writeOutOfBand` writes its payload of
-  /// `payloadLength` bytes at any later time.
-  mutating func appendNodesHeader(payloadLength: Int) {
-    let end = tail + UInt64(FrameHeader.length) + UInt64(payloadLength)
-    // SAFETY: a frame begins only where the chunk has space for a header.
-    let header = header(.nodes, payloadLength: payloadLength)
-    didAppend(.nodes, checksum: header.encode(into: memory + frameStart, codec: codec))
-    endSegment(after: FrameHeader.length, of: end, exists: false)
+  /// Appends a commit frame of one large value to an encrypted file, like
+  /// `append(largeValue:headLimit:_:)`. The frame is encrypted in memory as a whole.
+  ///
+  /// - Parameter asExtent: whether the value is an extent.
+  mutating func append(
+    encrypting value: UnsafeRawBufferPointer, _ key: LogKey, asExtent: Bool, headLimit: Int
+  ) throws(StorageError) -> UInt64 {
+    try cover(value.count + 2 * codec.trailerLength)
+    if headLimit > capacity &- position { try switchChunk() }
+    let frame = memory + frameStart
+    let record = tail + UInt64(FrameHeader.length)
+    let extentTrailer = asExtent ? codec.trailerLength : 0
+    let total = headLimit + value.count + 2 * codec.trailerLength
+    let (length, end) = try withWork(total) { stored throws(StorageError) in
+      let (length, checksum) = encryptLarge(value, key, asExtent: asExtent, in: stored)
+      let end = tail + UInt64(length + value.count + extentTrailer + codec.trailerLength)
+      // The head is written with the segment.
+      (frame + storedDistance).copyMemory(from: stored, byteCount: length)
+      let rest = UnsafeRawBufferPointer(start: stored + length, count: Int(end - tail) - length)
+      try group.writeOutOfBand(rest, at: tail + UInt64(length), pieces: LogBuffer.valuePieceLength)
+      didAppend(.commit, checksum: checksum)
+      return (length, end)
+    }
+    let start = tail + UInt64(length)
+    let device = mapping.file.device
+    try device.pinMapped(start..<end)
+    device.show(value, at: start)
+    endSegment(after: length, of: end, exists: true)
+    return record
+  }
+
+  /// Encodes a frame of one large value: its head in the chunk, and all of it, encrypted, in
+  /// `stored`. Returns the length of the head, and the checksum of the frame.
+  private func encryptLarge(
+    _ value: UnsafeRawBufferPointer, _ key: LogKey, asExtent: Bool, in stored: UnsafeMutableRawPointer
+  ) -> (length: Int, checksum: UInt64) {
+    let frame = memory + frameStart
+    let record = frame + FrameHeader.length
+    guard asExtent, let source = value.baseAddress else {
+      let length = LogRecord.encodePut(to: record, key, value, sealedBy: nil, at: 0) - frame
+      var header = header(.commit, contentLength: length - FrameHeader.length + value.count)
+      header.continues = true
+      stored.copyMemory(from: frame, byteCount: length)
+      _ = LogRecord.copy(value, to: stored + length)
+      let checksum = header.encode(into: stored, codec: codec)
+      frame.copyMemory(from: stored, byteCount: FrameHeader.length)
+      return (length, checksum)
+    }
+    let length = FrameHeader.length + LogRecord.headLength(ofExtent: value, key)
+    let valueChecksum = codec.sealExtent(
+      at: tail + UInt64(length), source, into: stored + length, value.count)
+    _ = LogRecord.encodePut(to: record, key, value, checksum: valueChecksum)
+    let extent = length..<length + value.count + codec.trailerLength
+    var header = header(.commit, contentLength: extent.upperBound - FrameHeader.length)
+    header.continues = true
+    return (length, header.encode(into: frame, stored: stored, leaving: [extent], codec: codec))
+  }
+
+  /// Appends the header of a nodes frame. `GroupCommit.writeOutOfBand` writes the nodes at any
+  /// later time.
+  ///
+  /// - Parameter contentLength: the length of the payload without the trailer, which follows the
+  ///   header.
+  mutating func appendNodesHeader(contentLength: Int) {
+    let header = header(.nodes, contentLength: contentLength)
+    let end = tail + UInt64(FrameHeader.length) + header.payloadLength
+    // SAFETY: a frame begins only where the chunk has space for a header and a trailer.
+    let frame = memory + frameStart
+    didAppend(.nodes, checksum: header.encode(into: frame, stored: frame + storedDistance, codec: codec))
+    endSegment(after: FrameHeader.length + codec.trailerLength, of: end, exists: false)
   }
 
   /// Ends the open segment after a frame of which only the first `length` bytes are in memory. The
@@ -337,8 +446,8 @@ struct LogBuffer: ~Copyable {
   private func segment(length: Int) -> Segment {
     let end = segmentOffset + UInt64(length)
     return Segment(
-      memory: UnsafeRawPointer(memory), offset: segmentOffset, length: length, end: end, readable: end,
-      chunk: chunk)
+      memory: UnsafeRawPointer(memory), storedDistance: storedDistance, offset: segmentOffset, length: length,
+      end: end, readable: end, chunk: chunk)
   }
 
   /// Hands an ended segment over, after which this one follows.
@@ -398,24 +507,30 @@ struct LogChunks: ~Copyable {
   private static let limit = 3
 
   private var chunks: [UnsafeMutableRawPointer]
+  private let isEncrypted: Bool
 
   /// - Parameter first: a chunk made by `makeChunk`.
-  init(_ first: UnsafeMutableRawPointer) { chunks = [first] }
+  init(_ first: UnsafeMutableRawPointer, isEncrypted: Bool) {
+    chunks = [first]
+    self.isEncrypted = isEncrypted
+  }
 
   deinit {
     for chunk in chunks { chunk.deallocate() }
   }
 
   /// Allocates a chunk, which will be owned by the `LogChunks` that it is passed to.
-  static func makeChunk(isReadOnly: Bool = false) -> UnsafeMutableRawPointer {
-    .allocate(byteCount: length(isReadOnly: isReadOnly), alignment: 4096)
+  ///
+  /// - Parameter isEncrypted: whether memory of the same length follows, for the encrypted frames.
+  static func makeChunk(isReadOnly: Bool = false, isEncrypted: Bool = false) -> UnsafeMutableRawPointer {
+    .allocate(byteCount: length(isReadOnly: isReadOnly) * (isEncrypted ? 2 : 1), alignment: 4096)
   }
 
   /// Returns the length of a chunk, which is small for a read-only file because it is never used.
   static func length(isReadOnly: Bool) -> Int { isReadOnly ? 64 : length }
 
   /// The number of bytes of memory in chunks.
-  var memoryLength: UInt64 { UInt64(chunks.count * LogChunks.length) }
+  var memoryLength: UInt64 { UInt64(chunks.count * LogChunks.length * (isEncrypted ? 2 : 1)) }
 
   /// Returns a chunk without unwritten frames, other than the open one; nil if there is none.
   mutating func next(_ progress: SharedProgress) -> UnsafeMutableRawPointer? {
@@ -427,7 +542,7 @@ struct LogChunks: ~Copyable {
     }
     if let spare { return spare }
     guard chunks.count < LogChunks.limit else { return nil }
-    let chunk = LogChunks.makeChunk()
+    let chunk = LogChunks.makeChunk(isEncrypted: isEncrypted)
     chunks.append(chunk)
     return chunk
   }

@@ -89,6 +89,12 @@ extension LogRecord {
       at: base + Int(truncatingIfNeeded: offset), end: base + Int(truncatingIfNeeded: end))?.record
   }
 
+  /// The error for an operation of the log that violates FORMAT.md, section 6.
+  static func malformed(at offset: UInt64) -> StorageError {
+    StorageError.damaged(
+      at: offset, "an operation in the log is malformed although its checksum is right")
+  }
+
   /// The error for a record of the log that has changed since it was written.
   package static func changed(at offset: UInt64) -> StorageError {
     StorageError.damaged(at: offset, "an operation in the log has changed since it was written")
@@ -204,6 +210,23 @@ extension LogRecord {
     throw fullCount > FileLayout.fullKeyLimit
       ? StorageError(.keyTooLong, "a key has at most \(FileLayout.keyLimit) bytes")
       : StorageError(.keyEmpty, "a key has at least one byte")
+  }
+
+  /// Returns the length of a put with an extent, up to the value.
+  static func headLength(ofExtent value: UnsafeRawBufferPointer, _ key: LogKey) -> Int {
+    1 + Varint.length(UInt64(key.count)) + Varint.length(UInt64(value.count)) + 4 + key.count
+  }
+
+  /// Encodes a put with an extent up to its value, and returns the address for the value.
+  static func encodePut(
+    to start: UnsafeMutableRawPointer, _ key: LogKey, _ value: UnsafeRawBufferPointer, checksum: UInt32
+  ) -> UnsafeMutableRawPointer {
+    start.set(OperationCode.putExtent, at: 0)
+    var to = start + 1
+    to += Varint.write(UInt64(truncatingIfNeeded: key.count), to: to)
+    to += Varint.write(UInt64(truncatingIfNeeded: value.count), to: to)
+    to.set(checksum, at: 0)
+    return encodeKey(to: to + 4, key)
   }
 
   /// Encodes a put up to its value, and returns the address for the value.

@@ -53,7 +53,10 @@ struct LogReplay {
       if header.kind == .commit {
         try bytes.need(offset, frameEnd - offset)
         // Records of these frames are read in place, bypassing the cache's checks.
-        if !verifiesFrames { try view.pin(offset..<frameEnd) }
+        if !verifiesFrames {
+          try view.pin(offset..<frameEnd)
+          try view.decrypt(header)
+        }
         try take(header, frameEnd, view, action)
       }
       offset = next
@@ -67,7 +70,7 @@ struct LogReplay {
       openPayloads.removeAll(keepingCapacity: true)
       openTransaction = header.transaction
     }
-    openPayloads.append(header.ownOffset + UInt64(FrameHeader.length)..<end)
+    openPayloads.append(header.operations)
     bytes += end - header.ownOffset
     if header.continues { return }
     for payload in openPayloads {
@@ -83,19 +86,25 @@ struct LogReplay {
   ) throws(StorageError) {
     if verifiesFrames { return try applyVerified(payload, transaction, view, action) }
     // SAFETY: the walk found the payload to be within the file.
-    try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+    try applyPayload(payload, at: view.base + Int(payload.lowerBound), view.codec, transaction, action)
   }
 
   private func applyVerified(
     _ payload: Range<UInt64>, _ transaction: UInt64, _ view: FileView, _ action: ReplayAction
   ) throws(StorageError) {
     let start = payload.lowerBound - UInt64(FrameHeader.length)
+    if view.codec.isEncrypted {
+      return try view.withOperations(ofFrameAt: start) { (base) throws(StorageError) in
+        try applyPayload(payload, at: base + FrameHeader.length, view.codec, transaction, action)
+      }
+    }
     let length = payload.upperBound - start
     if length > LogReplay.longestCopy {
       guard try ViewedBytes(view).frame(at: start)?.end == payload.upperBound else {
         throw LogReplay.changed(start)
       }
-      return try applyPayload(payload, at: view.base + Int(payload.lowerBound), transaction, action)
+      return try applyPayload(
+        payload, at: view.base + Int(payload.lowerBound), view.codec, transaction, action)
     }
     try withScratch(Int(length)) { frame throws(StorageError) in
       try view.read(into: frame, at: start)
@@ -104,7 +113,7 @@ struct LogReplay {
         let header = FrameHeader.decode(from: base, at: start), header.end == payload.upperBound,
         view.codec.isSound(.frame, at: start, base, Int(length))
       else { throw LogReplay.changed(start) }
-      try applyPayload(payload, at: base + FrameHeader.length, transaction, action)
+      try applyPayload(payload, at: base + FrameHeader.length, view.codec, transaction, action)
     }
   }
 
@@ -114,18 +123,18 @@ struct LogReplay {
 
   /// - Parameter start: the address of the payload in memory.
   private func applyPayload(
-    _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ transaction: UInt64, _ action: ReplayAction
+    _ payload: Range<UInt64>, at start: UnsafeRawPointer, _ codec: UnitCodec, _ transaction: UInt64,
+    _ action: ReplayAction
   ) throws(StorageError) {
     let end = start + payload.count
     var at = start
     while at < end {
       let offset = payload.lowerBound + UInt64(at - start)
       guard let (record, length) = LogRecord.validated(at: at, end: end) else {
-        throw StorageError.damaged(
-          at: offset, "an operation in the log is malformed although its checksum is right")
+        throw LogRecord.malformed(at: offset)
       }
       try action(transaction, offset, record)
-      at += length
+      at += length + (record.code == OperationCode.putExtent ? codec.trailerLength : 0)
     }
   }
 }

@@ -110,6 +110,9 @@ package final class LogWriter: @unchecked Sendable {
   /// The number of bytes of memory in chunks.
   package var chunkMemory: UInt64 { log.memoryLength }
 
+  /// The number of bytes that follow an extent in a frame.
+  package var trailerLength: Int { codec.trailerLength }
+
   /// Whether a transaction is open.
   var isInTransaction: Bool { transaction.isOpen }
 
@@ -228,19 +231,26 @@ package final class LogWriter: @unchecked Sendable {
   ) throws(StorageError) -> UInt64 {
     precondition(isInTransaction, "no transaction is open")
     try LogRecord.checkKey(key.count)
-    let codec = asExtent ? codec : nil
     if value.count >= LogWriter.largeValueLength {
       transaction.hasPut = true
-      return try putLarge(key.count, value) { start, offset in
-        LogRecord.encodePut(to: start, key, value, sealedBy: codec, at: offset)
-      }
+      return try putLarge(key, value, asExtent: asExtent)
     }
+    if asExtent, codec.isEncrypted { return try putEncrypted(key, value) }
+    let codec = asExtent ? codec : nil
     try ensureSpace(for: LogRecord.overhead &+ key.count &+ value.count)
     // SAFETY: `ensureSpace` made sure that the record fits into the chunk.
     let valueStart = LogRecord.encodePut(
       to: log.nextRecord, key, value, sealedBy: codec, at: log.nextRecordOffset)
     transaction.hasPut = true
     return log.take(recordEndingAt: LogRecord.copy(value, to: valueStart))
+  }
+
+  @inline(never) private func putEncrypted(
+    _ key: LogKey, _ value: UnsafeRawBufferPointer
+  ) throws(StorageError) -> UInt64 {
+    try ensureSpace(for: LogRecord.overhead + key.count + value.count + codec.trailerLength)
+    transaction.hasPut = true
+    return log.putEncrypted(key, value)
   }
 
   /// *Transaction open.* Encodes the deletion of a key. Otherwise like `put`.
@@ -293,25 +303,21 @@ package final class LogWriter: @unchecked Sendable {
 
   /// Encodes a value of 1 MiB or more in a separate commit frame, and writes the value to the file
   /// from the caller's memory.
-  ///
-  /// - Parameter encode: encodes the record up to its value at an address, for an offset in the
-  ///   file, and returns the end.
   private func putLarge(
-    _ keyCount: Int, _ value: UnsafeRawBufferPointer,
-    _ encode: (UnsafeMutableRawPointer, UInt64) -> UnsafeMutableRawPointer
+    _ key: LogKey, _ value: UnsafeRawBufferPointer, asExtent: Bool
   ) throws(StorageError) -> UInt64 {
     guard UInt64(value.count) <= FileLayout.valueLimitHere else {
       throw StorageError(.valueTooLarge, "a value has at most \(FileLayout.valueLimit) bytes")
     }
     try closeContinuingFrame()
     // An upper bound of the frame's length without its value, with padding.
-    let headLimit = FrameHeader.length + LogRecord.overhead + keyCount + 8
+    let headLimit = FrameHeader.length + LogRecord.overhead + key.count + 8
     try failing { () throws(StorageError) in
-      let end = log.tail + UInt64(headLimit + value.count)
+      let end = log.tail + UInt64(headLimit + value.count + 2 * codec.trailerLength)
       try reserve.claim(from: log.tail, through: end, freesSpace: false)
     }
     do throws(StorageError) {
-      let record = try log.append(largeValue: value, headLimit: headLimit, encode)
+      let record = try append(large: value, key, asExtent: asExtent, headLimit: headLimit)
       transaction.closedFrames += 1
       try log.flush()
       log.openFrame()
@@ -321,6 +327,18 @@ package final class LogWriter: @unchecked Sendable {
       if error.kind == .outOfSpace { progress.fail(error) }
       fail(error)
       throw error
+    }
+  }
+
+  private func append(
+    large value: UnsafeRawBufferPointer, _ key: LogKey, asExtent: Bool, headLimit: Int
+  ) throws(StorageError) -> UInt64 {
+    if codec.isEncrypted {
+      return try log.append(encrypting: value, key, asExtent: asExtent, headLimit: headLimit)
+    }
+    let codec = asExtent ? codec : nil
+    return try log.append(largeValue: value, headLimit: headLimit) { start, offset in
+      LogRecord.encodePut(to: start, key, value, sealedBy: codec, at: offset)
     }
   }
 
@@ -382,10 +400,10 @@ extension LogWriter {
     precondition(length > 0 && !isInTransaction)
     try prepareToAppend()
     try log.cover(length)
-    let payload = tail + UInt64(FrameHeader.length)
-    let first = (payload + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
+    let content = tail + UInt64(FrameHeader.length + codec.trailerLength)
+    let first = (content + FileLayout.nodeAlignment - 1) & ~(FileLayout.nodeAlignment - 1)
     try reserve.claim(from: tail, through: first + UInt64(length), freesSpace: true)
-    log.appendNodesHeader(payloadLength: Int(first - payload) + length)
+    log.appendNodesHeader(contentLength: Int(first - content) + length)
     return first
   }
 

@@ -59,9 +59,13 @@ package struct InspectedHeader {
   }
 
   private static func decode(_ bytes: [UInt8]) throws(StorageError) -> FileHeader {
-    try bytes.withStart { start, count throws(StorageError) in
+    let header = try bytes.withStart { start, count throws(StorageError) in
       try FileHeader.decode(from: UnsafeRawBufferPointer(start: start, count: count))
     }
+    guard header.suite == nil else {
+      throw StorageError(.tooNew, "the file is encrypted: use a newer program")
+    }
+    return header
   }
 
   /// Returns the contents of a damaged copy of the header.

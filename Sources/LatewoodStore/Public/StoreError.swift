@@ -89,12 +89,21 @@ public struct StoreError: Error, Sendable, Equatable {
   public var systemError: Int32?
 
   package init(_ error: StorageError, path: String? = nil) {
-    code = Code(rawValue: error.kind.rawValue) ?? .inputOutput
+    code = Code(rawValue: error.kind.rawValue) ?? Self.code(of: error.kind)
     message = error.reason
     advice = error.advice ?? Self.advice(for: code)
     offset = error.offset
     self.path = error.path ?? path
     systemError = error.errno
+  }
+
+  /// Returns the code of a kind that does not have one of the same name.
+  private static func code(of kind: StorageError.Kind) -> Code {
+    switch kind {
+    case .keyNeeded: .tooNew
+    case .wrongKey, .notEncrypted: .permissionDenied
+    default: .inputOutput
+    }
   }
 
   init(_ code: Code, _ message: String) {

@@ -365,6 +365,7 @@ public final class Transaction: Readable, ReadGate {
         let offset = try writer.append(record)
         try buffer.apply(writer.record(at: offset), at: offset)
         next = record.value + record.valueCount
+        if record.code == OperationCode.putExtent { next += writer.trailerLength }
       }
     }
   }

@@ -124,13 +124,13 @@ struct BaseVerify {
   private mutating func visit(_ value: BaseValue, _ liveBytes: inout UInt64) {
     guard value.isExtent else { return }
     report.extents += 1
-    let length = UInt64(value.length)
+    let length = UInt64(value.length + file.codec.trailerLength)
     liveBytes &+= length
     let offset = value.extentOffset
     if offset < floor { return }
     guard value.extent.isWithin(file.limit) else { return report.faults.append(value.extent.outside) }
     report.bytesChecked &+= length
-    if length > 0 { places.append((offset, length)) }
+    if value.length > 0 { places.append((offset, length)) }
     do throws(StorageError) {
       try reads.verify(value)
     } catch { report.faults.append(error) }

@@ -10,7 +10,9 @@ struct NodeEncoder {
   private let level: UInt8
   private let transaction: UInt64
   private let prefixCount: Int
-  /// The length of the node, in bytes.
+  /// The number of bytes after the text of a node, and of an extent.
+  private let trailerLength: Int
+  /// The length of the node with its trailer, in bytes.
   let length: Int
 
   private var isLeaf: Bool { level == 0 }
@@ -18,7 +20,10 @@ struct NodeEncoder {
   private var firstKey: Int { isLeaf ? 0 : 1 }
 
   /// Creates an encoder for the first `count` pending items of a level.
-  init(_ waiting: BuilderLevel, _ count: Int, level: UInt8, transaction: UInt64) {
+  init(
+    _ waiting: BuilderLevel, _ count: Int, level: UInt8, transaction: UInt64, trailerLength: Int
+  ) {
+    self.trailerLength = trailerLength
     items = waiting.items
     self.count = count
     self.level = level
@@ -32,7 +37,7 @@ struct NodeEncoder {
       length &+= Varint.length(UInt64(suffixCount)) &+ suffixCount
       if level == 0 { length &+= Varint.length(items[index].taggedLength) &+ items[index].valueBytes }
     }
-    self.length = length
+    self.length = length + trailerLength
   }
 
   /// Encodes the node into `length` bytes of memory, whose header is zeroed. Returns the entries
@@ -84,7 +89,7 @@ struct NodeEncoder {
     if item.pointee.isExtent {
       target.set(item.pointee.word, at: 0)
       target.set(item.pointee.checksum, at: 8)
-      liveBytes &+= UInt64(length)
+      liveBytes &+= UInt64(length + trailerLength)
       return NodeLayout.extentLength
     }
     // SAFETY: the word of an inline item is the address of its value.

@@ -13,12 +13,28 @@ package struct NodeValidation {
   package let reference: NodeReference
   /// The minimum length of a key in a leaf. A separator may be shorter.
   package let minimumKeyLength: Int
+  /// The same memory if it may be changed: a node of an encrypted file is decrypted in place.
+  private let writable: UnsafeMutableRawPointer?
 
+  /// - Parameter codec: the codec of a file that is not encrypted.
   package init(base: UnsafeRawPointer, codec: UnitCodec, reference: NodeReference, minimumKeyLength: Int) {
     self.base = base
     self.codec = codec
     self.reference = reference
     self.minimumKeyLength = minimumKeyLength
+    writable = nil
+  }
+
+  /// - Parameter memory: the node, as it is in the file. If this is encrypted, `open` decrypts it
+  ///   there.
+  package init(
+    memory: UnsafeMutableRawPointer, codec: UnitCodec, reference: NodeReference, minimumKeyLength: Int
+  ) {
+    base = UnsafeRawPointer(memory)
+    self.codec = codec
+    self.reference = reference
+    self.minimumKeyLength = minimumKeyLength
+    writable = memory
   }
 
   private func damage(_ reason: String) -> StorageError { StorageError.damaged(at: reference.offset, reason) }
@@ -28,7 +44,7 @@ package struct NodeValidation {
   /// - Parameter level: the level that its parent implies; nil for any.
   package func open(level: UInt8? = nil) throws(StorageError) -> Node {
     let length = Int(reference.length)
-    guard length <= NodeLayout.maximumLength, length >= 48 else {
+    guard length <= NodeLayout.maximumLength, length >= 48 + codec.trailerLength else {
       throw damage("a node's length is not between 48 and 65,535 bytes")
     }
     guard Int(base.u32(NodeLayout.length)) == length else {
@@ -43,7 +59,11 @@ package struct NodeValidation {
     guard base.u64(NodeLayout.ownOffset) == reference.offset else {
       throw damage("a node's own offset contradicts the reference to it")
     }
-    try structure(base, length)
+    if codec.isEncrypted {
+      guard let writable else { preconditionFailure("an encrypted node is opened in place") }
+      try codec.openNode(at: reference.offset, writable, length)
+    }
+    try structure(base, length - codec.trailerLength)
     let node = Node(validated: base)
     if let level, node.level != level {
       throw damage("the level of a node contradicts the reference to it")

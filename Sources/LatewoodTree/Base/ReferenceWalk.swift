@@ -36,7 +36,8 @@ package struct ReferenceWalk {
     for index in 0..<node.count {
       let value = node.entry(index).value
       guard value.isExtent, value.length > 0 else { continue }
-      let (end, overflow) = value.extentOffset.addingReportingOverflow(UInt64(value.length))
+      let (end, overflow) = value.extentOffset.addingReportingOverflow(
+        UInt64(value.length + source.file.codec.trailerLength))
       guard !overflow, body(DeadRange(start: value.extentOffset, end: end, endsInNode: false)) else {
         return false
       }

@@ -60,6 +60,9 @@ final class RegionWriter {
 
   deinit { memory.deallocate() }
 
+  /// The number of bytes after the text of each node and extent.
+  var trailerLength: Int { codec.trailerLength }
+
   /// Returns memory for the next node, with a zeroed header, and the provisional offset by which
   /// its parent refers to it. This may place earlier nodes.
   func allocate(length: Int) throws(StorageError) -> (target: UnsafeMutableRawPointer, provisional: UInt64) {
@@ -124,7 +127,7 @@ final class RegionWriter {
       }
     }
     let length = bytes.u32(NodeLayout.length)
-    let sum = codec.seal(.node, at: offset, node, Int(length))
+    let sum = codec.sealNode(at: offset, node, Int(length))
     return NodeReference(offset: offset, length: length, checksum: UInt32(truncatingIfNeeded: sum))
   }
 }

@@ -30,6 +30,7 @@ final class TreeBuilder {
 
   private let sink: RegionWriter
   private let source: NodeLoader
+  /// The maximum length of a node without its trailer, in bytes.
   private let nodeSize: Int
   private let transaction: UInt64
   // SAFETY: `maximumLevels` initialized levels, freed in deinit; the pointer is not shared.
@@ -55,7 +56,7 @@ final class TreeBuilder {
     precondition((256...NodeLayout.maximumLength).contains(nodeSize))
     self.sink = sink
     self.source = source
-    self.nodeSize = nodeSize
+    self.nodeSize = nodeSize - sink.trailerLength
     self.transaction = transaction
     placements = sink.placements
     levels = .allocate(capacity: NodeLayout.maximumLevels)
@@ -191,7 +192,9 @@ final class TreeBuilder {
   func transplant(_ leaf: Node) throws(StorageError) -> Bool {
     let length = Int(leaf.length)
     wasteAllowance += length / TreeBuilder.bytesPerWasted
-    guard NodeSplit.isFull(length, nodeSize: nodeSize), leaf.isCanonical else { return false }
+    guard NodeSplit.isFull(length - sink.trailerLength, nodeSize: nodeSize), leaf.isCanonical else {
+      return false
+    }
     if !levels[0].isEmpty {
       let wasted = max(0, nodeSize - levels[0].currentLength)
       guard wasted <= wasteAllowance, !levels[0].isUnderfull(nodeSize: nodeSize) else { return false }
@@ -235,7 +238,8 @@ final class TreeBuilder {
     guard level + 1 < NodeLayout.maximumLevels else {
       throw StorageError(.fileTooLarge, "the tree has too many levels")
     }
-    let node = NodeEncoder(levels[level], number, level: UInt8(level), transaction: transaction)
+    let node = NodeEncoder(
+      levels[level], number, level: UInt8(level), transaction: transaction, trailerLength: sink.trailerLength)
     guard node.length <= NodeLayout.maximumLength else {
       throw StorageError(.valueTooLarge, "an entry does not fit into a node")
     }

@@ -285,6 +285,11 @@ struct RecordSpace: @unchecked Sendable {
     if let writer, reference.offset >= writer._withUnsafeGuaranteedRef({ $0.segmentStart }) {
       return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
     }
+    // The records of an encrypted file are always in private memory, which was verified when it was
+    // filled.
+    if file.codec.isEncrypted {
+      return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
+    }
     try file.codec.open(record.extent(ofRecordAt: reference.offset), record.value)
     return UnsafeRawBufferPointer(start: record.value, count: record.valueCount)
   }

@@ -35,11 +35,27 @@ final class LeafPrefetcher: @unchecked Sendable {
     /// The number of bytes of extents, which are adjacent in `memory`.
     fileprivate(set) var length = 0
     // SAFETY: freed in deinit; no pointer into it is used after the batch is returned.
-    fileprivate let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 64)
+    // The last value may be read with a trailer that it does not have in the new file.
+    fileprivate let memory = UnsafeMutableRawPointer.allocate(byteCount: capacity + 64, alignment: 64)
 
     var extents: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: memory, count: length) }
 
     deinit { memory.deallocate() }
+
+    /// Seals the extents for the offset at which they will be written.
+    func place(at offset: UInt64, _ codec: UnitCodec) {
+      guard codec.isEncrypted else { return }
+      var (index, at) = (0, 0)
+      for copy in leaves {
+        for entry in 0..<copy.node.count {
+          let value = copy.node.entry(entry).value
+          guard value.isExtent else { continue }
+          codec.place(&unplaced[index], at: offset + UInt64(at), memory + at, value.length)
+          index += 1
+          at += value.length + codec.trailerLength
+        }
+      }
+    }
 
     fileprivate func clear() {
       leaves.removeAll(keepingCapacity: true)
@@ -183,7 +199,7 @@ final class LeafPrefetcher: @unchecked Sendable {
     var length = 0
     for index in 0..<leaf.count {
       let value = leaf.entry(index).value
-      if value.isExtent { length += value.length }
+      if value.isExtent { length += value.length + (newCodec?.trailerLength ?? 0) }
     }
     return length
   }
@@ -194,7 +210,7 @@ final class LeafPrefetcher: @unchecked Sendable {
       let value = leaf.entry(index).value
       guard value.isExtent else { continue }
       batch.unplaced.append(try reads.copy(value, to: batch.memory + batch.length, for: newCodec))
-      batch.length += value.length
+      batch.length += value.length + newCodec.trailerLength
     }
   }
 }

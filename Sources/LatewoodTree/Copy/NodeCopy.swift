@@ -56,7 +56,7 @@ package final class NodeCopy {
       // SAFETY: the memory has the length in the reference, and lives as long as this object, which
       // owns the view.
       node = try NodeValidation(
-        base: memory, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength
+        memory: memory, codec: codec, reference: reference, minimumKeyLength: minimumKeyLength
       ).open(level: level)
     } catch {
       memory.deallocate()

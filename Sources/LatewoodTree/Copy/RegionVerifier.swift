@@ -80,11 +80,17 @@ package final class RegionVerifier {
     guard reference.length <= NodeLayout.maximumLength,
       UInt64(reference.length) <= region.range.upperBound - offset
     else { throw StorageError.damaged(at: offset, "a node does not lie within its region") }
+    // An encrypted node is decrypted in memory of its own.
+    let copy = nodes.codec.isEncrypted ? try NodeCopy(reference, level: nil, in: nodes) : nil
+    defer { withExtendedLifetime(copy) {} }
     // SAFETY: the window has the whole node until the next one is read.
-    let node = try NodeValidation(
-      base: try nodes.bytes(at: offset, Int(reference.length)), codec: nodes.codec, reference: reference,
-      minimumKeyLength: NodeLayout.minimumKeyLength
-    ).open()
+    let node =
+      if let copy { copy.node } else {
+        try NodeValidation(
+          base: try nodes.bytes(at: offset, Int(reference.length)), codec: nodes.codec,
+          reference: reference, minimumKeyLength: NodeLayout.minimumKeyLength
+        ).open()
+      }
     try checkPrefix(of: node, offset)
     var verified = VerifiedRegion.VerifiedNode(
       reference: reference, level: node.level, entries: UInt64(node.count),
@@ -94,7 +100,7 @@ package final class RegionVerifier {
         let value = node.entry(index).value
         guard value.isExtent else { continue }
         try readExtent(value, into: &region)
-        verified.liveBytes &+= UInt64(value.length)
+        verified.liveBytes &+= UInt64(value.length + extents.codec.trailerLength)
       }
       verified.first = node.key(0).bytes
       verified.last = node.key(node.count - 1).bytes
@@ -124,7 +130,7 @@ package final class RegionVerifier {
     try extents.verify(reference)
     // An empty extent takes no space.
     if reference.length == 0 { return }
-    let end = reference.offset + reference.length
+    let end = reference.offset + reference.length + UInt64(extents.codec.trailerLength)
     if let last = region.extents.last, last.upperBound == reference.offset {
       region.extents[region.extents.count - 1] = last.lowerBound..<end
     } else {

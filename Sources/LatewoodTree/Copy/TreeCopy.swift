@@ -81,6 +81,8 @@ package struct TreeCopy: ~Copyable {
   private let rewriters: [UInt32: Rewriter]
   private let builder: TreeBuilder
   private let extents: ExtentWriter
+  /// Whether both files are encrypted, or neither is.
+  private let isSameLayout: Bool
   /// The number of bytes of extents written since the last nodes.
   private var spread = 0
   private var replaced = RewrittenValues()
@@ -108,6 +110,7 @@ package struct TreeCopy: ~Copyable {
 
   private init(_ file: FileView, _ target: Target, _ rewriters: [UInt32: Rewriter]) {
     reads = VerifiedReads(NodeLoader(file: file))
+    isSameLayout = file.codec.isEncrypted == target.view.codec.isEncrypted
     self.target = target
     self.rewriters = rewriters
     let sink = RegionWriter(
@@ -128,6 +131,7 @@ package struct TreeCopy: ~Copyable {
     var offset = FileLayout.logStart
     if batch.length > 0 {
       offset = try target.reserve(batch.length)
+      batch.place(at: offset, target.view.codec)
       try target.write(batch.extents, offset)
     }
     var unplaced = batch.unplaced[...]
@@ -150,7 +154,7 @@ package struct TreeCopy: ~Copyable {
   ) throws(StorageError) {
     builder.releaseUnused()
     let leaf = copy.node
-    if !leaf.hasExtents, try builder.transplant(leaf) { return }
+    if !leaf.hasExtents, isSameLayout, try builder.transplant(leaf) { return }
     builder.retain(copy)
     for index in 0..<leaf.count {
       let entry = leaf.entry(index)
@@ -159,7 +163,7 @@ package struct TreeCopy: ~Copyable {
         let length = UInt64(entry.value.length)
         let checksum = target.view.codec.sealExtent(at: offset, unplaced.removeFirst())
         try builder.append(key, extent: offset, length: length, checksum: checksum)
-        offset += length
+        offset += length + UInt64(target.view.codec.trailerLength)
       } else {
         try builder.append(key, inline: entry.value.pointer, entry.value.length)
       }
@@ -245,7 +249,7 @@ package struct TreeCopy: ~Copyable {
     _ key: PrefixedKey, _ value: BaseValue, _ extentLength: inout Int
   ) throws(StorageError) {
     if value.isExtent {
-      extentLength += value.length
+      extentLength += value.length + target.view.codec.trailerLength
       waiting.append((key, .extent(value)))
     } else {
       waiting.append((key, .inline(value.pointer, value.length)))
@@ -282,7 +286,7 @@ package struct TreeCopy: ~Copyable {
     case .drop: return
     case .replace(let new):
       if new.count > target.inlineValueLimit {
-        extentLength += new.count
+        extentLength += new.count + target.view.codec.trailerLength
         waiting.append((key, .newExtent(new)))
       } else {
         waiting.append((key, .inline(replaced.store(new), new.count)))
@@ -328,7 +332,8 @@ final class ExtentWriter {
 
   private let codec: UnitCodec
   private let write: (_ bytes: UnsafeRawBufferPointer, _ offset: UInt64) throws(StorageError) -> Void
-  private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity, alignment: 64)
+  /// The last value may be read with a trailer that it does not have in the new file.
+  private let memory = UnsafeMutableRawPointer.allocate(byteCount: ExtentWriter.capacity + 64, alignment: 64)
   private var used = 0
   /// The file offset of the bytes in `memory`.
   private var start: UInt64 = 0
@@ -348,6 +353,11 @@ final class ExtentWriter {
   func begin(at offset: UInt64) { start = offset }
 
   func append(_ value: UnsafeRawBufferPointer) throws(StorageError) -> (offset: UInt64, checksum: UInt32) {
+    if codec.isEncrypted {
+      return try appendEncrypted(value.count) { target throws(StorageError) in
+        UnsafeMutableRawBufferPointer(start: target, count: value.count).copyMemory(from: value)
+      }
+    }
     let offset = start + UInt64(used)
     let checksum = codec.sealExtent(at: offset, value)
     guard let bytes = value.baseAddress else { return (offset, checksum) }
@@ -366,6 +376,11 @@ final class ExtentWriter {
   func append(_ value: BaseValue, from reads: VerifiedReads) throws(StorageError) -> (
     offset: UInt64, checksum: UInt32
   ) {
+    if codec.isEncrypted {
+      return try appendEncrypted(value.length) { target throws(StorageError) in
+        _ = try reads.copy(value, to: target, for: codec)
+      }
+    }
     if value.length <= ExtentWriter.capacity {
       if value.length > ExtentWriter.capacity - used { try flush() }
       let unplaced = try reads.copy(value, to: memory + used, for: codec)
@@ -384,6 +399,30 @@ final class ExtentWriter {
       }
     }
     return (offset, pieces.extentChecksum)
+  }
+
+  /// Appends a value of an encrypted file.
+  ///
+  /// - Parameter fill: writes the value to memory that has space for it and for a trailer.
+  private func appendEncrypted(
+    _ length: Int, _ fill: (UnsafeMutableRawPointer) throws(StorageError) -> Void
+  ) throws(StorageError) -> (offset: UInt64, checksum: UInt32) {
+    let stored = length + codec.trailerLength
+    if stored > ExtentWriter.capacity - used { try flush() }
+    let offset = start + UInt64(used)
+    guard stored > ExtentWriter.capacity else {
+      try fill(memory + used)
+      let checksum = codec.sealExtent(at: offset, memory + used, into: memory + used, length)
+      used += stored
+      return (offset, checksum)
+    }
+    return try withWork(stored) { memory throws(StorageError) in
+      try fill(memory)
+      let checksum = codec.sealExtent(at: offset, memory, into: memory, length)
+      try write(UnsafeRawBufferPointer(start: memory, count: stored), offset)
+      start += UInt64(stored)
+      return (offset, checksum)
+    }
   }
 
   func flush() throws(StorageError) {

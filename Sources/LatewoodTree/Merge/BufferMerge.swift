@@ -147,7 +147,8 @@ package struct BufferMerge: ~Copyable {
       let key = PrefixedKey(record.key, record.keyCount)
       if record.code == OperationCode.putExtent {
         builder.dead.addLive(
-          extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount))
+          extent: UInt64(record.value - source.file.base),
+          length: UInt64(record.valueCount + source.file.codec.trailerLength))
         try builder.append(
           key, extent: UInt64(record.value - source.file.base), length: UInt64(record.valueCount),
           checksum: record.valueChecksum)
@@ -161,7 +162,9 @@ package struct BufferMerge: ~Copyable {
   // MARK: Dead space
 
   @inline(__always) private func markDead(_ value: BaseValue) {
-    if value.isExtent { builder.dead.add(extent: value.extentOffset, length: UInt64(value.length)) }
+    guard value.isExtent else { return }
+    builder.dead.add(
+      extent: value.extentOffset, length: UInt64(value.length + source.file.codec.trailerLength))
   }
 
   /// Reports a subtree as dead. Leaves are read only if they have extents. A damaged node is not

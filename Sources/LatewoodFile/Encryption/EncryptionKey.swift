@@ -1,0 +1,91 @@
+import LatewoodBytes
+import LatewoodCrypto
+
+/// The key with which a caller opens an encrypted file.
+package enum EncryptionKey: Sendable, Equatable {
+  /// A password, from which the file says how to derive a key.
+  case password(SecretBytes)
+  /// 32 random bytes.
+  case raw(SecretBytes)
+}
+
+/// The way in which the key that encrypts a file's key is made from an ``EncryptionKey``.
+package enum KeyDerivation: Sendable, Equatable {
+  /// The key itself, which is random.
+  case raw
+  /// Argon2id (RFC 9106).
+  case argon2id(Argon2id)
+  /// PBKDF2 (RFC 8018) with HMAC-SHA-256.
+  case pbkdf2(rounds: Int)
+
+  /// The codes on disk.
+  private enum Code {
+    static let raw: UInt8 = 0
+    static let argon2id: UInt8 = 1
+    static let pbkdf2: UInt8 = 2
+  }
+
+  /// The costs that a file may ask for, so that a hostile file does not take all memory or all
+  /// time.
+  private enum Limit {
+    static let kibibytes = 1 << 20
+    static let passes = 64
+    static let lanes = 64
+    static let rounds = 1 << 26
+  }
+
+  /// The default for passwords: 64 MiB and three passes, as RFC 9106 recommends.
+  package static var usual: KeyDerivation {
+    get throws(StorageError) { .argon2id(try Argon2id(memory: 65536, passes: 3, lanes: 1)) }
+  }
+
+  /// Returns 32 bytes; nil if the key is of the wrong kind, and so cannot be the right one.
+  func derive(_ key: EncryptionKey, salt: UnsafeRawBufferPointer) throws(StorageError) -> SecretBytes? {
+    switch (self, key) {
+    case (.raw, .raw(let bytes)): return bytes.count == 32 ? bytes : nil
+    case (.argon2id(let function), .password(let password)):
+      return try password.withUnsafeBytes { (password) throws(StorageError) in
+        try function.derive(password: password, salt: salt, count: 32)
+      }
+    case (.pbkdf2(let rounds), .password(let password)):
+      return password.withUnsafeBytes {
+        PBKDF2<SHA256>.derive(password: $0, salt: salt, rounds: rounds, count: 32)
+      }
+    default: return nil
+    }
+  }
+
+  /// Writes the code, and after 3 zeros the costs, to 16 bytes.
+  func encode(into target: UnsafeMutableRawPointer) {
+    target.initializeMemory(as: UInt8.self, repeating: 0, count: 16)
+    switch self {
+    case .raw: target.set(Code.raw, at: 0)
+    case .argon2id(let function):
+      target.set(Code.argon2id, at: 0)
+      target.set(UInt32(function.passes), at: 4)
+      target.set(UInt32(function.memory), at: 8)
+      target.set(UInt32(function.lanes), at: 12)
+    case .pbkdf2(let rounds):
+      target.set(Code.pbkdf2, at: 0)
+      target.set(UInt32(rounds), at: 4)
+    }
+  }
+
+  /// Reads 16 bytes. Throws `unsupported` if the derivation is not known or costs too much.
+  static func decode(from source: UnsafeRawPointer) throws(StorageError) -> KeyDerivation {
+    let (first, second, third) = (Int(source.u32(4)), Int(source.u32(8)), Int(source.u32(12)))
+    switch source.u8(0) {
+    case Code.raw: return .raw
+    case Code.argon2id:
+      guard second <= Limit.kibibytes, first <= Limit.passes, third <= Limit.lanes else { break }
+      return .argon2id(try Argon2id(memory: second, passes: first, lanes: third))
+    case Code.pbkdf2:
+      guard first >= 1, first <= Limit.rounds else { break }
+      return .pbkdf2(rounds: first)
+    default: break
+    }
+    throw StorageError(
+      .unsupported, "the file asks for a derivation of its key that is not known or takes too much",
+      advice: "Use a newer program, if a newer one wrote the file.")
+  }
+}

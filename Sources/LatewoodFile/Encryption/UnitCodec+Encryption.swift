@@ -1,0 +1,99 @@
+import LatewoodBytes
+
+/// The units of encrypted files.
+extension UnitCodec {
+  /// Encrypts a slot, frame or node from `plain` to `stored`, which may be the same memory, and
+  /// writes its trailer and its checksum. Returns the checksum.
+  ///
+  /// The clear bytes must already be in `stored`. In a file that is not encrypted, `plain` and
+  /// `stored` are the same memory, and only the checksum is written.
+  func seal(
+    _ kind: Kind, at offset: UInt64, _ plain: UnsafeRawPointer, into stored: UnsafeMutableRawPointer,
+    _ layout: FileCipher.Layout
+  ) -> UInt64 {
+    cipher?._withUnsafeGuaranteedRef { $0.seal(kind, at: offset, plain, into: stored, layout) }
+    return seal(kind, at: offset, stored, layout.length)
+  }
+
+  /// Returns the text of a unit in memory, which can then be decrypted; nil if its tag is wrong.
+  /// The checksum is not compared.
+  func text(
+    of kind: Kind, at offset: UInt64, _ stored: UnsafeRawPointer, _ layout: FileCipher.Layout
+  ) -> UnitText? {
+    guard layout.clear <= layout.trailer else { return nil }
+    return cipher?._withUnsafeGuaranteedRef { $0.open(kind, at: offset, stored, layout) }
+  }
+
+  /// The error for a unit that was changed by somebody without the key, moved, or taken from
+  /// another file.
+  static func forged(at offset: UInt64) -> StorageError {
+    StorageError.damaged(at: offset, "this part of the file was not encrypted with its key, or not for here")
+  }
+
+  // MARK: Nodes
+
+  /// Seals a node in place, and returns its checksum.
+  package func sealNode(at offset: UInt64, _ start: UnsafeMutableRawPointer, _ length: Int) -> UInt64 {
+    guard isEncrypted else { return seal(.node, at: offset, start, length) }
+    return seal(.node, at: offset, start, into: start, UnitCodec.nodeLayout(length))
+  }
+
+  private static func nodeLayout(_ length: Int) -> FileCipher.Layout {
+    FileCipher.Layout(length: length, clear: clearNodeLength)
+  }
+
+  /// Authenticates a node whose checksum is right, and decrypts it in place. Does nothing in a file
+  /// that is not encrypted.
+  ///
+  /// Throws `damaged` if its tag is wrong.
+  package func openNode(
+    at offset: UInt64, _ start: UnsafeMutableRawPointer, _ length: Int
+  ) throws(StorageError) {
+    guard isEncrypted else { return }
+    guard let text = text(of: .node, at: offset, start, UnitCodec.nodeLayout(length)) else {
+      throw UnitCodec.forged(at: offset)
+    }
+    text.decrypt(text.range, into: start)
+    // Nothing may depend on the bytes after the text.
+    (start + text.range.upperBound).initializeMemory(as: UInt8.self, repeating: 0, count: trailerLength)
+  }
+
+  // MARK: Extents
+
+  private func extentLayout(_ length: Int) -> FileCipher.Layout {
+    FileCipher.Layout(length: length + trailerLength, clear: 0)
+  }
+
+  /// Encrypts a value of an encrypted file to `stored`, which may be the same memory and has space
+  /// for the trailer. Returns its checksum.
+  ///
+  /// - Parameter length: the length of the value, in bytes.
+  package func sealExtent(
+    at offset: UInt64, _ value: UnsafeRawPointer, into stored: UnsafeMutableRawPointer, _ length: Int
+  ) -> UInt32 {
+    let layout = extentLayout(length)
+    cipher?._withUnsafeGuaranteedRef { $0.seal(.extent, at: offset, value, into: stored, layout) }
+    return sealExtent(at: offset, UnsafeRawPointer(stored), layout.length)
+  }
+
+  /// Verifies the bytes of a value as they are in the file, with their trailer, and decrypts the
+  /// value into `target`, which may be the same memory.
+  ///
+  /// Throws `damaged` if the checksum or the tag is wrong.
+  package func openExtent(
+    _ reference: ExtentReference, _ stored: UnsafeRawPointer, into target: UnsafeMutableRawPointer
+  ) throws(StorageError) {
+    let layout = extentLayout(Int(truncatingIfNeeded: reference.length))
+    guard sealExtent(at: reference.offset, stored, layout.length) == reference.checksum else {
+      throw reference.mismatch
+    }
+    guard isEncrypted else {
+      if stored != UnsafeRawPointer(target) { target.copyMemory(from: stored, byteCount: layout.length) }
+      return
+    }
+    guard let text = text(of: .extent, at: reference.offset, stored, layout) else {
+      throw UnitCodec.forged(at: reference.offset)
+    }
+    text.decrypt(text.range, into: target)
+  }
+}

@@ -1,0 +1,72 @@
+import LatewoodCrypto
+import LatewoodDevice
+import LatewoodFile
+import LatewoodSimulation
+import LatewoodStore
+import Testing
+
+/// The encrypted files in Tests/golden-encrypted. Their names say how they are encrypted; the
+/// independent reader opens them with the same keys.
+@Suite(.serialized) struct EncryptedGoldenTests {
+  private struct EncryptedFile {
+    var name: String
+    var options: Store.Options
+    var store: ModelledStore
+
+    var path: String { "Tests/golden-encrypted/\(name).latewood" }
+    var expectedPath: String { "Tests/golden-encrypted/\(name).expected.jsonl" }
+
+    init(_ name: String, _ key: EncryptionKey, _ suite: CipherSuite, _ derivation: KeyDerivation) throws {
+      self.name = name
+      var options = Store.Options()
+      options.encryption = try NewEncryption(key, suite: suite, derivation: derivation)
+      self.options = options
+      store = try GoldenFile.checkpointedStore(options)
+    }
+
+    static func all() throws -> [EncryptedFile] {
+      let password = EncryptionKey.password(
+        Array("correct horse".utf8).withUnsafeBytes { SecretBytes(copying: $0) })
+      let raw = EncryptionKey.raw(
+        SecretBytes(count: 32) { bytes in for at in 0..<32 { bytes[at] = UInt8(at) } })
+      return [
+        try EncryptedFile("aes256-raw", raw, .aes256, .raw),
+        try EncryptedFile(
+          "aes256-argon2id", password, .aes256, .argon2id(Argon2id(memory: 64, passes: 1, lanes: 1))),
+        try EncryptedFile("chacha20-raw", raw, .chaCha20, .raw),
+        try EncryptedFile("chacha20-pbkdf2", password, .chaCha20, .pbkdf2(rounds: 1000)),
+      ]
+    }
+  }
+
+  @Test func `the writer still produces every encrypted golden file byte for byte`() throws {
+    for file in try EncryptedFile.all() {
+      let (bytes, listing) = (try file.store.bytes(), file.store.model.listing)
+      if GoldenFileTests.isRegenerating {
+        try Repository.write(bytes, to: Repository.path(file.path))
+        try Repository.write(Array(listing.utf8), to: Repository.path(file.expectedPath))
+      }
+      #expect(try Repository.read(file.path) == bytes, "\(file.name)")
+      #expect(String(decoding: try Repository.read(file.expectedPath), as: UTF8.self) == listing)
+    }
+  }
+
+  @Test func `the folder of encrypted files has no others`() throws {
+    let names = try Directories.names(in: Repository.path("Tests/golden-encrypted")).sorted()
+    let expected = try EncryptedFile.all().flatMap { ["\($0.name).latewood", "\($0.name).expected.jsonl"] }
+    #expect(names == expected.sorted())
+  }
+
+  @Test func `every encrypted golden file reads as expected, and only with its key`() throws {
+    for file in try EncryptedFile.all() {
+      let path = Repository.path(file.path)
+      let store = try Store.open(at: path, mode: .readOnly, options: file.options)
+      #expect(try store.listing() == file.store.model.listing, "\(file.name)")
+      #expect(try store.verify().faults == [], "\(file.name)")
+      try store.close()
+      var wrong = Store.Options()
+      wrong.encryption = try NewEncryption(.raw(SecretBytes(count: 32) { _ in }))
+      #expect(throws: StoreError.self) { try Store.open(at: path, mode: .readOnly, options: wrong) }
+    }
+  }
+}
