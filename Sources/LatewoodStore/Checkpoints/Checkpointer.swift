@@ -113,6 +113,26 @@ final class Checkpointer: @unchecked Sendable {
     }
   }
 
+  /// Encrypts the key of the file with another key, and durably writes both root slots with it.
+  ///
+  /// Between the two, the file opens with either key. If this throws after the first, that remains
+  /// so until the next checkpoints.
+  func changeKey(_ encryption: NewEncryption) throws(StorageError) {
+    try withoutCheckpoints { () throws(StorageError) in
+      let file = currentFile.file
+      let old = try file.replaceWrap(with: encryption)
+      do throws(StorageError) {
+        try write(isForced: true)
+      } catch {
+        file.restoreWrap(old)
+        throw error
+      }
+      try file.syncNodes()
+      try write(isForced: true)
+      try file.syncNodes()
+    }
+  }
+
   /// Reclaims all known dead blocks, regardless of their number. If there is enough space, also
   /// writes a checkpoint, after which more blocks are dead. Called in `withoutCheckpoints`.
   ///
