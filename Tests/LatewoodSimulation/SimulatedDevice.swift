@@ -154,7 +154,7 @@ final class SimulatedDevice: Device, @unchecked Sendable {
   }
 
   func copyAttributes(from other: any Device) throws(StorageError) {
-    guard let other = other as? SimulatedDevice else { return }
+    guard let other = other.file as? SimulatedDevice else { return }
     try locked { () throws(StorageError) in
       let wanted = other.file.attributes
       if file.attributes == wanted { return }

@@ -93,6 +93,10 @@ extension DatabaseFile {
       if try !disk.agrees(on: start..<required, mappedAt: reader.view.base) {
         throw StorageError.damaged(at: start, "a frame of the log differs on the disk")
       }
+      // The walk has authenticated all other frames.
+      if frame.kind == .commit, frame.trailerLength > 0 {
+        try reader.view.withOperations(ofFrameAt: start) { _ in }
+      }
     }
   }
 
