@@ -26,7 +26,7 @@ let package = Package(
     layer("LatewoodFleece", on: ["LatewoodBytes"]),
     // The words of texts and queries for them, with tables of Unicode of its own.
     layer("LatewoodText", on: ["LatewoodBytes"]),
-    layer("LatewoodQuery", on: ["LatewoodFleece", "LatewoodBytes"]),
+    layer("LatewoodQuery", on: ["LatewoodText", "LatewoodFleece", "LatewoodBytes"]),
     // HTTP/1.1 for client and server, without sockets.
     layer("LatewoodHTTP", on: ["LatewoodFleece", "LatewoodConcurrency", "LatewoodBytes"]),
     // Sockets for it.
@@ -47,15 +47,14 @@ let package = Package(
     layer(
       "LatewoodDocuments",
       on: [
-        "LatewoodCrypto", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency",
-        "LatewoodBytes",
+        "LatewoodCrypto", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
     layer(
       "Latewood",
       on: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
     // The protocol of a replication, without sockets, and the collection of this process as a peer.
     layer(
@@ -85,8 +84,8 @@ let package = Package(
       "LatewoodTool",
       on: [
         "LatewoodReplicator", "LatewoodNetwork", "LatewoodHTTP", "LatewoodTerminal", "LatewoodInspection",
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
       ]),
     .executableTarget(name: "LatewoodMain", dependencies: ["LatewoodTool"], swiftSettings: settings),
     .executableTarget(
@@ -233,8 +232,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodDocumentsTests",
       dependencies: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodDevice",
-        "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation", "LatewoodTestSupport",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
+        "LatewoodDevice", "LatewoodConcurrency", "LatewoodModels", "LatewoodSimulation",
+        "LatewoodTestSupport",
       ],
       exclude: ["Revisions/couchdb-revision-trees.txt", "Views/couchdb-views.txt"], swiftSettings: settings),
     .testTarget(
@@ -255,9 +255,9 @@ let package = Package(
     .testTarget(
       name: "LatewoodFormatTests",
       dependencies: [
-        "LatewoodDocuments", "LatewoodQuery", "LatewoodFleece", "LatewoodStore", "LatewoodTree",
-        "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes", "LatewoodModels",
-        "LatewoodSimulation",
+        "LatewoodDocuments", "LatewoodQuery", "LatewoodText", "LatewoodFleece", "LatewoodStore",
+        "LatewoodTree", "LatewoodFile", "LatewoodDevice", "LatewoodConcurrency", "LatewoodBytes",
+        "LatewoodModels", "LatewoodSimulation",
       ],
       swiftSettings: settings),
     .testTarget(

@@ -119,9 +119,9 @@ sed -n '/^<!-- file: annotated -->/,/^<!-- end of file -->/p' FORMAT.md | sed '1
 
 # Records, the feed, bodies in records and apart, and the counts must agree.
 python3 -B Tests/format/latewood_documents.py Tests/golden/documents.latewood Tests/golden/documents-2.latewood \
-  Tests/golden/views.latewood > "$work/documents" \
+  Tests/golden/views.latewood Tests/golden/texts.latewood > "$work/documents" \
   || fail "the documents of a golden file do not agree with themselves"
-[ "$(wc -l < "$work/documents")" = 6 ] || fail "six collections are in the golden files of documents"
+[ "$(wc -l < "$work/documents")" = 8 ] || fail "eight collections are in the golden files of documents"
 grep -q "documents-2.*films.* 40 named by value" "$work/documents" || fail "films are not named by their values"
 python3 -B Tests/format/latewood_digest.py --check Tests/digests/vectors.jsonl || fail "the vectors of digests are others"
 
@@ -129,6 +129,12 @@ python3 -B Tests/format/latewood_digest.py --check Tests/digests/vectors.jsonl |
 python3 -B Tests/format/latewood_views.py Tests/golden/documents.latewood Tests/golden/views.latewood > "$work/views" \
   || fail "the views of a golden file do not agree with themselves"
 [ "$(wc -l < "$work/views")" = 2 ] || fail "two views are in Tests/golden/views.latewood"
+
+# The words of full-text indexes must agree with each other and with the texts.
+python3 -B Tests/format/latewood_texts.py Tests/golden/documents.latewood Tests/golden/texts.latewood > "$work/texts" \
+  || fail "the full-text indexes of a golden file do not agree with themselves"
+[ "$(grep -c "compared with the texts" "$work/texts")" = 2 ] \
+  || fail "two full-text indexes of texts in ASCII are in Tests/golden/texts.latewood"
 
 mkdir "$work/random"
 LATEWOOD_RANDOM_FILES_DIR=$work/random LATEWOOD_RANDOM_FILES=$count LATEWOOD_SEED=${LATEWOOD_SEED:-1} \

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodStore
+import LatewoodText
 
 extension DatabaseError {
   /// Returns the code of a store's error, and the message and advice where those of the store do
@@ -43,6 +44,10 @@ extension DatabaseError {
     switch error {
     case let error as StoreError: DatabaseError(error)
     case let error as StorageError: DatabaseError(StoreError(error))
+    case let error as TextIndexDamage:
+      DatabaseError(
+        .corruptData, "a full-text index is damaged: \(error.reason)",
+        advice: "Drop the index and create it again; `latewood verify` names it.")
     default: error
     }
   }

@@ -8,7 +8,7 @@ extension GoldenFile {
       try GoldenFile("empty", ModelledStore()),
       try annotated(), try oneCommit(), try checkpointed(), try highTree(), try rangeDeletes(),
       try droppedKeyspace(), try compacted(), try holes(), try backup(), try documents(.version1),
-      try documents(.version2), try views(),
+      try documents(.version2), try views(), try texts(),
     ]
   }
 

@@ -133,7 +133,7 @@ def check_collection(collection, state, space):
     for body in bodies.values():
         need(type(Fleece(body).root()) is dict, "a body is no dictionary")
     need(not needed & set(superseded) and needed | set(superseded) == set(bodies), "bodies are not those that are named")
-    numbers = varints(state, 17, 10 if state[0] == 2 else 9)
+    numbers = varints(state, 17, 8 + state[0])
     need(len(feed) == len(documents) == numbers[1] + numbers[2] and numbers[2] == deleted, "documents are counted wrongly")
     need(numbers[3] == len(bodies) + in_records and numbers[5] == len(superseded)
          and numbers[4] == sum(map(len, bodies.values())) + in_record_bytes, "bodies are counted wrongly")

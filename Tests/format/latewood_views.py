@@ -111,8 +111,9 @@ def check(path):
         prefix = b"view/" + collection + b"/"
         views = [View(database, spaces, collection, text(name[len(prefix):]), record)
                  for name, record in sorted(facts.items()) if name.startswith(prefix)]
-        numbers = varints(state, 17, 10 if state[0] == 2 else 9)
-        need(state[0] == (2 if views else 1) and (not views or numbers[9] == len(views)), "views are counted wrongly")
+        numbers = varints(state, 17, 8 + state[0])
+        need((state[0] == 3 or state[0] == (2 if views else 1)) and (numbers + [0])[9] == len(views),
+             "views are counted wrongly")
         for view in views:
             need(view.number <= numbers[8] and view.through <= numbers[0], "a number was not given out")
             view.check()

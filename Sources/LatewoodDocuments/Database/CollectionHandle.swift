@@ -50,10 +50,10 @@ package final class CollectionHandle: Sendable {
 
   /// Returns the indexes as of a committed change to them; loads them once per change.
   func indexes(
-    at change: UInt64, _ load: () throws(DatabaseError) -> [CollectionIndex]
+    at change: UInt64, _ load: () throws(DatabaseError) -> CollectionIndexes
   ) throws(DatabaseError) -> CollectionIndexes {
     if let known = known.withLock({ $0.indexes }), known.change == change { return known }
-    let indexes = CollectionIndexes(try load(), change: change)
+    let indexes = try load()
     known.withLock { $0 = Known(indexes: indexes) }
     return indexes
   }

@@ -1,6 +1,7 @@
 import LatewoodStore
 
-/// The stored record of derived data that a program defines by name: of an index or a view.
+/// The stored record of derived data that a program defines by name: of an index, a full-text
+/// index or a view.
 ///
 /// Its key in the keyspace of the database is the prefix of its kind, the name of the collection,
 /// `/` and the name.

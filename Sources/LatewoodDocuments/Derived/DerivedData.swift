@@ -1,7 +1,7 @@
 import LatewoodStore
 
 /// One kind of data that is derived from the documents of a collection, in a batch: its indexes,
-/// views, bodies with their references to blobs, feed, expiry or marks.
+/// full-text indexes, views, bodies with their references to blobs, feed, expiry or marks.
 ///
 /// A change of a document and the changes that follow from it are one transaction, so derived data
 /// always agrees with the documents. ``DocumentBatch/apply(_:_:)`` tells each kind of a change.
@@ -56,7 +56,7 @@ extension DerivedData {
   static func check(_ document: CheckedDocument, in check: inout CollectionCheck) throws {}
 }
 
-/// Derived data that a program defines by name: an index or a view.
+/// Derived data that a program defines by name: an index, a full-text index or a view.
 protocol DefinedData {
   var name: String { get }
   /// The keyspaces that it has for itself.
@@ -68,7 +68,7 @@ protocol DefinedData {
 /// The kinds of derived data.
 enum DerivedKinds {
   static var all: [any DerivedData.Type] {
-    [Indexes.self, Views.self, Bodies.self, Feed.self, ExpiryTimes.self, Marks.self]
+    [Indexes.self, TextIndexes.self, Views.self, Bodies.self, Feed.self, ExpiryTimes.self, Marks.self]
   }
 }
 
@@ -81,6 +81,7 @@ extension DocumentBatch {
   @inline(__always) func apply(_ change: RevisionChange, _ part: CollectionBatch) throws {
     // Before anything has changed, because these may refuse the change and read the old body.
     if Indexes.exist(in: part.state) { try Indexes.update(for: change, in: self, part) }
+    if TextIndexes.exist(in: part.state) { try TextIndexes.update(for: change, in: self, part) }
     if Views.exist(in: part.state) { try Views.update(for: change, in: self, part) }
     let isRemoved = change.isRemoved
     if !isRemoved { count(change) }
@@ -104,6 +105,7 @@ extension DocumentBatch {
   /// Makes the last changes of each kind in a batch.
   func finishDerivedData(_ part: CollectionBatch) throws {
     try Indexes(self, part).finish()
+    try TextIndexes(self, part).finish()
     try Views(self, part).finish()
     try Bodies(self, part).finish()
     try Feed(self, part).finish()

@@ -46,22 +46,30 @@ extension DocumentStore {
     try build(IndexBuild(name, definition, of: collection), progress: progress, check: check)
   }
 
-  /// Drops an index. O(log n). Returns false if the index did not exist.
-  ///
-  /// - Parameter evenIfReady: whether to drop a completed index, too.
+  /// Drops an index of any kind. O(log n). Returns false if the index did not exist.
   @discardableResult
-  package func dropIndex(
-    _ name: String, in collection: CollectionHandle, evenIfReady: Bool = true
-  ) throws(DatabaseError) -> Bool {
+  package func dropIndex(_ name: String, in collection: CollectionHandle) throws(DatabaseError) -> Bool {
     let core = try openedForWriting()
     try core.refuseInBatch("an index is dropped")
-    let isDropped = try core.batch(.usual) { batch in
-      try Indexes(batch, of: collection).drop(name, evenIfReady: evenIfReady)
-    }
+    let isDropped = try core.batch(.usual) { batch in try batch.dropIndex(name, of: collection) }
     return isDropped
   }
 
-  /// Drops an index without blocking the caller's thread. Returns false if the index did not exist.
+  /// Drops an index of one kind.
+  ///
+  /// - Parameter evenIfReady: whether to drop a completed index, too.
+  func drop<Kind: DroppableIndexes>(
+    _ name: String, of kind: Kind.Type, in collection: CollectionHandle, evenIfReady: Bool
+  ) throws(DatabaseError) {
+    let core = try openedForWriting()
+    try core.refuseInBatch("an index is dropped")
+    try core.batch(.usual) { batch in
+      _ = try kind.init(batch, of: collection).drop(name, evenIfReady: evenIfReady)
+    }
+  }
+
+  /// Drops an index of any kind without blocking the caller's thread. Returns false if the index
+  /// did not exist.
   ///
   /// - Parameter check: called under the writer lock, before and after the change. If it throws,
   ///   nothing is changed.
@@ -71,11 +79,19 @@ extension DocumentStore {
     let core = try openedForWriting()
     let isDropped = try await core.write(.usual) { batch in
       try check()
-      let isDropped = try Indexes(batch, of: collection).drop(name)
+      let isDropped = try batch.dropIndex(name, of: collection)
       try check()
       return isDropped
     }
     return isDropped
+  }
+}
+
+extension DocumentBatch {
+  /// Drops an index of any kind. Returns false if the index did not exist.
+  fileprivate func dropIndex(_ name: String, of collection: CollectionHandle) throws -> Bool {
+    if try Indexes(self, of: collection).drop(name, evenIfReady: true) { return true }
+    return try TextIndexes(self, of: collection).drop(name, evenIfReady: true)
   }
 }
 
@@ -90,17 +106,17 @@ extension CollectionIndex {
 extension DocumentReads {
   /// The indexes of the collection.
   func indexes() throws(DatabaseError) -> CollectionIndexes {
-    let load = { [spaces, source, collection] () throws(DatabaseError) in
-      try CollectionIndex.load(of: collection.name, in: spaces.database, source)
-    }
     // A batch writes the number of index changes only at its end.
-    if case .transaction = source { return CollectionIndexes(try load(), change: 0) }
+    if case .transaction = source {
+      return try CollectionIndexes(of: collection.name, at: 0, in: spaces.database, source)
+    }
     if case .state(let held) = source, let known = collection.indexes(inVersion: held.number) {
       return known
     }
     let state = try state()
     let indexes = try collection.indexes(at: state.indexChanges) { () throws(DatabaseError) in
-      state.indexes == 0 ? [] : try load()
+      if state.indexes == 0, state.texts == 0 { return CollectionIndexes(change: state.indexChanges) }
+      return try CollectionIndexes(of: collection.name, at: state.indexChanges, in: spaces.database, source)
     }
     if case .state(let held) = source { collection.keep(indexes, ofVersion: held.number) }
     return indexes

@@ -53,12 +53,21 @@ struct IndexBuild: StepwiseBuild {
     if error is StoreError { return }
     if let error = error as? DatabaseError, error.code != .notUnique { return }
     let isCompleted = last.map { $0.isReady && !$0.wasReady } ?? false
-    try store.dropIndex(name, in: collection, evenIfReady: isCompleted)
+    try store.drop(name, of: Indexes.self, in: collection, evenIfReady: isCompleted)
   }
 }
 
+/// A kind of indexes, which can be dropped by name. No two indexes of a collection have the same
+/// name, whatever their kinds.
+protocol DroppableIndexes: DerivedData {
+  /// Drops an index in O(log n). Returns false if the index did not exist.
+  ///
+  /// - Parameter evenIfReady: whether to drop a completed index, too.
+  func drop(_ name: String, evenIfReady: Bool) throws -> Bool
+}
+
 /// Creating and dropping indexes.
-extension Indexes {
+extension Indexes: DroppableIndexes {
   /// Performs one step of an index build, and begins it if necessary.
   ///
   /// After the first step, every change updates the index, so its entries are always correct; each
@@ -83,7 +92,7 @@ extension Indexes {
         advice: "Drop it first, or choose another name.")
     }
     let record: IndexRecord
-    if let known { record = known } else { record = begin(definition) }
+    if let known { record = known } else { record = try begin(name, definition) }
     guard let start = record.builtThrough else {
       var progress = try progress(through: nil)
       progress.wasReady = true
@@ -100,7 +109,11 @@ extension Indexes {
     return try progress(through: last)
   }
 
-  private func begin(_ definition: IndexDefinition) -> IndexRecord {
+  private func begin(_ name: String, _ definition: IndexDefinition) throws(DatabaseError) -> IndexRecord {
+    if part.state.texts > 0, try TextIndexes(batch, part).loaded().contains(where: { $0.text.name == name }) {
+      throw DatabaseError(
+        .conflict, "there is a full-text index \(name)", advice: "Drop it first, or choose another name.")
+    }
     part.state.indexes += 1
     part.state.indexChanges += 1
     return IndexRecord(definition, number: part.state.indexChanges, builtThrough: "")
@@ -166,10 +179,7 @@ extension Indexes {
     return IndexBuildProgress(completed: done, total: total, isReady: false)
   }
 
-  /// Drops an index in O(log n). Returns false if the index did not exist.
-  ///
-  /// - Parameter evenIfReady: whether to drop a completed index, too.
-  func drop(_ name: String, evenIfReady: Bool = true) throws -> Bool {
+  func drop(_ name: String, evenIfReady: Bool) throws -> Bool {
     guard part.state.indexes > 0, let index = try loaded().first(where: { $0.name == name }) else {
       return false
     }

@@ -126,12 +126,12 @@ struct Indexes: DerivedData {
   func loaded() throws(DatabaseError) -> [CollectionIndex] {
     if let indexes = part.indexes.loaded { return indexes }
     let load = { [part, transaction, database] () throws(DatabaseError) in
-      try CollectionIndex.load(of: part.name, in: database, transaction)
+      try CollectionIndexes(of: part.name, at: part.state.indexChanges, in: database, transaction)
     }
     // Keep uncommitted indexes out of the shared cache.
     let indexes =
       part.state.indexChanges == part.startState.indexChanges
-      ? try part.collection.indexes(at: part.state.indexChanges, load).all : try load()
+      ? try part.collection.indexes(at: part.state.indexChanges, load).all : try load().all
     part.indexes.loaded = indexes
     return indexes
   }
@@ -178,34 +178,8 @@ struct Indexes: DerivedData {
       return
     }
     do throws(FleeceError) { try index.appendKeys(of: id, head, body, to: &keys) } catch {
-      throw Indexes.damagedBody(of: id, error)
+      throw Self.damagedBody(of: id, error)
     }
-  }
-
-  /// Calls a closure with the body of a revision; returns nil if it is deleted or has no body.
-  @inline(never) private func withBody<R>(
-    _ id: UnsafeRawBufferPointer, _ revision: IndexedRevision,
-    _ read: (UnsafeRawBufferPointer) throws(FleeceError) -> R
-  ) throws(DatabaseError) -> R? {
-    let head = revision.head
-    guard !head.isDeleted, head.body != 0 else { return nil }
-    func checked(_ bytes: UnsafeRawBufferPointer) throws(DatabaseError) -> R {
-      do throws(FleeceError) { return try read(bytes) } catch {
-        throw Indexes.damagedBody(of: id, error)
-      }
-    }
-    if let body = revision.body { return try body.withContents(checked) }
-    let result = try DatabaseError.typed {
-      try transaction.withBody(at: head.body, of: spaces) { bytes in try checked(bytes) }
-    }
-    if let result { return result }
-    let id = String(decoding: id, as: UTF8.self)
-    throw DatabaseError(.corruptData, "the body of the document \(id) is missing")
-  }
-
-  private static func damagedBody(of id: UnsafeRawBufferPointer, _ error: FleeceError) -> DatabaseError {
-    let id = String(decoding: id, as: UTF8.self)
-    return DatabaseError(.corruptData, "the body of the document \(id) is damaged: \(error)")
   }
 
   /// Adds the keys of a revision that is being replaced. If its body cannot be read, collects them

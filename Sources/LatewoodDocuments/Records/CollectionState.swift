@@ -4,10 +4,12 @@
 /// The record is kept in the keyspace of the database under `collection/` and the name:
 /// `format 1 byte`, the identity, then the numbers as varints, in the order of their declaration.
 /// The number of views is stored only if there are any; the format is then 2, which programs that
-/// do not keep views refuse.
+/// do not keep views refuse. The number of full-text indexes follows only if there are any; the
+/// format is then 3.
 struct CollectionState: Sendable, Equatable {
   static let format: UInt8 = 1
   static let formatWithViews: UInt8 = 2
+  static let formatWithTexts: UInt8 = 3
   static let keyPrefix = "collection/"
   static func key(_ name: String) -> String { keyPrefix + name }
 
@@ -27,11 +29,13 @@ struct CollectionState: Sendable, Equatable {
   var references: UInt64 = 0
   /// The number of indexes, including those that are being built.
   var indexes: UInt64 = 0
-  /// The number of times that an index was created, completed or dropped, or a view begun or
-  /// dropped; also the number of the latest of these changes.
+  /// The number of times that an index of any kind was created, completed or dropped, or a view
+  /// begun or dropped; also the number of the latest of these changes.
   var indexChanges: UInt64 = 0
   /// The number of views.
   var views: UInt64 = 0
+  /// The number of full-text indexes, including those that are being built.
+  var texts: UInt64 = 0
 
   /// The length, in bytes, of most encoded states; a larger one takes a second allocation.
   private static let usualLength = 64
@@ -45,7 +49,7 @@ struct CollectionState: Sendable, Equatable {
   func encoded() -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(CollectionState.usualLength)
-    bytes.append(views > 0 ? CollectionState.formatWithViews : CollectionState.format)
+    bytes.append(format)
     identity.append(to: &bytes)
     bytes.append(varint: lastSequence)
     bytes.append(varint: documents)
@@ -56,8 +60,14 @@ struct CollectionState: Sendable, Equatable {
     bytes.append(varint: references)
     bytes.append(varint: indexes)
     bytes.append(varint: indexChanges)
-    if views > 0 { bytes.append(varint: views) }
+    if views > 0 || texts > 0 { bytes.append(varint: views) }
+    if texts > 0 { bytes.append(varint: texts) }
     return bytes
+  }
+
+  private var format: UInt8 {
+    if texts > 0 { return CollectionState.formatWithTexts }
+    return views > 0 ? CollectionState.formatWithViews : CollectionState.format
   }
 
   /// The state of an empty collection.
@@ -68,7 +78,7 @@ struct CollectionState: Sendable, Equatable {
       throw DatabaseError(.corruptData, "the state of a collection is empty")
     }
     let format = try source.byte()
-    guard format == CollectionState.format || format == CollectionState.formatWithViews else {
+    guard CollectionState.format...CollectionState.formatWithTexts ~= format else {
       throw DatabaseError(.tooNew, "the state of a collection has the format \(format)")
     }
     identity = try CollectionIdentity(reading: &source)
@@ -81,15 +91,16 @@ struct CollectionState: Sendable, Equatable {
     references = try source.varint()
     indexes = try source.varint()
     indexChanges = try source.varint()
-    if format == CollectionState.formatWithViews {
-      views = try source.varint()
-      guard views > 0 else { throw source.damaged("it counts no views, and has their format") }
+    if format >= CollectionState.formatWithViews { views = try source.varint() }
+    if format == CollectionState.formatWithTexts { texts = try source.varint() }
+    guard self.format == format else {
+      throw source.damaged("it counts \(views) views and \(texts) full-text indexes, in the format \(format)")
     }
     guard source.isAtEnd else { throw source.damaged("it is too long") }
     // Later additions to any of these cannot overflow.
     let number =
       lastSequence | documents | tombstones | bodies | bodyBytes | superseded | references | indexes
-      | indexChanges | views
+      | indexChanges | views | texts
     guard number < 1 << 62 else { throw source.damaged("one of its counts is too large") }
   }
 }

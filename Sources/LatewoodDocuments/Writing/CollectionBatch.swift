@@ -8,6 +8,8 @@ final class CollectionBatch {
   let startState: CollectionState
   @exclusivity(unchecked) var state: CollectionState
   var indexes = Indexes.State()
+  /// The full-text indexes in the state of the batch; nil if they are not loaded.
+  var texts: [TextIndexBatch]?
   /// The views in the state of the batch; nil if they are not loaded.
   var views: [ViewBatch]?
   /// The changes, in order.

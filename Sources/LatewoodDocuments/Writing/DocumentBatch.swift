@@ -78,7 +78,9 @@ package final class DocumentBatch {
 
   /// Returns reads of a collection in the state of this batch.
   package func reads(_ collection: CollectionHandle) throws(DatabaseError) -> DocumentReads {
-    try DocumentReads(.transaction(transaction), collection, now: now)
+    var reads = try DocumentReads(.transaction(transaction), collection, now: now)
+    reads.batch = self
+    return reads
   }
 
   /// The number of generations of revisions to keep.

@@ -56,7 +56,8 @@ struct SpaceRole: Equatable {
     let ofCollections: [Substring: SpaceKind] = [
       "documents": .records, "marks": .records, "sequences": .feed, "bodies": .currentBodies,
       "superseded": .supersededBodies, "local": .localDocuments, "expiry": .expiry, "references": .blobs,
-      "uses": .blobs, "entries": .indexes, "rows": .views, "emitted": .views, "sums": .views,
+      "uses": .blobs, "entries": .indexes, "words": .indexes, "rows": .views, "emitted": .views,
+      "sums": .views,
     ]
     guard let found = ofCollections[parts[0]] else {
       (kind, collection) = (.entries, nil)

@@ -189,7 +189,7 @@ import Testing
     try store.write(uniqueness: .atEnd) { writer in
       try save(writer, "a", #"{"seat":1}"#)
       try save(writer, "b", #"{"seat":1}"#)
-      _ = try Indexes(writer.batch, of: collection).drop("seat")
+      _ = try Indexes(writer.batch, of: collection).drop("seat", evenIfReady: true)
     }
     try expectSound()
     try store.write(uniqueness: .atEnd) { writer in

@@ -168,7 +168,7 @@ import Testing
   @Test func `the counts of a collection leave room for further counting`() throws {
     let counts: [WritableKeyPath<CollectionState, UInt64>] = [
       \.lastSequence, \.documents, \.tombstones, \.bodies, \.bodyBytes, \.superseded, \.references,
-      \.indexes, \.indexChanges, \.views,
+      \.indexes, \.indexChanges, \.views, \.texts,
     ]
     for count in counts {
       var state = CollectionState(CollectionIdentity(random: { 5 }))

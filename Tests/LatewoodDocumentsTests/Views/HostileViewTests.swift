@@ -120,7 +120,7 @@ import Testing
     refusal(.corruptData) { try state(known.encoded().dropLast()) }
     refusal(.corruptData) { try state(known.encoded().dropLast() + [0]) }
     refusal(.corruptData) { try state(known.encoded() + [0]) }
-    refusal(.tooNew) { try state([3] + known.encoded().dropFirst()) }
+    refusal(.corruptData) { try state([3] + known.encoded().dropFirst()) }
   }
 
   @Test(arguments: [EmittedRows.reasonLimit - 1, EmittedRows.reasonLimit, EmittedRows.reasonLimit + 3])

@@ -1,0 +1,57 @@
+import LatewoodStore
+import LatewoodText
+
+/// The part of a batch in one full-text index.
+///
+/// Changes of words are collected, and made together at the end of the batch, or before a query in
+/// it: a term that is in many documents is then written once.
+final class TextIndexBatch {
+  var text: CollectionText
+  private let transaction: Transaction
+  /// Nil as long as there are no changes.
+  private var writer: TextIndexWriter?
+  /// The error of a change that was made in part. The batch cannot be committed then.
+  private var failure: (any Error)?
+
+  /// The number of changes and positions in memory at which they are made: up to 50 MB.
+  private static let pendingLimit = 500_000
+
+  init(_ text: CollectionText, _ transaction: Transaction) {
+    self.text = text
+    self.transaction = transaction
+  }
+
+  /// Changes the texts of a document; nil where it is not in the index.
+  func change(
+    _ id: String, from old: TextIndexWriter.Texts?, to new: TextIndexWriter.Texts?
+  ) throws {
+    if old == new { return }
+    if let failure { throw failure }
+    do {
+      var changed =
+        try writer.take()
+        ?? TextIndexWriter(
+          WordChanges(transaction: transaction, words: text.words), fieldCount: text.definition.fields.count,
+          options: text.definition.options)
+      try changed.change(Array(id.utf8), from: old, to: new)
+      writer = changed
+    } catch {
+      failure = error
+      throw error
+    }
+    if let count = writer?.pendingCount, count >= TextIndexBatch.pendingLimit { try finish() }
+  }
+
+  /// Makes all changes.
+  func finish() throws {
+    if let failure { throw failure }
+    guard var changed = writer.take() else { return }
+    do { try changed.finish() } catch {
+      failure = error
+      throw error
+    }
+  }
+
+  /// Forgets all changes: the words are dropped.
+  func abandon() { (writer, failure) = (nil, nil) }
+}

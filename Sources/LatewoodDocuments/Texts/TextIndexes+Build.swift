@@ -1,0 +1,165 @@
+import LatewoodQuery
+import LatewoodStore
+import LatewoodText
+
+/// The build of one full-text index.
+struct TextIndexBuild: StepwiseBuild {
+  let name: String
+  let definition: TextDefinition
+  let collection: CollectionHandle
+  /// The number of documents in a step.
+  var limit = 2000
+  /// The length of the texts of a step, in bytes; the step ends with the document that exceeds it.
+  var textLength = 1 << 20
+  /// Whether documents whose body is lost are left out.
+  var isSalvaged = false
+
+  init(_ name: String, _ definition: TextDefinition, of collection: CollectionHandle) {
+    self.name = name
+    self.definition = definition
+    self.collection = collection
+  }
+
+  var durability: Durability? { .relaxed }
+
+  func step(in batch: DocumentBatch) throws -> IndexBuildProgress {
+    try batch.refuseInMap("an index is created")
+    return try TextIndexes(batch, of: collection).step(self)
+  }
+
+  /// Drops the index, unless another caller created or completed it or the next attempt may
+  /// succeed.
+  func giveUp(
+    after error: any Error, last: IndexBuildProgress?, in store: DocumentStore
+  ) throws(DatabaseError) {
+    if error is StoreError || error is DatabaseError || error is TextIndexDamage { return }
+    let isCompleted = last.map { $0.isReady && !$0.wasReady } ?? false
+    try store.drop(name, of: TextIndexes.self, in: collection, evenIfReady: isCompleted)
+  }
+}
+
+/// Creating and dropping full-text indexes.
+extension TextIndexes: DroppableIndexes {
+  /// Performs one step of a build, and begins it if necessary.
+  ///
+  /// Each step adds the words of more documents, by id. A change of a document that the build has
+  /// come to updates the index; the build will read the others as they are by then. A committed
+  /// step survives a crash. Queries use the index once it is ready.
+  ///
+  /// - Throws: ``DatabaseError`` `conflict` if another index has the name; `invalidParameter` for
+  ///   an invalid name; `corruptData`.
+  fileprivate func step(_ build: TextIndexBuild) throws -> IndexBuildProgress {
+    let index = try begun(build)
+    guard let start = index.text.record.builtThrough else {
+      var progress = try progress(through: nil)
+      progress.wasReady = true
+      return progress
+    }
+    let last = try addDocuments(to: index, after: start, build)
+    index.text.record.builtThrough = last
+    if last == nil { part.state.indexChanges += 1 }
+    try put(index)
+    return try progress(through: last)
+  }
+
+  /// Returns the index of a build, which is created or emptied if necessary.
+  private func begun(_ build: TextIndexBuild) throws -> TextIndexBatch {
+    let (name, definition) = (build.name, build.definition)
+    if let reason = NameRules.objection(toIndex: name) {
+      throw DatabaseError(.invalidParameter, "the name of the index \(reason)")
+    }
+    if let known = try loaded().first(where: { $0.text.name == name }) {
+      guard known.text.definition == definition else {
+        throw DatabaseError(
+          .conflict, "there is another full-text index \(name): \(known.text.definition.text)",
+          advice: "Drop it first, or choose another name.")
+      }
+      if !known.text.isCurrent { try startOver(known) }
+      return known
+    }
+    if part.state.indexes > 0, try Indexes(batch, part).storedIndex(name) != nil {
+      throw DatabaseError(
+        .conflict, "there is another index \(name), which is not a full-text index",
+        advice: "Drop it first, or choose another name.")
+    }
+    part.state.texts += 1
+    part.state.indexChanges += 1
+    let record = TextIndexRecord(definition, number: part.state.indexChanges, builtThrough: "")
+    let words = try transaction.keyspace(record.wordsName(of: part.name))
+    let index = TextIndexBatch(CollectionText(name: name, record: record, words: words), transaction)
+    part.texts = ((part.texts ?? []) + [index]).sorted { SortKey.isLess($0.text.name, $1.text.name) }
+    return index
+  }
+
+  /// Adds the words of the next documents.
+  ///
+  /// - Parameter start: the last document that the build has come to.
+  /// - Returns: the last document that it has come to now; nil if it has come to all.
+  private func addDocuments(
+    to index: TextIndexBatch, after start: String, _ build: TextIndexBuild
+  ) throws -> String? {
+    let range = start.isEmpty ? KeyRange.all : KeyRange(lower: .excluded(Array(start.utf8)))
+    var found: [(id: String, texts: TextIndexWriter.Texts)] = []
+    var (seen, length) = (0, 0)
+    // Set by the document that ends the step.
+    var last: String?
+    // A transaction cannot change while it is read.
+    try transaction.visit(in: spaces.documents, range) { key, value in
+      let id = key.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
+      let revision = try value.reading { (bytes) throws(DatabaseError) in
+        IndexedRevision(try DocumentRecord.Head(bytes), in: bytes)
+      }
+      do throws(DatabaseError) {
+        if let texts = try texts(of: id, revision, [build.definition])?.first {
+          length += texts.reduce(0) { $1.reduce($0) { $0 + $1.utf8.count } }
+          found.append((id, texts))
+        }
+      } catch {
+        guard build.isSalvaged, error.code == .corruptData else { throw error }
+      }
+      seen += 1
+      if seen == build.limit || length > build.textLength { last = id }
+      return last == nil
+    }
+    batch.changeCount += 1
+    for document in found { try index.change(document.id, from: nil, to: document.texts) }
+    return last
+  }
+
+  private func progress(through last: String?) throws -> IndexBuildProgress {
+    let total = try transaction.count(in: spaces.documents)
+    guard let last else { return IndexBuildProgress(completed: total, total: total, isReady: true) }
+    let done = try transaction.count(in: spaces.documents, .through(last))
+    return IndexBuildProgress(completed: done, total: total, isReady: false)
+  }
+
+  func drop(_ name: String, evenIfReady: Bool) throws -> Bool {
+    guard part.state.texts > 0, let index = try loaded().first(where: { $0.text.name == name }) else {
+      return false
+    }
+    if !evenIfReady, index.text.record.builtThrough == nil { return false }
+    batch.noteRemoval()
+    index.abandon()
+    try batch.remove(index.text, of: part.name)
+    part.state.texts -= 1
+    part.state.indexChanges += 1
+    // Others keep their collected changes.
+    part.texts?.removeAll { $0 === index }
+    return true
+  }
+
+  /// Removes all indexes, including damaged ones. The builds are of those whose definitions can be
+  /// read.
+  func reset() throws -> [any StepwiseBuild] {
+    for index in part.texts ?? [] { index.abandon() }
+    let definitions = try removeAll(TextIndexRecord.self)
+    part.state.texts = 0
+    part.state.indexChanges += 1
+    part.texts = nil
+    return definitions.map { name, record in
+      var build = TextIndexBuild(name, record.definition, of: part.collection)
+      build.isSalvaged = true
+      return build
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import LatewoodStore
+import LatewoodText
+
+/// The words of a full-text index in one state of the database.
+struct WordSpace: TextIndexSpace {
+  let source: ReadSource
+  let words: Keyspace
+
+  func value(of key: [UInt8]) throws -> [UInt8]? { try source.get(key, in: words) }
+
+  func forEach(from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool) throws {
+    try source.forEach(in: words, KeyRange(lower: .included(key))) { key, value in
+      try body(key.withUnsafeBytes { Array($0) }, value.withUnsafeBytes { Array($0) })
+    }
+  }
+}
+
+/// The words of a full-text index in a transaction.
+struct WordChanges: WritableTextIndexSpace {
+  let transaction: Transaction
+  let words: Keyspace
+
+  func value(of key: [UInt8]) throws -> [UInt8]? { try transaction.get(key, in: words) }
+
+  func forEach(from key: [UInt8], _ body: (_ key: [UInt8], _ value: [UInt8]) throws -> Bool) throws {
+    try WordSpace(source: .transaction(transaction), words: words).forEach(from: key, body)
+  }
+
+  func put(_ value: [UInt8], for key: [UInt8]) throws { try transaction.put(key, value, in: words) }
+  func delete(_ key: [UInt8]) throws { try transaction.delete(key, in: words) }
+}
