@@ -9,6 +9,8 @@ package struct QueryError: Error, Sendable, Equatable {
     case invalidIndex
     /// A statement in SQL++ is not valid.
     case invalidStatement
+    /// The text of a full-text query is not valid.
+    case invalidText
     /// This operator or clause exists in another database, but is not supported here.
     case unsupported
     /// Conditions are nested too deeply.

@@ -130,7 +130,7 @@ extension Replicator.Options {
         advice: "Give it a name, and increase its version when it changes.")
     }
     guard let selector else { return }
-    do throws(QueryError) { _ = try MangoParser.predicate(json: selector) } catch {
+    do throws(QueryError) { _ = try MangoParser.predicateWithoutText(json: selector) } catch {
       throw ReplicationError(.invalidParameter, "the selector of a replication is wrong: \(error.reason)")
     }
   }

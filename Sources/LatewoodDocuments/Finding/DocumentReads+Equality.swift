@@ -10,7 +10,7 @@ extension DocumentReads {
   /// Returns nil if the request must be planned: if it has another form, if such an index does not
   /// exist, if there are too many documents, or within a batch.
   func idsForEqualityLookup(_ request: FindRequest) throws(DatabaseError) -> CandidateIDs? {
-    guard case .state = source, request.order.isEmpty,
+    guard case .state = source, request.order.isEmpty, request.ranking == nil,
       case .field(let path, .compare(.equal, let constant)) = request.predicate,
       constant.key.count <= IndexKey.lengthLimit, let index = try index(onlyOn: path)
     else { return nil }

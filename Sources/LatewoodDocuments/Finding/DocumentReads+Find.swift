@@ -45,9 +45,10 @@ extension DocumentReads {
   /// false. Documents are not read if an index contains exactly the requested ones.
   package func findIDs(_ prepared: PreparedFind, _ body: (String) throws -> Bool) throws {
     guard prepared.request.limit > 0 else { return }
-    let plan = try FindPlanner(self, prepared, []).best()
+    let planner = try FindPlanner(self, prepared, [])
+    let plan = try planner.best()
     _ = try withoutActuallyEscaping(body) { body in
-      try find(prepared.request, by: plan, into: IDSink(body: body))
+      try find(planner.request, by: plan, into: IDSink(body: body))
     }
   }
 
@@ -62,7 +63,8 @@ extension DocumentReads {
     _ prepared: PreparedFind, _ columns: [FieldPath], _ receiver: RowReceiver
   ) throws {
     guard prepared.request.limit > 0 else { return }
-    try findRows(prepared.request, by: FindPlanner(self, prepared, columns).best(), columns, receiver)
+    let planner = try FindPlanner(self, prepared, columns)
+    try findRows(planner.request, by: planner.best(), columns, receiver)
   }
 
   /// Finds the rows of a request by a given plan.
@@ -82,8 +84,8 @@ extension DocumentReads {
     _ prepared: PreparedFind, _ field: FieldPath, _ read: (MatchedDocument) throws -> Int
   ) throws -> [Int] {
     guard prepared.request.limit > 0 else { return [] }
-    let plan = try FindPlanner(self, prepared, [field]).best()
-    return try findIntegers(prepared.request, by: plan, field, read)
+    let planner = try FindPlanner(self, prepared, [field])
+    return try findIntegers(planner.request, by: planner.best(), field, read)
   }
 
   /// Returns an integer field of the documents of a request by a given plan.
@@ -113,10 +115,11 @@ extension DocumentReads {
     _ add: (MatchedDocument, inout NumberTotal) throws -> Void
   ) throws -> NumberTotal {
     guard prepared.request.limit > 0 else { return NumberTotal(isWhole: isWhole) }
-    let plan = try FindPlanner(self, prepared, [field], isOrdered: false).best()
-    if let known = try knownTotal(prepared.request, by: plan, of: field) { return known }
+    let planner = try FindPlanner(self, prepared, [field], isOrdered: false)
+    let (request, plan) = (planner.request, try planner.best())
+    if let known = try knownTotal(request, by: plan, of: field) { return known }
     return try withoutActuallyEscaping(add) { add in
-      var run = FindRun(self, prepared.request, plan, TotalSink(field, isWhole: isWhole, add))
+      var run = FindRun(self, request, plan, TotalSink(field, isWhole: isWhole, add))
       _ = try run.run()
       return run.sink.total
     }
@@ -131,19 +134,23 @@ extension DocumentReads {
   package func counted(_ request: FindRequest) throws -> (count: Int, read: Int) {
     var unsorted = request
     unsorted.order = []
-    return try counted(unsorted, FindPlanner(self, unsorted))
+    unsorted.ranking = nil
+    return try counted(FindPlanner(self, unsorted))
   }
 
   /// Returns the number of documents that a prepared request finds.
   package func count(_ prepared: PreparedFind) throws -> Int {
-    guard prepared.request.order.isEmpty else { return try count(prepared.request) }
-    return try counted(prepared.request, FindPlanner(self, prepared)).count
+    guard prepared.request.order.isEmpty, prepared.request.ranking == nil else {
+      return try count(prepared.request)
+    }
+    return try counted(FindPlanner(self, prepared)).count
   }
 
-  private func counted(_ request: FindRequest, _ planner: FindPlanner) throws -> (count: Int, read: Int) {
+  private func counted(_ planner: FindPlanner) throws -> (count: Int, read: Int) {
+    let request = planner.request
     guard request.limit > 0 else { return (0, 0) }
     let plan = try planner.best(toCount: true)
-    guard plan.isCovered || plan.isExactScan else {
+    guard plan.isExact else {
       var count = 0
       let read = try find(request, by: plan) { _ in
         count += 1

@@ -46,7 +46,7 @@ extension DocumentReads {
       return read
     }
     let choice = try SQLChoice(self, program, memory: limits.memory)
-    var run = SQLRun(choice.program, limits: limits)
+    var run = SQLRun(choice.program, limits: limits, words: StatementWords(self, choice.request))
     guard choice.request.limit > 0 else { return 0 }
     var read = 0
     // The plan is the same for each part, and so is the order of the documents.
@@ -73,9 +73,10 @@ extension DocumentReads {
     let ids = Set(edges.map { Array($0.id.utf8) }).filter { !$0.isEmpty }
       .sorted { $0.lexicographicallyPrecedes($1) }
     if summary.counts {
-      let counted = try FindPlanner(self, FindRequest(program.predicate)).best(toCount: true)
-      guard counted.isCovered || counted.isExactScan else { return nil }
-      let all = counted.candidates - (try expired(among: program.predicate))
+      let planner = try FindPlanner(self, FindRequest(program.predicate))
+      let counted = try planner.best(toCount: true)
+      guard counted.isExact else { return nil }
+      let all = counted.candidates - (try expired(among: planner.request.predicate))
       run.add(documents: all - ids.count)
     }
     for id in ids {
@@ -95,12 +96,13 @@ extension DocumentReads {
     var request = FindRequest(.all([predicate, isValued]))
     request.order = [FindRequest.Order(edge.path, isDescending: edge.isDescending)]
     request.limit = 1
-    let plan = try FindPlanner(self, request).best()
+    let planner = try FindPlanner(self, request)
+    let plan = try planner.best()
     let isEarly =
       request.isByID ? plan.isScan && (mayFilter || plan.isExactScan) : plan.isOrderOfIndex && plan.isCovered
     guard isEarly else { return nil }
     var id = ""
-    let read = try find(request, by: plan) { document in
+    let read = try find(planner.request, by: plan) { document in
       id = document.id
       return true
     }
@@ -133,16 +135,17 @@ private struct SQLChoice {
     _ reads: DocumentReads, _ program: SQLProgram, memory: Int = SQLLimits().memory
   ) throws(DatabaseError) {
     if let sorted = program.inOrderOfScan {
-      let request = FindRequest(sorted, memory: memory)
-      if let plan = try FindPlanner(reads, request).inOrder() {
-        (self.program, self.request, self.plan, isCounted) = (sorted, request, plan, false)
+      let planner = try FindPlanner(reads, FindRequest(sorted, memory: memory))
+      if let plan = try planner.inOrder() {
+        (self.program, request, self.plan, isCounted) = (sorted, planner.request, plan, false)
         return
       }
     }
     self.program = program
-    request = FindRequest(program, memory: memory)
-    plan = try FindPlanner(reads, request).best(toCount: program.summary?.countsOnly == true)
-    isCounted = program.summary?.countsOnly == true && (plan.isCovered || plan.isExactScan)
+    let planner = try FindPlanner(reads, FindRequest(program, memory: memory))
+    request = planner.request
+    plan = try planner.best(toCount: program.summary?.countsOnly == true)
+    isCounted = program.summary?.countsOnly == true && plan.isExact
   }
 }
 
@@ -153,5 +156,6 @@ extension FindRequest {
     order = program.scanOrder.map { FindRequest.Order($0.path, isDescending: $0.isDescending) }
     skip = program.scanSkip
     limit = program.scanLimit
+    ranking = program.scanRanking
   }
 }

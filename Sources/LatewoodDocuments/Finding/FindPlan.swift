@@ -12,6 +12,10 @@ struct FindPlan {
     case union([IndexScan])
     /// The documents in a part of an index with few entries, which were read instead of counted.
     case candidates(IndexScan, ids: CandidateIDs)
+    /// The documents with the words of a full-text index.
+    case words(TextScan)
+    /// The same documents, the best first.
+    case ranked(TextScan)
   }
 
   enum Ordering {
@@ -41,9 +45,20 @@ struct FindPlan {
   var isCovered: Bool {
     switch access {
     case .index(let access), .candidates(let access, _): access.isExact
-    case .scan, .union: false
+    case .scan, .union, .words, .ranked: false
     }
   }
+
+  /// The words that it reads; nil if it reads none.
+  var words: TextScan? {
+    switch access {
+    case .words(let scan), .ranked(let scan): scan
+    case .scan, .index, .union, .candidates: nil
+    }
+  }
+
+  /// Whether it reads exactly the requested documents, each once.
+  var isExact: Bool { isCovered || isExactScan || words?.rest.isEmpty == true }
 
   /// Whether documents are read in the order of an index.
   var isOrderOfIndex: Bool {
@@ -53,7 +68,7 @@ struct FindPlan {
   /// The parts of indexes to read.
   var accesses: [IndexScan] {
     switch access {
-    case .scan: []
+    case .scan, .words, .ranked: []
     case .index(let access), .candidates(let access, _): [access]
     case .union(let accesses): accesses
     }

@@ -20,8 +20,11 @@ struct FindPlanner {
   private static let orderWorth = 4
   /// The maximum limit of a request for which no other plan can save much.
   private static let smallLimit = 64
+  /// The factor by which a document costs more if its texts have to be split into words.
+  private static let wordsCost = 10.0
 
   private let reads: DocumentReads
+  /// The request, bound to the full-text indexes of its condition.
   let request: FindRequest
   private let choices: PlanningContext
   /// The fields to find; nil for whole documents.
@@ -30,7 +33,7 @@ struct FindPlanner {
   private let isOrdered: Bool
 
   init(_ reads: DocumentReads, _ request: FindRequest) throws(DatabaseError) {
-    self.init(reads, request, PlanningContext(request, try reads.indexes()), nil, isOrdered: true)
+    self.init(reads, try PlanningContext(request, try reads.indexes()), nil, isOrdered: true)
   }
 
   /// - Parameters:
@@ -39,16 +42,14 @@ struct FindPlanner {
   init(
     _ reads: DocumentReads, _ prepared: PreparedFind, _ columns: [FieldPath]? = nil, isOrdered: Bool = true
   ) throws(DatabaseError) {
-    self.init(
-      reads, prepared.request, prepared.choices(with: try reads.indexes()), columns, isOrdered: isOrdered)
+    self.init(reads, try prepared.choices(with: try reads.indexes()), columns, isOrdered: isOrdered)
   }
 
   private init(
-    _ reads: DocumentReads, _ request: FindRequest, _ choices: PlanningContext, _ columns: [FieldPath]?,
-    isOrdered: Bool
+    _ reads: DocumentReads, _ choices: PlanningContext, _ columns: [FieldPath]?, isOrdered: Bool
   ) {
     self.reads = reads
-    self.request = request
+    request = choices.request
     self.choices = choices
     self.columns = columns
     self.isOrdered = isOrdered
@@ -66,8 +67,13 @@ struct FindPlanner {
       if let access = try covering() {
         return FindPlan(access: .index(access), ordering: .none, candidates: access.candidates, cost: 0)
       }
+      if let words = choices.texts.first(where: { $0.rest.isEmpty }) {
+        return FindPlan(
+          access: .words(words), ordering: .none, candidates: try reads.count(words), cost: 0)
+      }
     }
-    if choices.parts.isEmpty, choices.unions.isEmpty { return scan(candidates: 0) }
+    if let ranked = try ranked() { return ranked }
+    if choices.parts.isEmpty, choices.unions.isEmpty, choices.texts.isEmpty { return scan(candidates: 0) }
     if let part = endingAtLimit { return plan(inOrder: uncounted(part)) }
     if !isMany, let match = try candidateMatch() { return plan(match) }
     return best(of: try all())
@@ -76,11 +82,12 @@ struct FindPlanner {
   /// Returns the documents that the best plan reads if there are few of them and the request is
   /// unordered; nil otherwise.
   func shortCandidateList() throws(DatabaseError) -> CandidateMatch? {
-    request.order.isEmpty ? try candidateMatch() : nil
+    request.order.isEmpty && request.ranking == nil ? try candidateMatch() : nil
   }
 
   /// Explains the cheapest plan, with all counts filled in.
   func explained() throws(DatabaseError) -> QueryPlan {
+    if let ranked = try ranked() { return try explain(ranked) }
     if let part = endingAtLimit { return try explain(plan(inOrder: try access(to: part))) }
     if let match = try candidateMatch() { return try explain(plan(match)) }
     return try explain(best(of: try all()))
@@ -111,6 +118,27 @@ struct FindPlanner {
 
   private func best(of plans: [FindPlan]) -> FindPlan {
     plans.dropFirst().reduce(plans[0]) { $1.cost < $0.cost ? $1 : $0 }
+  }
+
+  // MARK: Words
+
+  private func plan(_ words: TextScan) throws(DatabaseError) -> FindPlan {
+    let count = try reads.estimate(words)
+    return FindPlan(
+      access: .words(words), ordering: .sorted, candidates: count,
+      cost: Double(count) * FindPlanner.entryCost)
+  }
+
+  /// Returns the plan that reads the best documents first; nil if the request does not rank them.
+  private func ranked() throws(DatabaseError) -> FindPlan? {
+    guard let name = request.ranking else { return nil }
+    guard let words = choices.texts.first(where: { $0.index.name == name }) else {
+      throw DatabaseError(
+        .invalidParameter, "documents cannot be ranked until the full-text index \(name) is built",
+        advice: "Create the index again, which continues its build.")
+    }
+    return FindPlan(
+      access: .ranked(words), ordering: .none, candidates: try reads.estimate(words), cost: 0)
   }
 
   // MARK: Without counting
@@ -160,6 +188,10 @@ struct FindPlanner {
     var plans = [scan(candidates: total)]
     for part in choices.parts { plans.append(contentsOf: self.plans(for: try access(to: part))) }
     for sides in choices.unions { plans.append(try union(sides)) }
+    if request.hasText {
+      for place in plans.indices { plans[place].cost *= FindPlanner.wordsCost }
+      for words in choices.texts { plans.append(try plan(words)) }
+    }
     let exact = plans.filter { $0.isCovered || $0.isExactScan }
     if let matches = exact.map(\.candidates).min(), matches > 0 {
       if request.isByID {
@@ -269,17 +301,23 @@ struct FindPlanner {
   func explain(_ plan: FindPlan) throws(DatabaseError) -> QueryPlan {
     var sorts = false
     if case .sorted = plan.ordering { sorts = !request.order.isEmpty }
-    let uses = plan.accesses.map {
+    var uses = plan.accesses.map {
       QueryPlan.Use(index: $0.index.name, ranges: $0.ranges.count, entries: $0.candidates)
+    }
+    if let words = plan.words {
+      uses.append(
+        QueryPlan.Use(index: words.index.name, ranges: 0, entries: plan.candidates, isFullText: true))
     }
     let isCovering = plan.isCovered && !sorts && isCovered(by: plan.accesses[0].index.definition)
     // The ids of all documents are one range without bounds.
     let isPart = plan.isScan && choices.ids != [.all]
-    let filters = !choices.conditions.parts.isEmpty && !plan.isCovered && !plan.isExactScan
-    return QueryPlan(
+    let filters = !choices.conditions.parts.isEmpty && !plan.isExact
+    var explanation = QueryPlan(
       uses: uses, idRanges: isPart ? choices.ids.count : nil, isCovering: isCovering, filters: filters,
       sorts: sorts,
       candidates: plan.candidates, suggestion: uses.isEmpty ? try suggestion() : nil)
+    if case .ranked = plan.access { explanation.isRanked = true }
+    return explanation
   }
 
   /// Returns the fields of the index that would help; nil if there is none.

@@ -14,7 +14,14 @@ package struct FindRequest: Sendable {
   }
 
   /// The condition. Many equalities of one field in an `or` are compared together.
-  package let predicate: Predicate
+  package internal(set) var predicate: Predicate
+  /// Whether the condition depends on the words of documents. It must then be bound to full-text
+  /// indexes before it can be tested.
+  let hasText: Bool
+  /// The full-text index by whose scores the documents are ordered, the best first, instead of
+  /// `order`; empty for the index of the first condition on words. One of the conditions that must
+  /// all hold has to be on its words.
+  package var ranking: String?
   private var fields: [Order] = []
   /// The fields to sort by, the most significant first; ties are ordered by id. Empty: by id alone.
   ///
@@ -41,6 +48,7 @@ package struct FindRequest: Sendable {
     var predicate = predicate
     predicate.joinEqualities()
     self.predicate = predicate
+    hasText = predicate.hasText
   }
 
   /// Whether documents are sorted by nothing but the id, from the last to the first.

@@ -11,6 +11,8 @@ struct FindRun<Sink: ResultSink> {
   private let isCovered: Bool
   /// Whether all documents that the plan reads match.
   private let matchesAll: Bool
+  /// The conditions that the plan does not ensure.
+  private let filtering: Predicate
   /// Fewer entries than this are skipped one by one.
   private static var leastSkip: Int { 16 }
   /// The maximum number of entries for which a sink is told to reserve memory.
@@ -40,7 +42,8 @@ struct FindRun<Sink: ResultSink> {
     self.request = request
     self.plan = plan
     isCovered = plan.isCovered
-    matchesAll = isCovered || plan.isExactScan
+    matchesAll = plan.isExact
+    filtering = plan.words.map { .all($0.rest) } ?? request.predicate
     steps = plan.isShort ? nil : QuerySteps.current
     self.sink = sink
   }
@@ -61,6 +64,11 @@ struct FindRun<Sink: ResultSink> {
       return seen
     }
     switch (plan.access, plan.ordering) {
+    case (.ranked(let words), _):
+      try reads.forEachRanked(words, needed: request.needed) { document, _ in
+        try countDocument()
+        return try filter(document) { run, document in try run.take(document) }
+      }
     case (.index(let access), .index(let isReversed)): try runByIndex(access, isReversed)
     case (.index(let access), .none):
       let ranges = try rangesAfterSkipping(access, false)
@@ -266,6 +274,12 @@ struct FindRun<Sink: ResultSink> {
       return
     }
     try PartSorter.sort(memory: request.sortMemory) { sorter in
+      if let words = plan.words {
+        try reads.forEachID(words) { id in
+          try steps?.spend(1)
+          try sorter.add(SortKey(id: id))
+        }
+      }
       for access in plan.accesses {
         for range in access.ranges {
           try reads.source.forEachBatch(in: access.index.entries, range, reversed: false) { batch in
@@ -359,7 +373,7 @@ struct FindRun<Sink: ResultSink> {
   @inline(__always) private mutating func filter(
     _ document: MatchedDocument, _ body: (inout FindRun, MatchedDocument) throws -> Bool
   ) throws -> Bool {
-    try matchesAll || request.predicate.matches(document) ? try body(&self, document) : true
+    try matchesAll || filtering.matches(document) ? try body(&self, document) : true
   }
 
   // MARK: Skipping

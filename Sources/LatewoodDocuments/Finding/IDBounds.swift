@@ -56,7 +56,7 @@ struct IDBounds {
       // Whether an interval is whole is lost where others overlap it.
       self.init(united.map(KeyInterval.united), isWhole: isWhole)
     case .field(MatchedDocument.idField, let test): self.init(test)
-    case .all, .any, .not, .field, .fields: self.init(nil, isWhole: false)
+    case .all, .any, .not, .field, .fields, .text: self.init(nil, isWhole: false)
     }
   }
 

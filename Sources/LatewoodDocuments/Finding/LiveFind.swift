@@ -15,7 +15,8 @@ import LatewoodQuery
 /// result with the next change, or when it is purged.
 ///
 /// The entire result is read again if the changes are unknown: if another process made them, or if
-/// more than `PendingChanges.limit` documents have changed since the last result. Unchanged
+/// more than `PendingChanges.limit` documents have changed since the last result. A ranked result
+/// is always read again, because the scores of all documents change with each of them. Unchanged
 /// documents are not decoded again.
 package struct LiveFind<Value: Sendable> {
   package typealias Row = LiveRow<Value>
@@ -120,12 +121,12 @@ package struct LiveFind<Value: Sendable> {
     if !later.isEmpty { pending.withLock { $0.putBack(later) } }
     // With a single owner, a change does not copy the rows.
     let isWhole = needed == nil && request.skip == 0
-    let (before, shown) = isWhole && !changes.isIncomplete ? (LiveRows(), 0..<0) : (rows, range)
-    var isRefilled = changes.isIncomplete
+    var isRefilled = changes.isIncomplete || request.ranking != nil
+    let (before, shown) = isWhole && !isRefilled ? (LiveRows(), 0..<0) : (rows, range)
     var edits: [Change] = []
-    if changes.isIncomplete {
-      // A new state, later than the unknown changes.
-      try fill(store.reads(collection))
+    if isRefilled {
+      // If changes are unknown: a new state, later than those.
+      try fill(changes.isIncomplete ? store.reads(collection) : reads)
     } else {
       edits = try apply(changes, reads)
       lastSequence = last
@@ -153,8 +154,12 @@ package struct LiveFind<Value: Sendable> {
     (request.skip, request.limit) = (0, overflow ? .max : limit)
     var list: [Row] = []
     try reads.find(request) { document in
+      // The place in a ranked result is also the sort key.
+      let place = request.ranking == nil ? nil : SequenceEntry.key(UInt64(list.count))
       if let known = places[DocumentKey(document.id)], known.isCurrent(document.head) {
-        list.append(known)
+        list.append(known.moved(to: place, document.head))
+      } else if let place {
+        list.append(Row(document.id, document.head, key: place, value: try make(document)))
       } else if let new = try row(document) {
         list.append(new)
       }
@@ -178,10 +183,11 @@ package struct LiveFind<Value: Sendable> {
   private mutating func apply(_ changes: PendingChanges, _ reads: DocumentReads) throws -> [Change] {
     var ids = Set(changes.commits.flatMap { $0.ids.map { DocumentKey($0) } })
     for id in try reads.expired() { ids.insert(DocumentKey(String(decoding: id, as: UTF8.self))) }
+    let predicate = try reads.bound(request).predicate
     var (removed, inserted): ([Row], [Row]) = ([], [])
     for id in ids {
       let old = places[id]
-      let new = try current(id.text, old, reads)
+      let new = try current(id.text, old, predicate, reads)
       if old === new { continue }
       if let old { removed.append(old) }
       if let new { inserted.append(new) }
@@ -209,12 +215,16 @@ package struct LiveFind<Value: Sendable> {
   }
 
   /// Returns the row of the current document; nil if it does not match, or sorts after the horizon.
-  private func current(_ id: String, _ old: Row?, _ reads: DocumentReads) throws -> Row? {
+  ///
+  /// - Parameter predicate: the condition of the request, bound to the full-text indexes.
+  private func current(
+    _ id: String, _ old: Row?, _ predicate: Predicate, _ reads: DocumentReads
+  ) throws -> Row? {
     let found = try reads.withRecord(of: id) { head, record -> Row? in
       if head.isDeleted { return nil }
       if let old, old.isCurrent(head) { return old }
       return try reads.withDocument(id, head, in: record) { document in
-        try request.predicate.matches(document) ? try row(document, upTo: horizon) : nil
+        try predicate.matches(document) ? try row(document, upTo: horizon) : nil
       }
     }
     return found ?? nil

@@ -40,6 +40,12 @@ package final class LiveRow<Value: Sendable>: LiveRowKey, @unchecked Sendable {
     super.init(id, key)
   }
 
+  /// Returns the row with another sort key, or itself if the key is nil or the same.
+  func moved(to key: [UInt8]?, _ head: DocumentRecord.Head) -> LiveRow {
+    guard let key, key != self.key else { return self }
+    return LiveRow(id, head, key: key, value: value)
+  }
+
   /// Returns whether a document is unchanged since the row was created.
   func isCurrent(_ head: DocumentRecord.Head) -> Bool { head.winner == revision && head.body == body }
 }

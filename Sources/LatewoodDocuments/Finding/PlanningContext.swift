@@ -7,6 +7,8 @@ import LatewoodStore
 /// ``PreparedFind`` keeps them between runs. ``FindPlanner`` counts their entries and chooses.
 final class PlanningContext: Sendable {
   let indexes: CollectionIndexes
+  /// The request, bound to the full-text indexes of its condition.
+  let request: FindRequest
   let conditions: Conjunction
   /// The ids that the conditions do not exclude.
   let ids: [KeyRange]
@@ -16,9 +18,15 @@ final class PlanningContext: Sendable {
   let parts: [CandidateIndex]
   /// For each `or` that indexes can answer, the parts that can answer each of its sides.
   let unions: [[[CandidateIndex]]]
+  /// The words that can answer the request.
+  let texts: [TextScan]
 
-  init(_ request: FindRequest, _ indexes: CollectionIndexes) {
+  /// - Throws: ``DatabaseError`` `notFound` if there is no full-text index of a condition;
+  ///   `invalidParameter` if the text of a condition is not valid, or the request cannot be ranked.
+  init(_ request: FindRequest, _ indexes: CollectionIndexes) throws(DatabaseError) {
+    let request = try request.bound(to: indexes)
     self.indexes = indexes
+    self.request = request
     let conditions = Conjunction(request.predicate)
     let order = request.order.map { (path: $0.path, isDescending: $0.isDescending) }
     self.conditions = conditions
@@ -31,6 +39,7 @@ final class PlanningContext: Sendable {
     }
     self.parts = parts
     unions = PlanningContext.unions(of: conditions, indexes.ready)
+    texts = request.hasText ? TextScan.all(for: conditions, indexes) : []
   }
 
   /// The maximum number of sides of an `or` that indexes answer one by one.

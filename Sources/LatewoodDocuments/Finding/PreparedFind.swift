@@ -13,13 +13,21 @@ package final class PreparedFind: Sendable {
 
   package init(_ request: FindRequest) { self.request = request }
 
-  func choices(with indexes: CollectionIndexes) -> PlanningContext {
-    let first = first.value ?? self.first.storeIfNil(PlanningContext(request, indexes))
+  func choices(with indexes: CollectionIndexes) throws(DatabaseError) -> PlanningContext {
+    guard let first = first.value else {
+      let new = try PlanningContext(request, indexes)
+      let first = first.storeIfNil(new)
+      return first.indexes === indexes ? first : new
+    }
     if first.indexes === indexes { return first }
-    let latest = latest.value ?? self.latest.storeIfNil(Guarded(PlanningContext(request, indexes)))
+    guard let latest = latest.value else {
+      let new = try PlanningContext(request, indexes)
+      _ = latest.storeIfNil(Guarded(new))
+      return new
+    }
     let kept = latest.withLock { $0 }
     if kept.indexes === indexes { return kept }
-    let new = PlanningContext(request, indexes)
+    let new = try PlanningContext(request, indexes)
     latest.withLock { $0 = new }
     return new
   }

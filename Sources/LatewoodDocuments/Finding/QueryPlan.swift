@@ -3,6 +3,7 @@
 /// ```
 /// index "by year": 312 entries in 1 range; then filtered
 /// index "by year": 312 entries in 1 range; covering
+/// full-text index "by text": about 312 documents; then filtered; ranked
 /// all documents: 36273; an index on year,title would help
 /// ids: 2 documents in 2 ranges
 /// ```
@@ -13,6 +14,8 @@ public struct QueryPlan: Sendable, Equatable {
     package var ranges: Int
     /// The number of entries in them.
     package var entries: Int
+    /// Whether it is a full-text index. It has no ranges, and its entries are estimated.
+    package var isFullText = false
   }
 
   /// The indexes that are read; empty for a scan.
@@ -26,6 +29,8 @@ public struct QueryPlan: Sendable, Equatable {
   public internal(set) var filters: Bool
   /// Whether the results must be sorted.
   public internal(set) var sorts: Bool
+  /// Whether the results are ordered by their scores in a full-text index.
+  public internal(set) var isRanked = false
   /// The number of index entries or documents in the ranges to read. With a limit, the query may
   /// end before the last of them.
   public let candidates: Int
@@ -48,6 +53,10 @@ extension QueryPlan: CustomStringConvertible {
       parts.append("all documents: \(candidates)")
     } else {
       for use in uses {
+        if use.isFullText {
+          parts.append("full-text index \"\(use.index)\": about \(use.entries) documents")
+          continue
+        }
         let ranges = use.ranges == 1 ? "1 range" : "\(use.ranges) ranges"
         parts.append("index \"\(use.index)\": \(use.entries) entries in \(ranges)")
       }
@@ -55,6 +64,7 @@ extension QueryPlan: CustomStringConvertible {
     if isCovering { parts.append("covering") }
     if filters { parts.append("then filtered") }
     if sorts { parts.append("then sorted") }
+    if isRanked { parts.append("ranked") }
     if let suggestion { parts.append("an index on \(suggestion) would help") }
     return parts.joined(separator: "; ")
   }

@@ -1,4 +1,5 @@
 import LatewoodFleece
+import LatewoodText
 
 /// Parses a selector of CouchDB's Mango: an object of fields and conditions.
 ///
@@ -42,6 +43,14 @@ package struct MangoParser {
   package static func predicate(json text: String) throws(QueryError) -> Predicate {
     if let short = ShortSelector.predicate(json: text) { return short }
     return try longPredicate(json: text)
+  }
+
+  /// Returns the predicate of a selector in JSON text that is tested without full-text indexes.
+  /// Throws `unsupported` if it has a `$text`.
+  package static func predicateWithoutText(json text: String) throws(QueryError) -> Predicate {
+    let predicate = try predicate(json: text)
+    guard !predicate.hasText else { throw QueryError(.unsupported, "$text is not supported here") }
+    return predicate
   }
 
   /// Like ``predicate(json:)``, but for selectors of all forms, which are converted to Fleece.
@@ -154,7 +163,8 @@ package struct MangoParser {
     case .notAmong: return place.test(.fails(.isAmong(try constants(value, at: place))))
     case .all: return place.test(.containsAll(try constants(value, at: place)))
     case .exists, .type, .size, .mod, .regex, .beginsWith: return try scalar(key, value, at: place)
-    case .text, .location, .locationWithin, .near, .nearSphere, .geoWithin, .geoIntersects:
+    case .text: return .text(try words(value, at: place))
+    case .location, .locationWithin, .near, .nearSphere, .geoWithin, .geoIntersects:
       throw QueryError(.unsupported, "\(key.rawValue) is not supported here", place: place.text)
     default: return place.test(.compare(key.comparison, try constant(value, at: place)))
     }
@@ -206,6 +216,53 @@ package struct MangoParser {
         throw QueryError(isStored ? .unsupported : error.kind, error.reason, place: place.text)
       }
     default: return .begins(try constant(value, at: place))
+    }
+  }
+
+  // MARK: Words
+
+  /// Parses a condition on the words of a document: the text of a query, or an object.
+  ///
+  /// ```
+  /// {"$text": "blue sky"}                                         by the only full-text index
+  /// {"$text": {"index": "by text", "query": "title:sky"}}
+  /// {"$text": {"index": "by text", "words": "any text", "any": true}}
+  /// ```
+  private func words(_ value: FleeceElement, at place: SelectorPath) throws(QueryError) -> TextCondition {
+    guard !isStored, !place.isInside, place.field.steps.isEmpty else {
+      throw QueryError(
+        .unsupported, "$text is a condition on documents, not on their members or elements",
+        place: place.text)
+    }
+    var index = ""
+    var found: TextCondition.Words?
+    do throws(FleeceError) {
+      if let text = try value.string() {
+        found = .query(text)
+      } else {
+        index = try value.element(for: "index")?.string() ?? ""
+        found = try MangoParser.words(of: value)
+      }
+    } catch { throw QueryError(.invalidSelector, "\(error)", place: place.text) }
+    guard let words = found else {
+      throw refusal("$text takes a text, or an object with a query or words, and the name of an index", place)
+    }
+    do throws(TextQueryError) { _ = try words.query() } catch {
+      throw QueryError(.invalidSelector, error.description, place: place.text)
+    }
+    return TextCondition(index: index, words)
+  }
+
+  private static func words(of value: FleeceElement) throws(FleeceError) -> TextCondition.Words? {
+    let known: Set = ["index", "query", "words", "any"]
+    guard let members = try value.members(), members.allSatisfy({ known.contains($0.key) }) else {
+      return nil
+    }
+    let any = try value.element(for: "any")?.boolean() ?? false
+    switch (try value.element(for: "query")?.string(), try value.element(for: "words")?.string()) {
+    case (let query?, nil): return .query(query)
+    case (nil, let words?): return .words(words, any: any, lastIsPrefix: false)
+    default: return nil
     }
   }
 
@@ -271,15 +328,20 @@ private struct SelectorPath {
   var field = FieldPath.root
   var names: [String] = []
   var depth = 0
+  /// Whether the field is of a value in the document, and not of the document itself.
+  var isInside = false
 
   var text: String { names.joined(separator: ".") }
   var last: String { names.last ?? "" }
 
   func entering(_ name: String, field more: FieldPath = .root) -> SelectorPath {
-    SelectorPath(field: field.appending(more), names: names + [name], depth: depth + 1)
+    SelectorPath(
+      field: field.appending(more), names: names + [name], depth: depth + 1, isInside: isInside)
   }
 
-  func inside() -> SelectorPath { SelectorPath(field: .root, names: names, depth: depth) }
+  func inside() -> SelectorPath {
+    SelectorPath(field: .root, names: names, depth: depth, isInside: true)
+  }
 
   func test(_ test: FieldTest) -> Predicate { .field(field, test) }
 }

@@ -8,8 +8,8 @@ extension Predicate {
     case .any(let parts): .all(parts.map(\.negated))
     case .not(let part): part
     case .field(let path, let test): .field(path, test.negated)
-    // A selector never contains this case.
-    case .fields: exactNegation
+    // A selector never contains a comparison of fields.
+    case .fields, .text: exactNegation
     }
   }
 

@@ -33,6 +33,7 @@ extension Predicate {
       let parts = constants.listed.map { Predicate.field(path, .compare(.equal, $0)) }
       try Predicate.write("$or", parts, to: &writer)
     case .fields: throw Predicate.noSelectorOfFields
+    case .text: throw Predicate.noSelectorOfText
     case .field(let path, let test):
       if path.steps.isEmpty {
         try test.writeMember(to: &writer)
@@ -49,6 +50,10 @@ extension Predicate {
 
   private static var noSelectorOfFields: FleeceError {
     FleeceError(.misuse, "a selector, and so an index, cannot compare two fields with each other")
+  }
+
+  private static var noSelectorOfText: FleeceError {
+    FleeceError(.misuse, "the condition of an index cannot depend on a full-text index")
   }
 
   fileprivate static func write(

@@ -99,7 +99,7 @@ extension Predicate {
         isWhole = isWhole && isAll
       }
       return (KeyInterval.united(found), isWhole)
-    case .always, .not, .field, .fields: return nil
+    case .always, .not, .field, .fields, .text: return nil
     }
   }
 }

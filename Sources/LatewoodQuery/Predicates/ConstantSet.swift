@@ -88,7 +88,7 @@ extension Predicate {
   /// Returns whether an `any` has enough parts. Most predicates have none, and are not copied.
   private func mayJoin(_ depth: Int) -> Bool {
     switch self {
-    case .always, .field, .fields: return false
+    case .always, .field, .fields, .text: return false
     case .not(let part): return depth > 0 && part.mayJoin(depth - 1)
     case .any(let parts) where parts.count > Predicate.equalityLimit: return true
     case .all(let parts), .any(let parts):
@@ -97,7 +97,7 @@ extension Predicate {
           // Simple conditions are not copied.
           for index in parts.indices {
             switch parts[index] {
-            case .always, .field, .fields: continue
+            case .always, .field, .fields, .text: continue
             case .not, .all, .any: if parts[index].mayJoin(depth - 1) { return true }
             }
           }
@@ -109,7 +109,7 @@ extension Predicate {
   private func joined(_ depth: Int) -> Predicate {
     if depth == 0 { return self }
     switch self {
-    case .always, .field, .fields: return self
+    case .always, .field, .fields, .text: return self
     case .not(let part): return .not(part.joined(depth - 1))
     case .all(let parts): return .all(parts.map { $0.joined(depth - 1) })
     case .any(let parts): return Predicate.joined(parts.map { $0.joined(depth - 1) })

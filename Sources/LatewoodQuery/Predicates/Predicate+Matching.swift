@@ -12,6 +12,7 @@ extension Predicate {
     case .field(let path, let test):
       return try source.withField(path) { lookup throws(FleeceError) in try test.accepts(lookup) }
     case .fields: return try matchesFields(source)
+    case .text: return try matchesWords(source)
     }
   }
 }
@@ -26,6 +27,11 @@ extension Predicate {
   private static func any(_ parts: [Predicate], match source: some FieldSource) throws(FleeceError) -> Bool {
     for part in parts where try part.matches(source) { return true }
     return false
+  }
+
+  private func matchesWords(_ source: some FieldSource) throws(FleeceError) -> Bool {
+    guard case .text(let condition) = self else { return false }
+    return try condition.matches(source)
   }
 
   private func matchesFields(_ source: some FieldSource) throws(FleeceError) -> Bool {

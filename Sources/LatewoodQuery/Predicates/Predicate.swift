@@ -15,6 +15,9 @@ package enum Predicate: Sendable {
   /// Compares two fields. A field that is missing or null equals another such field. It differs
   /// from all other values, but is neither less nor greater.
   indirect case fields(FieldPath, Comparison, FieldPath)
+  /// The words of a document, by the rules of a full-text index. Only conditions on whole documents
+  /// contain this case.
+  indirect case text(TextCondition)
 }
 
 extension Predicate {
@@ -38,7 +41,7 @@ extension Predicate {
         })
     case .not(let part): .not(part.flattened)
     case .field(let path, let test): .field(path, test.flattened)
-    case .always, .fields: self
+    case .always, .fields, .text: self
     }
   }
 }
@@ -52,7 +55,7 @@ extension Predicate {
     }
     func visit(_ predicate: Predicate) {
       switch predicate {
-      case .always: break
+      case .always, .text: break
       case .all(let parts), .any(let parts): for part in parts { visit(part) }
       case .not(let part): visit(part)
       case .field(let path, _): add(path)

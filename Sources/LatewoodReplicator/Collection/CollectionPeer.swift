@@ -181,7 +181,7 @@ private struct CollectionFilter {
     ids = request.ids.map { Set($0) }
     do throws(QueryError) {
       predicate = try request.selector.map { (json) throws(QueryError) in
-        try MangoParser.predicate(json: String(decoding: json, as: UTF8.self))
+        try MangoParser.predicateWithoutText(json: String(decoding: json, as: UTF8.self))
       }
     } catch {
       throw ReplicationError(.invalidParameter, "the selector of the replication is wrong: \(error.reason)")

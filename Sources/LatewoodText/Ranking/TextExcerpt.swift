@@ -70,7 +70,7 @@ package struct TextExcerpt: Equatable, Sendable {
       highlights: TextExcerpt.highlights(sorted).filter { $0.lowerBound >= start && $0.upperBound <= stop })
   }
 
-  private init(range: Range<Int>, highlights: [Range<Int>]) {
+  package init(range: Range<Int>, highlights: [Range<Int>]) {
     self.range = range
     self.highlights = highlights
   }

@@ -1,5 +1,6 @@
 import LatewoodBytes
 import LatewoodFleece
+import LatewoodText
 
 /// Resolves the names of a statement and checks that its parts are allowed at their positions.
 ///
@@ -24,6 +25,10 @@ struct SQLBinder {
   private(set) var aggregates: [SQLAggregate] = []
   /// The aliases that ORDER BY may use.
   var columns: [String: SQLExpression] = [:]
+  /// Whether the condition of WHERE is bound, the only place of MATCH.
+  var isInWhere = false
+  /// The indexes of the conditions with MATCH.
+  private var matchedIndexes: Set<String> = []
   /// Whether a variable of UNNEST was used since this was last set to false.
   var usesUnnest = false
 
@@ -223,6 +228,9 @@ struct SQLBinder {
       return try aggregate(kind, call, syntax.offset)
     }
     if call.name.lowercased() == "meta" { return try meta(call, syntax.offset) }
+    if let function = WordFunction(rawValue: call.name.lowercased()) {
+      return try words(function, call, syntax.offset)
+    }
     guard let function = SQLFunction(name: call.name) else {
       let advice = Suggestion.best(for: call.name.lowercased(), among: SQLFunction.names)
       throw refusal(
@@ -290,6 +298,88 @@ struct SQLBinder {
     if let index = aggregates.firstIndex(of: aggregate) { return .aggregate(index) }
     aggregates.append(aggregate)
     return .aggregate(aggregates.count - 1)
+  }
+
+  // MARK: Words
+
+  /// The functions that use a full-text index.
+  enum WordFunction: String, CaseIterable {
+    case match, rank, snippet
+
+    var usage: String {
+      switch self {
+      case .match: "MATCH takes the name of a full-text index and the text of a query"
+      case .rank: "RANK takes the name of a full-text index"
+      case .snippet:
+        "SNIPPET takes the name of a full-text index, and can take the marks before and after found words and a number of words"
+      }
+    }
+  }
+
+  private mutating func words(
+    _ function: WordFunction, _ call: SQLCall, _ offset: Int
+  ) throws(QueryError) -> SQLExpression {
+    guard let first = call.arguments.first, let index = indexName(first), !call.hasStar, !call.isDistinct
+    else { throw refusal(function.usage, offset) }
+    try checkSource(of: call.name, offset)
+    var rest: [SQLLiteral] = []
+    for argument in call.arguments.dropFirst() {
+      guard let literal = try bind(argument).literal else {
+        throw refusal("this argument of \(call.name.uppercased()) must be a constant", argument.offset)
+      }
+      rest.append(literal)
+    }
+    if isGrouped, !isInAggregate { throw notShared(call.name.uppercased(), offset) }
+    switch function {
+    case .match:
+      guard rest.count == 1, case .string(let query) = rest[0] else { throw refusal(function.usage, offset) }
+      guard isInWhere else { throw refusal("MATCH is a condition of WHERE", offset) }
+      do throws(TextQueryError) { _ = try TextQueryParser.parse(query) } catch {
+        throw refusal("the full-text query is not valid: \(error.description)", offset)
+      }
+      matchedIndexes.insert(index)
+      return .words(.match(index: index, query: query))
+    case .rank, .snippet:
+      guard matchedIndexes.contains(index) else {
+        throw refusal("\(call.name.uppercased()) needs a MATCH with the index \(index) in WHERE", offset)
+      }
+      guard function == .snippet || rest.isEmpty else { throw refusal(function.usage, offset) }
+      return function == .rank ? .words(.rank(index: index)) : try snippet(index, rest, offset)
+    }
+  }
+
+  private func snippet(
+    _ index: String, _ rest: [SQLLiteral], _ offset: Int
+  ) throws(QueryError) -> SQLExpression {
+    var (marks, wordCount) = (["[", "]"], 24)
+    switch rest.count {
+    case 0: break
+    case 2, 3:
+      guard case .string(let opening) = rest[0], case .string(let closing) = rest[1] else {
+        throw refusal(WordFunction.snippet.usage, offset)
+      }
+      marks = [opening, closing]
+      if rest.count == 3 {
+        guard case .number(.integer(let count)) = rest[2], (1...1000).contains(count) else {
+          throw refusal("SNIPPET takes a number of words from 1 to 1000", offset)
+        }
+        wordCount = Int(count)
+      }
+    default: throw refusal(WordFunction.snippet.usage, offset)
+    }
+    return .words(.snippet(index: index, opening: marks[0], closing: marks[1], wordCount: wordCount))
+  }
+
+  /// Returns the name of an index: a name, one after the name of the collection, or a string.
+  private func indexName(_ syntax: SQLSyntax) -> String? {
+    switch syntax.form {
+    case .name(let name): name
+    case .literal(.string(let name)): name
+    case .parameter(let name): if case .string(let text)? = parameters[name] { text } else { nil }
+    case .member(let inner, let name):
+      if case .name(statement.alias) = inner.form { name } else { nil }
+    default: nil
+    }
   }
 
   // MARK: Groups

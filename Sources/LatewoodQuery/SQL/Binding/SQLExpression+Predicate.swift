@@ -17,6 +17,9 @@ extension SQLExpression {
     switch self {
     case .literal(.boolean(let value)): return .always(value == wanted)
     case .literal(.null), .literal(.missing): return .always(false)
+    case .words(.match(let index, let query)) where subject == .document:
+      let condition = Predicate.text(TextCondition(index: index, .query(query)))
+      return wanted ? condition : .not(condition)
     case .not(let inner): return inner.predicate(where: !wanted, of: subject)
     case .all(let parts): return SQLExpression.joined(parts, wanted, subject, byAll: wanted)
     case .any(let parts): return SQLExpression.joined(parts, wanted, subject, byAll: !wanted)

@@ -9,6 +9,7 @@ indirect enum SQLExpression: Sendable, Equatable {
   /// An element of UNNEST, ANY or EVERY, or a part of it.
   case variable(Int, [SQLStep])
   case fact(SQLFact)
+  case words(SQLWordUse)
   /// The value of an expression of GROUP BY.
   case groupKey(Int)
   case aggregate(Int)
@@ -34,6 +35,16 @@ indirect enum SQLExpression: Sendable, Equatable {
   case object([SQLMember])
 
   var literal: SQLLiteral? { if case .literal(let literal) = self { literal } else { nil } }
+}
+
+/// The use of a full-text index in a statement.
+package enum SQLWordUse: Sendable, Equatable {
+  /// Whether the document has the words of a query.
+  case match(index: String, query: String)
+  /// The score of the document for the words that it was found by.
+  case rank(index: String)
+  /// The part of its texts that has the most of these words.
+  case snippet(index: String, opening: String, closing: String, wordCount: Int)
 }
 
 struct SQLBranch: Sendable, Equatable {

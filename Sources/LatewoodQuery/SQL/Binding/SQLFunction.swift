@@ -52,6 +52,7 @@ enum SQLFunction: String, CaseIterable, Sendable {
 
   static var names: [String] {
     allCases.map(\.rawValue) + aliases.keys.sorted() + SQLAggregate.Kind.allCases.map(\.rawValue) + ["meta"]
+      + SQLBinder.WordFunction.allCases.map(\.rawValue)
   }
 
   /// The number of arguments.

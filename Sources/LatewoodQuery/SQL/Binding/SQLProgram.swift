@@ -49,6 +49,8 @@ package struct SQLProgram: Sendable {
   package private(set) var predicate = Predicate.always(true)
   /// The order of the documents; empty for the order of ids.
   package private(set) var scanOrder: [FieldOrder] = []
+  /// The full-text index by whose scores the documents are ordered instead, the best first.
+  package private(set) var scanRanking: String?
   /// The number of documents to skip at the beginning, and the maximum number to return.
   package private(set) var scanSkip = 0
   package private(set) var scanLimit = Int.max
@@ -117,6 +119,8 @@ package struct SQLProgram: Sendable {
     var parts = [condition]
     if case .all(let more) = condition.form { parts = more }
     var predicates: [Predicate] = []
+    binder.isInWhere = true
+    defer { binder.isInWhere = false }
     for part in parts {
       binder.usesUnnest = false
       let expression = try binder.bind(part)
@@ -217,6 +221,10 @@ package struct SQLProgram: Sendable {
   /// Passes order, skip and limit to the search if each document produces one row, so that it
   /// returns only the necessary documents, in the order of the rows.
   private mutating func pushOrderDownToScan() {
+    if isOneToOne, let index = bestFirst {
+      scanRanking = index
+      return takeOrder([])
+    }
     guard isOneToOne, let fields = fieldOrder else { return }
     if !fields.isEmpty {
       let (needed, overflow) = skip.addingReportingOverflow(limit)
@@ -228,6 +236,16 @@ package struct SQLProgram: Sendable {
   private mutating func takeOrder(_ fields: [FieldOrder]) {
     (scanOrder, scanSkip, scanLimit) = (fields, skip, limit)
     (order, skip, limit) = ([], 0, .max)
+  }
+
+  /// The index of `ORDER BY RANK(index) DESC` alone, if all documents have words of its MATCH.
+  private var bestFirst: String? {
+    guard order.count == 1, order[0].isDescending, case .words(.rank(let index)) = order[0].value,
+      Conjunction(predicate).parts.contains(where: {
+        if case .text(let condition) = $0 { condition.index == index } else { false }
+      })
+    else { return nil }
+    return index
   }
 
   /// Whether each document produces one row.

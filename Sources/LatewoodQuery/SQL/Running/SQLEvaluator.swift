@@ -13,12 +13,15 @@ struct SQLEvaluator {
   private var groupKeys: [SQLLiteral] = []
   private var aggregates: [SQLLiteral] = []
 
+  /// The words of documents; nil if the statement does not use them.
+  private let words: (any SQLWords)?
   private let limits: SQLLimits
   private var steps: Int
   /// The number of steps until the next check for cancellation.
   private var unchecked = QuerySteps.interval
 
-  init(_ limits: SQLLimits = SQLLimits()) {
+  init(_ limits: SQLLimits = SQLLimits(), words: (any SQLWords)? = nil) {
+    self.words = words
     self.limits = limits
     steps = limits.steps
   }
@@ -71,6 +74,9 @@ struct SQLEvaluator {
     case .document(let steps): return try field(steps)
     case .variable(let index, let steps): return try part(of: variables[index], steps)
     case .fact(let fact): return document.map { .literal($0.fact(fact)) } ?? .missing
+    case .words(let use):
+      guard let document, let words else { return .missing }
+      return .literal(try words.value(use, of: document))
     case .groupKey(let index): return .literal(groupKeys[index])
     case .aggregate(let index): return .literal(aggregates[index])
     case .follow(let inner, let steps): return try part(of: try value(inner), steps)

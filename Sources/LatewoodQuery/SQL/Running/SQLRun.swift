@@ -46,10 +46,11 @@ package struct SQLRun {
   /// Whether the receiver has ended the run.
   private var isEnded = false
 
-  package init(_ program: SQLProgram, limits: SQLLimits = SQLLimits()) {
+  /// - Parameter words: the words of documents; nil if the program does not use them.
+  package init(_ program: SQLProgram, limits: SQLLimits = SQLLimits(), words: (any SQLWords)? = nil) {
     self.program = program
     check = limits.check
-    evaluator = SQLEvaluator(limits)
+    evaluator = SQLEvaluator(limits, words: words)
     memory = limits.memory
     let sortsRows = program.sortsRows && !program.isSortedByGroups
     // Groups share the memory with the rows that are made of them.

@@ -184,3 +184,9 @@ package enum SQLFact: String, Sendable, CaseIterable {
   case expirationSeconds
   case revisionID
 }
+
+/// The words of documents, according to full-text indexes.
+package protocol SQLWords {
+  /// Returns the value of MATCH, RANK or SNIPPET for a document.
+  func value(_ use: SQLWordUse, of document: any SQLDocument) throws -> SQLLiteral
+}
