@@ -22,6 +22,9 @@ public typealias AllDocumentsQuery = LatewoodDocuments.AllDocumentsQuery
 /// An index of a collection.
 public typealias DocumentIndex = LatewoodDocuments.DocumentIndex
 
+/// A full-text index of a collection.
+public typealias DocumentTextIndex = LatewoodDocuments.DocumentTextIndex
+
 /// The progress of an index build.
 public typealias IndexBuildProgress = LatewoodDocuments.IndexBuildProgress
 

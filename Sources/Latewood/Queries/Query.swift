@@ -2,6 +2,7 @@ import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodFleece
 import LatewoodQuery
+import LatewoodText
 
 /// A query of a collection: the documents to find, their order, and the type of the results.
 ///
@@ -41,6 +42,9 @@ public struct Query<Value: Sendable>: Sendable {
   private let list: Lister?
   private(set) var condition: QueryCondition?
   var order: [QueryOrder] = []
+  /// The full-text index by whose scores the documents are ordered, nil inside for the index of the
+  /// first condition on words; nil for `order`.
+  var ranking: String??
   private(set) var skipped = 0
   var most = Int.max
   /// The prepared form, shared by all copies until one is refined; nil for an unrefined query,
@@ -97,6 +101,7 @@ public struct Query<Value: Sendable>: Sendable {
   ) -> Query {
     var query = unprepared
     query.order = []
+    query.ranking = nil
     for field in repeat each order(QueryDocument()) { query.order.append(field.queryOrder) }
     return query
   }
@@ -148,6 +153,7 @@ public struct Query<Value: Sendable>: Sendable {
       }
     }
     (query.condition, query.order, query.skipped, query.most) = (condition, order, skipped, most)
+    query.ranking = ranking
     query.prepared = prepared
     return query
   }
@@ -250,6 +256,27 @@ public struct Query<Value: Sendable>: Sendable {
     } catch { throw DatabaseError.translated(error) }
   }
 
+  func value(of document: MatchedDocument) throws -> Value { try make(document) }
+
+  /// Calls a closure with the matching documents and their scores, the best first.
+  func findRanked(
+    _ body: (MatchedDocument, _ score: Double, TextSearch) throws -> Bool
+  ) throws {
+    let find = try preparedRanking()
+    do { try collection.reads().findRanked(find, body) } catch { throw DatabaseError.translated(error) }
+  }
+
+  func explainedScore(of id: String) throws -> TextScore? {
+    let find = try preparedRanking()
+    do { return try collection.reads().explainScore(of: id, find) } catch {
+      throw DatabaseError.translated(error)
+    }
+  }
+
+  private func preparedRanking() throws -> PreparedFind {
+    try ranking == nil ? ranked().preparedFind() : preparedFind()
+  }
+
   fileprivate func preparedFind() throws -> PreparedFind {
     guard let prepared else { return PreparedFind(try request()) }
     return try prepared.find { try request() }
@@ -258,6 +285,7 @@ public struct Query<Value: Sendable>: Sendable {
   private func request() throws -> FindRequest {
     var request = FindRequest(try condition?.predicate.get() ?? .all([]))
     for field in order { request.order.append(try field.order.get()) }
+    if let ranking { request.ranking = ranking ?? "" }
     request.skip = skipped
     request.limit = most
     return request
@@ -287,6 +315,7 @@ extension Query {
   public func sorted(by order: (QueryDocument<Value>) -> [QueryOrder]) -> Query {
     var query = unprepared
     query.order = order(QueryDocument())
+    query.ranking = nil
     return query
   }
 }

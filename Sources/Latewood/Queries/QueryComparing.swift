@@ -55,12 +55,21 @@ extension QueryOperand {
     switch path {
     case .failure(let error): QueryCondition(.failure(error))
     case .success(let path):
-      inner.wrapped { .field(path, every ? .everyElement($0) : .anyElement($0)) }
+      inner.withoutText.wrapped { .field(path, every ? .everyElement($0) : .anyElement($0)) }
     }
   }
 }
 
 extension QueryCondition {
+  /// The condition itself, unless it is on the words of a document, which elements do not have.
+  fileprivate var withoutText: QueryCondition {
+    guard case .success(let predicate) = predicate, predicate.hasText else { return self }
+    return QueryCondition(
+      .failure(
+        DatabaseError(
+          .invalidParameter, "a condition on the words of a document cannot be inside one on elements")))
+  }
+
   fileprivate func negatedOr(_ other: QueryCondition) -> QueryCondition { !self || other }
 }
 

@@ -50,6 +50,21 @@ extension TypedCollection {
     try await documents.createIndex(name, of: Value.self, where: condition, unique: unique, on: fields)
   }
 
+  /// Creates a full-text index of stored members of the type without blocking the caller's thread.
+  /// If the task is cancelled before the index is built, the index is dropped and this throws
+  /// `CancellationError`.
+  ///
+  /// - Throws: the errors of the blocking form; `CancellationError` if the task is cancelled before
+  ///   the index is built.
+  // A closure without a label makes an index of values.
+  @_disfavoredOverload
+  nonisolated(nonsending) public func createIndex<each Field: FullTextFieldSource>(
+    _ name: String, options: FullTextOptions = FullTextOptions(),
+    fullText fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) async throws {
+    try await documents.createIndex(name, of: Value.self, options: options, fullText: fields)
+  }
+
   /// Saves a new value without blocking the caller's thread. Otherwise like the blocking form.
   ///
   /// - Throws: like every async change; see ``DatabaseError``.

@@ -149,6 +149,22 @@ public struct TypedCollection<Value: Codable & Identifiable & Sendable>: Sendabl
     try documents.createIndex(name, of: Value.self, where: condition, unique: unique, on: fields)
   }
 
+  /// Creates a full-text index of stored members of the type. See <doc:SearchingText>.
+  ///
+  /// ```swift
+  /// try people.createIndex("by text", fullText: { ($0.name.weight(3), $0.city) })
+  /// ```
+  ///
+  /// - Throws: the same as the form of ``DocumentCollection``.
+  // A closure without a label makes an index of values.
+  @_disfavoredOverload
+  public func createIndex<each Field: FullTextFieldSource>(
+    _ name: String, options: FullTextOptions = FullTextOptions(),
+    fullText fields: (QueryDocument<Value>) -> (repeat each Field)
+  ) throws {
+    try documents.createIndex(name, of: Value.self, options: options, fullText: fields)
+  }
+
   // MARK: Writing
 
   /// Saves a new value. If a document with its id exists, that is a conflict.

@@ -1,0 +1,225 @@
+import Latewood
+import LatewoodTestSupport
+import Testing
+
+/// Full-text indexes and queries for words, as programs use them.
+@Suite struct FullTextTests {
+  struct Chapter: Codable, Sendable {
+    var title: String
+  }
+
+  struct Film: Codable, Identifiable, Sendable, Equatable {
+    var id: String
+    var title: String
+    var plot: String?
+    var tags: [String] = []
+    var year = 1979
+  }
+
+  private let database: Database
+  private let films: TypedCollection<Film>
+
+  init() throws {
+    database = try Database.inMemory()
+    films = try database.collection("films", of: Film.self)
+    for film in [
+      Film(id: "alien", title: "Alien", plot: "A crew meets an alien in space", tags: ["space", "horror"]),
+      Film(id: "brazil", title: "Brazil", plot: "A clerk dreams of flying", tags: ["dream"], year: 1985),
+      Film(id: "solaris", title: "Solaris", plot: "A station in space dreams", year: 1972),
+      Film(id: "amelie", title: "Amélie", plot: nil, tags: ["Paris"], year: 2001),
+    ] { try films.save(film) }
+    try films.createIndex("by text", fullText: { ($0.title.weight(3), $0.plot, $0.tags.each) })
+  }
+
+  private func found(_ query: FullTextQuery) throws -> [String] {
+    try films.query().where { $0.matches("by text", query) }.documentIDs()
+  }
+
+  @Test func `typed members make an index, and words find documents`() throws {
+    #expect(try found("space") == ["alien", "solaris"])
+    #expect(try found("AMELIE") == ["amelie"])
+    #expect(try found("plot:alien") == ["alien"])
+    #expect(try found("tags[]:paris") == ["amelie"])
+    #expect(try found("dream*") == ["brazil", "solaris"])
+    #expect(try found(#""in space""#) == ["alien", "solaris"])
+    let index = try #require(try films.documents.fullTextIndexes.first)
+    #expect(index.name == "by text" && index.isReady && index.count == 4)
+    #expect(index.fields == ["title", "plot", "tags[]"] && index.weights == [3, 1, 1])
+  }
+
+  @Test func `an index of paths is the same as an index of members`() async throws {
+    let documents = films.documents
+    try await documents.createIndex("by text", fullText: [.weighted("title", 3), "plot", "tags[]"])
+    await #expect(throws: DatabaseError.self) {
+      try await documents.createIndex("by text", fullText: ["title"])
+    }
+    await #expect(throws: DatabaseError.self) {
+      try await documents.createIndex("other", fullText: ["a..b"])
+    }
+    await #expect(throws: DatabaseError.self) { try await documents.createIndex("other", fullText: []) }
+    try await documents.createIndex(
+      "stems", fullText: ["plot"], options: FullTextOptions(language: .english, stopWords: ["a"]))
+    let stems = documents.query().where { $0.matches("stems", "dreaming") }
+    #expect(try await stems.documentIDs() == ["brazil", "solaris"])
+    #expect(try await documents.dropIndex("stems"))
+    await #expect(throws: DatabaseError.self) { try await stems.documentIDs() }
+  }
+
+  @Test func `a closure without a label makes an index of values`() throws {
+    try films.createIndex("by title") { $0.title }
+    try films.documents.createIndex("by tag", of: Film.self) { $0.tags.each }
+    #expect(try films.documents.indexes.map(\.name) == ["by tag", "by title"])
+    #expect(try films.documents.fullTextIndexes.map(\.name) == ["by text"])
+  }
+
+  @Test func `words combine with other conditions, orders, limits and counts`() throws {
+    let dreams = films.query().where { $0.matches("by text", "dream*") }
+    #expect(try dreams.count() == 2)
+    #expect(try dreams.where { $0.year < 1980 }.all().map(\.value.title) == ["Solaris"])
+    #expect(try dreams.sorted { $0.year.descending }.documentIDs() == ["brazil", "solaris"])
+    #expect(try dreams.limit(1, offset: 1).documentIDs() == ["solaris"])
+    #expect(
+      try films.query().where { !$0.matches("by text", "space") }.documentIDs() == ["amelie", "brazil"])
+    #expect(
+      try films.query().where { $0.matches("by text", "alien") || $0.year == 2001 }.documentIDs()
+        == ["alien", "amelie"])
+    #expect(try dreams.explain().indexes == ["by text"])
+  }
+
+  @Test func `what somebody types is never malformed`() throws {
+    for text in ["", "\"", "AND", "(", "title:", "*", "^", "NEAR(", "\u{0}", "a \" b", "日本"] {
+      _ = try found(.words(text))
+      _ = try found(.words(text, any: true, completing: true))
+    }
+    #expect(try found(.words("alien sp", completing: true)) == ["alien"])
+    #expect(try found(.words("alien sp")) == [])
+    #expect(try found(.words("paris clerk", any: true)) == ["amelie", "brazil"])
+  }
+
+  @Test func `a malformed query is an error with its place`() throws {
+    let error = #expect(throws: DatabaseError.self) { try found("space AND") }
+    #expect(error?.code == .invalidParameter && error?.offset == 9)
+    #expect(throws: DatabaseError.self) { try found("year:1979") }
+    #expect(throws: DatabaseError.self) {
+      try films.query().where { $0.matches("no index", "x") }.count()
+    }
+    #expect(throws: DatabaseError.self) { try films.query().ranked().all() }
+  }
+
+  @Test func `ranked documents come best first, with scores and their explanation`() throws {
+    let query = films.query().where { $0.matches("by text", "alien OR space") }.ranked()
+    let hits = try query.hits()
+    #expect(try query.all().map(\.value.id) == ["alien", "solaris"])
+    #expect(hits.map(\.documentID) == ["alien", "solaris"])
+    #expect(hits[0].score > hits[1].score)
+    let score = try #require(try query.explainScore(of: "alien"))
+    #expect(score.score == hits[0].score)
+    #expect(score.parts.map(\.phrase) == ["alien", "space"])
+    #expect(score.parts[0].counts == [1, 1, 0] && score.parts[0].frequency == 4)
+    #expect(try query.limit(1).hits().count == 1)
+    #expect(try query.limit(1, offset: 1).all().map(\.value.id) == ["solaris"])
+    #expect(try query.sorted { $0.year }.documentIDs() == ["solaris", "alien"])
+    #expect(try query.where { $0.year < 1975 }.hits().map(\.documentID) == ["solaris"])
+    #expect(try query.ranked(by: "by text").documentIDs() == ["alien", "solaris"])
+  }
+
+  @Test func `snippets and highlights are ranges of the original text`() throws {
+    let plot =
+      String(repeating: "Nothing happens here. ", count: 20) + "The Straße is İstanbul's, in SPACE at last."
+    try films.save(Film(id: "long", title: "Long", plot: plot, tags: ["a", "strasse x strasse"]))
+    let hits = try films.query().where { $0.matches("by text", "strasse space") }.ranked().hits()
+    let hit = try #require(hits.first)
+    let snippet = try #require(try hit.snippet(words: 8))
+    #expect(snippet.field == "plot" && snippet.text == plot)
+    #expect(snippet.highlights.map { String(plot[$0]) } == ["Straße", "SPACE"])
+    #expect(snippet.marked("[", "]") == "…The [Straße] is İstanbul's, in [SPACE] at last.")
+    #expect(snippet.excerpt.count < 60)
+    let tags = try hit.highlights(in: "tags[]")
+    #expect(
+      tags.map { text in text.highlights.map { String(text.text[$0]) } } == [[], ["strasse", "strasse"]])
+    #expect(tags[1].marked("<", ">") == "<strasse> x <strasse>")
+    #expect(try hit.highlights(in: "no field") == [])
+    #expect(try hit.snippet(in: "no field") == nil)
+    #expect(try hit.snippet(in: "title")?.marked("[", "]") == "Long")
+  }
+
+  @Test func `completions and suggestions come from the index`() async throws {
+    let documents = films.documents
+    let words = try await documents.completions(of: "S", in: "by text")
+    #expect(words.map(\.word) == ["space", "solaris", "station"])
+    let first = try await documents.completions(of: "s", in: "by text", limit: 1)
+    #expect(first.map(\.documentCount) == [2])
+    #expect(try await documents.suggestions(for: "allien", in: "by text").map(\.word) == ["alien"])
+    #expect(try await documents.completions(of: "x", in: "by text") == [])
+    await #expect(throws: DatabaseError.self) { try await documents.completions(of: "s", in: "none") }
+  }
+
+  @Test func `live results follow words`() async throws {
+    var results = films.query().where { $0.matches("by text", "space") }.live().makeAsyncIterator()
+    #expect(try await results.next()?.values.map(\.value.id) == ["alien", "solaris"])
+    try await films.save(Film(id: "moon", title: "Moon", plot: "Alone in space"))
+    #expect(try await results.next()?.values.map(\.value.id) == ["alien", "moon", "solaris"])
+    try await films.delete("alien")
+    #expect(try await results.next()?.values.map(\.value.id) == ["moon", "solaris"])
+  }
+
+  @Test func `words cannot be a condition on elements or of an index`() throws {
+    let documents = films.documents
+    #expect(throws: DatabaseError.self) {
+      try documents.createIndex("part", on: ["year"], where: { $0.matches("by text", "space") })
+    }
+  }
+
+  @Test func `statements match, rank and show words`() throws {
+    func rows(_ text: String) throws -> [String] {
+      try database.query(text).rows().map { try $0.toJSON() }
+    }
+    #expect(
+      try rows("SELECT RAW meta().id FROM films WHERE MATCH(`by text`, 'space')") == [
+        #""alien""#, #""solaris""#,
+      ])
+    #expect(
+      try rows("SELECT RAW title FROM films WHERE MATCH(films.`by text`, 'dream*') AND year < 1980")
+        == [#""Solaris""#])
+    #expect(
+      try rows("SELECT RAW meta().id FROM films WHERE NOT MATCH('by text', 'space') AND year > 1990")
+        == [#""amelie""#])
+    #expect(
+      try rows(
+        "SELECT RAW meta().id FROM films WHERE MATCH(`by text`, 'alien OR space') ORDER BY RANK(`by text`) DESC"
+      )
+        == [#""alien""#, #""solaris""#])
+    #expect(
+      try rows(
+        "SELECT RAW meta().id FROM films WHERE MATCH(`by text`, 'alien OR space') ORDER BY RANK(`by text`)")
+        == [#""solaris""#, #""alien""#])
+    #expect(
+      try rows(
+        "SELECT RAW SNIPPET(`by text`, '<', '>', 6) FROM films WHERE MATCH(`by text`, 'station') AND LOWER(title) = 'solaris'"
+      ) == [#""A <station> in space dreams""#])
+    // A condition that no predicate can express reads the words of each document.
+    #expect(
+      try rows(
+        "SELECT RAW meta().id FROM films WHERE MATCH(`by text`, 'clerk') OR LOWER(title) = 'alien' ORDER BY title"
+      )
+        == [#""alien""#, #""brazil""#])
+    #expect(try rows("SELECT COUNT(*) AS n FROM films WHERE MATCH(`by text`, 'space')") == [#"{"n":2}"#])
+    let hits = try films.query().where { $0.matches("by text", "space") }.hits()
+    let scores = try database.query(
+      "SELECT RAW RANK(`by text`) FROM films WHERE MATCH(`by text`, 'space')"
+    ).rows(as: Double.self)
+    #expect(Set(scores) == Set(hits.map(\.score)))
+  }
+
+  @Test(arguments: [
+    "SELECT title FROM films WHERE MATCH(`by text`)", "SELECT MATCH(`by text`, 'x') FROM films",
+    "SELECT RANK(`by text`) FROM films", "SELECT title FROM films WHERE MATCH(`by text`, title)",
+    "SELECT title FROM films WHERE MATCH(`by text`, 'x AND')", "SELECT title FROM films WHERE MATCH(1, 'x')",
+    "SELECT COUNT(*), RANK(`by text`) FROM films WHERE MATCH(`by text`, 'x')",
+    "SELECT SNIPPET(`by text`, 1, 2) FROM films WHERE MATCH(`by text`, 'x')",
+  ])
+  func `statements that use words wrongly are refused`(text: String) throws {
+    let error = #expect(throws: DatabaseError.self) { try database.query(text) }
+    #expect(error?.code == .invalidParameter && error?.line == 1)
+  }
+}
