@@ -55,7 +55,12 @@ struct Failure: Error, Equatable {
     case let error as StorageError: self.init(error)
     case let error as ReplicationError: self.init(error)
     case let error as QueryError: self.init(error)
-    default: self.init(.inputOutput, code: "unknown", "\(error)")
+    default:
+      if let error = DatabaseError.translated(error) as? DatabaseError {
+        self.init(error)
+      } else {
+        self.init(.inputOutput, code: "unknown", "\(error)")
+      }
     }
   }
 

@@ -79,4 +79,39 @@ import Testing
     let result = try tool.run(arguments)
     #expect(result.code == code && result.output.isEmpty, "\(result.error)")
   }
+
+  @Test func `a full-text index is created, listed, used by find, and dropped`() throws {
+    let tool = try ToolRun()
+    for (id, body) in [
+      ("a", #"{"title":"Alien","plot":"An alien in space","year":1979}"#),
+      ("b", #"{"title":"Moon","plot":"Alone in space","year":2009}"#), ("c", #"{"title":"Brazil"}"#),
+    ] {
+      try #expect(tool("doc", "put", "@", id, body).code == .success)
+    }
+    let created = try tool("index", "create", "@", "words", "title^3,plot", "--text", "--language", "english")
+    #expect(created.code == .success && created.output.hasPrefix("Created the index words: 3 documents in "))
+    #expect(try tool("index", "@").lines == ["words  on title^3, plot  full text  3 documents"])
+    #expect(try tool("index", "@", "--json").output.contains(#""fullText":true"#))
+    #expect(try tool("find", "@", "--text", "space", "--fields", "_id").lines.count == 2)
+    let ranked = try tool("find", "@", "--text", "space OR aliens", "--fields", "title").lines
+    #expect(ranked.first == #"{"title":"Alien"}"#)
+    #expect(try tool("find", "@", #"{"year":{"$gt":2000}}"#, "--text", "space", "--count").lines == ["1"])
+    #expect(try tool("find", "@", #"{"$text":"space"}"#, "--count").lines == ["2"])
+    #expect(
+      try tool("find", "@", "--text", "space", "--sort", "year:desc", "--fields", "title").lines[0]
+        == #"{"title":"Moon"}"#)
+    let rows = try tool(
+      "query", "@",
+      "SELECT title, SNIPPET(words) AS part FROM _ WHERE MATCH(words, 'space') ORDER BY RANK(words) DESC LIMIT 1",
+      "--lines")
+    #expect(rows.output.contains("[space]"), "\(rows)")
+    #expect(try tool("find", "@", "--text", "space AND").code == .badInput)
+    #expect(try tool("find", "@", "--text-index", "words").code == .usage)
+    #expect(try tool("index", "create", "@", "other", "title", "--text", "--unique").code == .usage)
+    #expect(try tool("index", "create", "@", "other", "title", "--language", "english").code == .usage)
+    #expect(try tool("index", "create", "@", "words", "title").code == .cannotOpen)
+    try tool.expectSound()
+    try #expect(tool("index", "drop", "@", "words").code == .success)
+    #expect(try tool("find", "@", "--text", "space").code != .success)
+  }
 }

@@ -121,6 +121,8 @@ import Testing
       }
     }
     try store.createIndex("n", IndexDefinition([IndexDefinition.Part(parsing: "n:desc")]), in: collection)
+    let words = try TextDefinition([TextDefinition.Field(parsing: "text")])
+    try store.createIndex("words", fullText: words, in: collection)
     try store.compact()
     try store.close()
     for (name, from, length) in [("whole", 0, 0), ("early", 3, 8192), ("late", 20, 4096)] {
@@ -133,9 +135,12 @@ import Testing
       #expect(run.isWhole == (length == 0))
       let saved = try DocumentStore.open(at: directory.file("saved-\(name)"))
       let faults = try saved.verify(deep: true).faults.map { "\($0)" }
-      #expect(faults.allSatisfy { !$0.contains("the index ") }, "\(name): \(faults.prefix(3))")
+      #expect(
+        faults.allSatisfy { !$0.contains("the index ") && !$0.contains("full-text") },
+        "\(name): \(faults.prefix(3))")
       let found = try #require(try saved.collection("_default"))
       #expect(try saved.reads(found).indexList().map(\.isReady) == [true], "\(name)")
+      #expect(try saved.reads(found).textIndexList().map(\.isReady) == [true], "\(name)")
       try saved.close()
     }
   }

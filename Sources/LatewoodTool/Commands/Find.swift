@@ -4,6 +4,10 @@ import LatewoodQuery
 import LatewoodStore
 
 extension OptionDescription {
+  static let words = OptionDescription(
+    name: "--text", value: "QUERY", summary: "find words by a full-text index, the best documents first")
+  static let textIndex = OptionDescription(
+    name: "--text-index", value: "NAME", summary: "with --text, if there are several full-text indexes")
   static let sort = OptionDescription(
     name: "--sort", value: "FIELDS",
     summary: "sort by these, separated by commas: year:desc,title; by id if not given")
@@ -27,14 +31,19 @@ extension CommandDescription {
         name: "SELECTOR", summary: "what to find, in JSON; all documents if not given", isOptional: true),
     ],
     options: [
-      .documentCollection, .sort, .fields, .limit, .skip, .countOnly, .explain, .pretty, .compactJSON,
+      .documentCollection, .words, .textIndex, .sort, .fields, .limit, .skip, .countOnly, .explain, .pretty,
+      .compactJSON,
     ],
     discussion: [
       "Selectors are those of CouchDB's Mango: an object of fields and conditions, all of which must hold. "
         + "A bare value means that the field is equal to it; a field that is missing matches nothing but "
         + "{\"$exists\": false}. _id and _rev are fields, too, and a.b, a[0] or a.0 look inside.",
       "Conditions: $eq $ne $lt $lte $gt $gte, $in $nin, $exists, $type, $size, $mod, $regex, $beginsWith, "
-        + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not.",
+        + "$all, $elemMatch, $allMatch, $keyMapMatch; and around them $and $or $nor $not. "
+        + "{\"$text\": \"words\"} finds words by a full-text index.",
+      "A query of --text is a list of words, all of which must occur, \"phrases in quotes\", beginnings such as "
+        + "astro*, AND, OR, NOT and parentheses, title:word in one field, and NEAR(word word, 5). "
+        + "The best documents come first, unless --sort is given.",
       "Values of all types have one order: null, false, true, numbers, strings by their bytes, arrays, "
         + "objects. Each document is one line of JSON, and indented on a terminal. "
         + "Every document is read unless the selector has "
@@ -47,6 +56,9 @@ extension CommandDescription {
       ExampleDescription(
         line: "latewood find films.latewood '{\"cast\":{\"$in\":[\"Cher\"]}}' --fields title",
         explanation: "The films that Cher appears in."),
+      ExampleDescription(
+        line: "latewood find films.latewood --text 'space NOT alien' --limit 10",
+        explanation: "The ten films that are best described by a word, without those that have another."),
       ExampleDescription(
         line: "latewood find films.latewood '{\"genres\":{\"$size\":0}}' --count",
         explanation: "How many films have no genre."),
@@ -131,8 +143,17 @@ extension Console {
 extension FindRequest {
   /// Creates the request for the arguments.
   fileprivate init(_ arguments: Arguments) throws {
-    self.init(try FindRequest.predicate(arguments))
+    var predicate = try FindRequest.predicate(arguments)
+    let index = try arguments.text(of: .textIndex)
+    let query = try arguments.text(of: .words)
+    if let query {
+      predicate = .all([.text(TextCondition(index: index ?? "", .query(query))), predicate])
+    } else if index != nil {
+      throw Failure.usage("--text-index is only for --text")
+    }
+    self.init(predicate)
     order = try FindFields.order(arguments)
+    if query != nil, order.isEmpty, !arguments.has(.countOnly) { ranking = index ?? "" }
     limit = Int(clamping: try arguments.number(of: .limit) ?? .max)
     skip = Int(clamping: try arguments.number(of: .skip) ?? 0)
   }

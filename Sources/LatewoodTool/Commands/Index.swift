@@ -2,8 +2,15 @@ import LatewoodConcurrency
 import LatewoodDocuments
 import LatewoodQuery
 import LatewoodStore
+import LatewoodText
 
 extension OptionDescription {
+  static let fullText = OptionDescription(
+    name: "--text", summary: "create: a full-text index, for the words of the fields")
+  static let language = OptionDescription(
+    name: "--language", value: "LANGUAGE",
+    summary: "create --text: search for stems of words: "
+      + TextLanguage.allCases.map(\.rawValue).joined(separator: ", "))
   static let unique = OptionDescription(
     name: "--unique", summary: "create: saving refuses a second document with the same values")
   static let indexCondition = OptionDescription(
@@ -25,12 +32,14 @@ extension CommandDescription {
         name: "FIELDS", summary: "create: year:desc,title; cast[] for each element of an array",
         isOptional: true),
     ],
-    options: [.documentCollection, .unique, .indexCondition, .wait],
+    options: [.documentCollection, .unique, .indexCondition, .fullText, .language, .wait],
     discussion: [
       "An index keeps fields of documents in order, and changes with every save. find uses one by itself "
         + "if it then reads less; find --explain shows which. A backslash stands before a dot that belongs to a name.",
       "create builds it in many small transactions. If that is interrupted, run the same command again to continue; find "
         + "does not use an index before it is ready. The number of entries and the time are printed.",
+      "With --text, it is a full-text index, which find --text uses. title^3 counts a field three times when "
+        + "documents are ranked; chapters[].title is the texts of all chapters.",
     ],
     examples: [
       ExampleDescription(
@@ -40,12 +49,16 @@ extension CommandDescription {
         line: "latewood index create films.latewood by-actor 'cast[]'",
         explanation: "Find films by an actor in their cast."),
       ExampleDescription(
+        line: "latewood index create films.latewood by-text 'title^3,plot' --text",
+        explanation: "Find films by the words of their titles and plots."),
+      ExampleDescription(
         line: "latewood index films.latewood", explanation: "All indexes of the collection."),
     ],
     json: [
       #"list: {"collection":"NAME","indexes":[{"name":"NAME","fields":["PATH", ...],"#,
       #"  "unique":BOOLEAN,"partial":BOOLEAN,"ready":BOOLEAN,"#,
-      #"  "problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
+      #"  "fullText":BOOLEAN,"problem":"TEXT" if any,"entries":NUMBER}, ...]}"#,
+      #"  the entries of a full-text index are documents"#,
       #"create, drop: {"collection":"NAME","name":"NAME"}, and of create"#,
       #"  "entries":NUMBER,"nanoseconds":NUMBER"#,
     ]
@@ -56,7 +69,7 @@ extension CommandDescription {
         .init(name: "list", operands: ["DATABASE"]),
         .init(
           name: "create", operands: ["DATABASE", "NAME", "FIELDS"],
-          options: [.unique, .indexCondition, .wait]),
+          options: [.unique, .indexCondition, .fullText, .language, .wait]),
         .init(name: "drop", operands: ["DATABASE", "NAME"], options: [.wait]),
       ], usual: "list")
     if words.action == "list" {
@@ -66,7 +79,7 @@ extension CommandDescription {
       return .success
     }
     let name = try words.text(1)
-    let definition = words.action == "create" ? try IndexDefinition(try words.text(2), arguments) : nil
+    let definition = words.action == "create" ? try NewIndex(try words.text(2), arguments) : nil
     let path = try words.text(0)
     try DocumentDatabase.open(
       path: path, .openExisting, waiting: arguments.lockTimeout()
@@ -75,8 +88,12 @@ extension CommandDescription {
       let start = MonotonicClock.nanoseconds
       let wasReady = try database.reads(collection).index(named: name)?.isReady ?? false
       let isDone = try Failure.amending {
-        guard let definition else { return try database.store.dropIndex(name, in: collection) }
-        try database.store.createIndex(name, definition, in: collection)
+        switch definition {
+        case nil: return try database.store.dropIndex(name, in: collection)
+        case .values(let definition)?: try database.store.createIndex(name, definition, in: collection)
+        case .text(let definition)?:
+          try database.store.createIndex(name, fullText: definition, in: collection)
+        }
         return true
       } by: { failure in
         if failure.code == "conflict" { (failure.exitCode, failure.code) = (.cannotOpen, "alreadyExists") }
@@ -90,7 +107,7 @@ extension CommandDescription {
       let nanoseconds = MonotonicClock.nanoseconds &- start
       guard console.printsJSON else {
         guard let made else { return }
-        let entries = Quantity.count(made.count, "entry", "entries")
+        let entries = made.countText
         let shown = DisplayWidth.fitted(KeyText.shown(name.utf8), to: 30)
         try console.sentence(
           wasReady
@@ -107,6 +124,73 @@ extension CommandDescription {
       }
     }
     return .success
+  }
+}
+
+/// The definition of an index to create.
+private enum NewIndex {
+  case values(IndexDefinition)
+  case text(TextDefinition)
+
+  /// Creates a definition from comma-separated fields and the options.
+  init(_ fields: String, _ arguments: Arguments) throws {
+    guard arguments.has(.fullText) else {
+      if arguments.has(.language) { throw Failure.usage("--language is only for --text") }
+      self = .values(try IndexDefinition(fields, arguments))
+      return
+    }
+    if arguments.has(.unique) || arguments.has(.indexCondition) {
+      throw Failure.usage("a full-text index cannot have --unique or --where")
+    }
+    var options = TextOptions()
+    if let name = try arguments.text(of: .language) {
+      guard let language = TextLanguage(rawValue: name) else {
+        throw Failure.usage(
+          "--language takes one of " + TextLanguage.allCases.map(\.rawValue).joined(separator: ", "))
+      }
+      options.language = language
+    }
+    do throws(QueryError) {
+      var parsed: [TextDefinition.Field] = []
+      for text in fields.split(separator: ",", omittingEmptySubsequences: false) {
+        parsed.append(try TextDefinition.Field(parsing: String(text)))
+      }
+      self = .text(try TextDefinition(parsed, options))
+    } catch {
+      throw Failure(
+        .badInput, code: error.kind.rawValue, error.description,
+        advice: "Write fields with commas between: title^3,plot")
+    }
+  }
+}
+
+/// An index of any kind, for a list.
+private struct ListedIndex {
+  var name: String
+  var fields: [String]
+  /// The fields in one line.
+  var text: String
+  var isUnique = false
+  var isPartial = false
+  var isFullText = false
+  var isReady: Bool
+  var problem: String?
+  var count: Int
+
+  init(_ index: DocumentIndex) {
+    (name, fields, text) = (index.name, index.fields, index.definition.text)
+    (isUnique, isPartial) = (index.isUnique, index.isPartial)
+    (isReady, problem, count) = (index.isReady, index.problem, index.count)
+  }
+
+  init(_ index: DocumentTextIndex) {
+    (name, fields, text) = (index.name, index.fields, index.definition.text)
+    isFullText = true
+    (isReady, problem, count) = (index.isReady, index.problem, index.count)
+  }
+
+  var countText: String {
+    isFullText ? Quantity.count(count, "document", "documents") : Quantity.count(count, "entry", "entries")
   }
 }
 
@@ -136,7 +220,7 @@ private enum IndexListing {
     _ collection: CollectionHandle, of database: DocumentDatabase, on console: Console
   ) throws {
     let reads = try database.reads(collection)
-    let indexes = try reads.indexList()
+    let indexes = try reads.listedIndexes()
     guard console.printsJSON else {
       if indexes.isEmpty {
         try console.noteEmpty(
@@ -152,6 +236,7 @@ private enum IndexListing {
         writer.array("fields", index.fields) { writer, field in writer.text(field) }
         writer.member("unique", index.isUnique)
         writer.member("partial", index.isPartial)
+        writer.member("fullText", index.isFullText)
         writer.member("ready", index.isReady)
         if let problem = index.problem { writer.member("problem", problem) }
         writer.member("entries", index.count)
@@ -159,18 +244,26 @@ private enum IndexListing {
     }
   }
 
-  private static func line(_ index: DocumentIndex, in width: Int) -> String {
-    var parts = [KeyText.shown(index.name.utf8), "on \(index.definition.text)"]
+  private static func line(_ index: ListedIndex, in width: Int) -> String {
+    var parts = [KeyText.shown(index.name.utf8), "on \(index.text)"]
+    if index.isFullText { parts.append("full text") }
     if index.isUnique { parts.append("unique") }
     if index.isPartial { parts.append("partial") }
     if let problem = index.problem { return parts.joined(separator: "  ") + "  not used: " + problem }
-    parts.append(index.isReady ? "\(index.count) entries" : "not ready")
+    let count = index.isFullText ? index.countText : "\(index.count) entries"
+    parts.append(index.isReady ? count : "not ready")
     return DisplayWidth.fitted(parts.joined(separator: "  "), to: width)
   }
 }
 
 extension DocumentReads {
-  fileprivate func index(named name: String) throws -> DocumentIndex? {
-    try indexList().first { $0.name == name }
+  /// All indexes, by name.
+  fileprivate func listedIndexes() throws -> [ListedIndex] {
+    let listed = try indexList().map { ListedIndex($0) } + textIndexList().map { ListedIndex($0) }
+    return listed.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+
+  fileprivate func index(named name: String) throws -> ListedIndex? {
+    try listedIndexes().first { $0.name == name }
   }
 }

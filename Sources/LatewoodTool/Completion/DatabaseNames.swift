@@ -19,7 +19,7 @@ extension Completion.Names {
     indexes: { path, collection in
       documents(path) { database in
         let reads = try database.reads(try database.completed(collection))
-        return try reads.indexList().map(\.name)
+        return try reads.indexList().map(\.name) + reads.textIndexList().map(\.name)
       }
     },
     views: { path, collection in
