@@ -9,7 +9,7 @@ import Testing
     if case .text(let condition) = try MangoParser.predicate(json: json) { condition } else { nil }
   }
 
-  @Test func `$text takes a query, or an object with a query or words`() throws {
+  @Test func `the $text operator takes a query, or an object with a query or words`() throws {
     let short = try #require(try condition(#"{"$text":"blue sky"}"#))
     #expect(short.index == "" && short.words == .query("blue sky"))
     let named = try #require(try condition(#"{"$text":{"index":"by text","query":"title:sky"}}"#))
