@@ -11,7 +11,7 @@ import Testing
   private func chosen(_ bytes: [UInt8], on volume: MemoryVolume, codec: UnitCodec) throws -> UInt64? {
     let device = try volume.open("file", .readOnly)
     defer { device.close() }
-    let slots = try RootSlots(of: device, codec: codec).read()
+    let slots = try RootSlots(of: device, codec: codec, wrap: nil).read()
     return try bytes.withUnsafeBytes { bytes in
       let base = try #require(bytes.baseAddress)
       let view = FileView(
